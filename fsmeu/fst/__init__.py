@@ -1,0 +1,1 @@
+"""Finite-state machines: the only floor that touches pynini."""

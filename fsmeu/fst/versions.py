@@ -1,0 +1,18 @@
+"""Which versions of the finite-state libraries are in use."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+# OpenFst's libraries do not carry their version, but each pynini release is built for one.
+_OPENFST_OF_PYNINI = {"2.1.5": "1.8.2", "2.1.6": "1.8.3", "2.1.7": "1.8.4"}
+
+
+def pynini_version() -> str:
+    """Returns the version of pynini."""
+    return metadata.version("pynini")
+
+
+def openfst_version() -> str:
+    """Returns the version of OpenFst that this pynini is built for, or 'unknown'."""
+    return _OPENFST_OF_PYNINI.get(pynini_version(), "unknown")

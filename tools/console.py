@@ -1,0 +1,150 @@
+"""What the set-up tells the user: steps as they run, and one clear sentence when one fails.
+
+Everything goes to standard error, so that the output of the command itself stays clean. On a
+terminal a step is one line that is rewritten as it proceeds; in a log it is plain lines.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+DISK_FULL = "the disk is full (no space left on device)"
+
+
+class SetupFailure(Exception):
+    """The set-up cannot go on, for a reason that the user can do something about.
+
+    Attributes:
+        reason: What is wrong, as one clause without a full stop.
+        remedies: What the user can do, one sentence each.
+        step: What was being done; filled in by the step that the failure passes through.
+    """
+
+    def __init__(self, reason: str, *remedies: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedies = remedies
+        self.step = ""
+
+    def report(self) -> str:
+        """Returns the text for the user: one sentence, then the ways out."""
+        doing = f" while {self.step}" if self.step else ""
+        lines = [f"fsmeu set-up stopped{doing}: {self.reason}."]
+        lines += [f"  - {remedy}" for remedy in self.remedies]
+        return "\n".join(lines)
+
+
+def failure_from_os_error(error: OSError) -> SetupFailure:
+    """Says in the user's words why the machine refused a file operation."""
+    where = f" at {error.filename}" if error.filename else ""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return SetupFailure(
+            f"{DISK_FULL}{where}",
+            "Free some space (the set-up needs about 2 GB), or point FSMEU_CACHE and TMPDIR "
+            "at a roomier disk, and call again: finished work is kept.",
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return SetupFailure(
+            f"no permission to write{where}",
+            "Set FSMEU_CACHE to a directory that you can write, or work in a copy of the "
+            "project that belongs to you.",
+        )
+    return SetupFailure(f"the operating system says '{error.strerror or error}'{where}")
+
+
+class Step:
+    """One running step; `progress` tells how far it is."""
+
+    def __init__(self, doing: str, stream: TextIO) -> None:
+        self._doing = doing
+        self._stream = stream
+        self._live = stream.isatty()
+        self._started = time.monotonic()
+        self._say(f"{doing} ...")
+
+    def progress(self, done: int, total: int, what: str = "") -> None:
+        """Shows that `done` of `total` parts are finished, `what` being the newest."""
+        tail = f" {what}" if what else ""
+        self._say(f"{self._doing} ... {done}/{total}{tail} ({self._seconds()})")
+
+    def note(self, sentence: str) -> None:
+        """Shows a sentence that stays on the screen."""
+        self._say(sentence)
+        self._end_line()
+
+    def finish(self) -> None:
+        """Shows that the step is done and how long it took."""
+        self._say(f"{self._doing}: done ({self._seconds()})")
+        self._end_line()
+
+    def abandon(self) -> None:
+        """Leaves the line as it stands."""
+        self._end_line()
+
+    def _seconds(self) -> str:
+        return f"{time.monotonic() - self._started:.0f} s"
+
+    def _say(self, text: str) -> None:
+        line = f"[set-up] {text}"
+        if self._live:
+            self._stream.write(f"\r\x1b[2K{line[: terminal_width()]}")
+        else:
+            self._stream.write(line + "\n")
+        self._stream.flush()
+
+    def _end_line(self) -> None:
+        if self._live:
+            self._stream.write("\n")
+            self._stream.flush()
+
+
+def terminal_width() -> int:
+    """Returns how many characters of a live line fit without wrapping."""
+    return max(20, shutil.get_terminal_size().columns - 1)
+
+
+@contextmanager
+def guard(doing: str) -> Iterator[None]:
+    """Names what was being done in any failure of the body, and words the machine's refusals.
+
+    Args:
+        doing: What is done, as a participle: "opening the cache".
+
+    Raises:
+        SetupFailure: What the body raised, with `doing` as its step.
+    """
+    try:
+        yield
+    except SetupFailure as failure:
+        failure.step = failure.step or doing
+        raise
+    except OSError as error:
+        refusal = failure_from_os_error(error)
+        refusal.step = doing
+        raise refusal from error
+
+
+@contextmanager
+def step(doing: str) -> Iterator[Step]:
+    """Runs one step of the set-up in sight of the user; failures are worded as in `guard`.
+
+    Args:
+        doing: What is done, as a participle: "compiling pynini 2.1.7".
+
+    Yields:
+        The step, to report progress to.
+    """
+    shown = Step(doing, sys.stderr)
+    try:
+        with guard(doing):
+            yield shown
+    except BaseException:
+        shown.abandon()
+        raise
+    shown.finish()

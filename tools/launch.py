@@ -1,0 +1,149 @@
+"""The launcher behind `./run`: brings the environment up to date, then becomes the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import environment
+from console import SetupFailure
+from environment import Project
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of the launcher.
+
+    Attributes:
+        usage: How it is called.
+        help: What it does, in one line.
+        run: Does it, given the project and the remaining arguments; returns the exit code.
+    """
+
+    usage: str
+    help: str
+    run: Callable[[Project, list[str]], int]
+
+
+def main(root: Path, arguments: Sequence[str]) -> int:
+    """Runs the launcher.
+
+    Args:
+        root: The project's top directory.
+        arguments: The words after `./run`.
+
+    Returns:
+        The exit code, unless the process became the command.
+    """
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(help_text())
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        print(f"./run: there is no command '{name}'. The commands are: {known}.", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        project = Project(root)
+        environment.prepare(project)
+        return COMMANDS[name].run(project, rest)
+    except SetupFailure as failure:
+        print(failure.report(), file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted. The next call goes on from here.", file=sys.stderr)
+        return 130
+
+
+def help_text() -> str:
+    """Returns what `./run` alone prints."""
+    width = max(len(command.usage) for command in COMMANDS.values())
+    rows = [f"  ./run {command.usage:<{width}}  {command.help}" for command in COMMANDS.values()]
+    return "\n".join(
+        [
+            "fsmeu: finite-state maximum expected utility.",
+            "",
+            "The first call sets everything up (.venv); later calls start at once.",
+            "",
+            *rows,
+        ]
+    )
+
+
+def rooted(argument: str, directory: Path) -> str:
+    """Makes a test path that is meant from `directory` absolute; other arguments stay."""
+    path, mark, node = argument.partition("::")
+    looks_like_path = not path.startswith("-") and (mark or "/" in path or path.endswith(".py"))
+    if looks_like_path and (directory / path).exists():
+        return f"{(directory / path).resolve()}{mark}{node}"
+    return argument
+
+
+def _interrupt(signum: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _become(project: Project, module: str, arguments: Sequence[str]) -> NoReturn:
+    python = str(project.python)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stdout.flush()
+    os.execv(python, [python, "-m", module, *arguments])
+
+
+def _demo(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    _become(project, "fsmeu.cli.main", ["demo", *arguments])
+
+
+def _test(project: Project, arguments: list[str]) -> int:
+    paths = [rooted(argument, Path.cwd()) for argument in arguments]
+    os.chdir(project.root)
+    _become(project, "pytest", paths)
+
+
+def _bench(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    _become(project, "pytest", ["tests/benchmarks", *arguments])
+
+
+def _fsmeu(project: Project, arguments: list[str]) -> int:
+    _become(project, "fsmeu.cli.main", arguments)
+
+
+def _python(project: Project, arguments: list[str]) -> int:
+    python = str(project.python)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.execv(python, [python, *arguments])
+
+
+def _setup(project: Project, arguments: list[str]) -> int:
+    print(f"fsmeu is set up in {project.venv}")
+    return 0
+
+
+def _check(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    checks = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"])
+    results = []
+    for words in checks:
+        print(f"-- {' '.join(words)}", flush=True)
+        results.append(subprocess.call([str(project.python), "-m", *words]))
+    return 1 if any(results) else 0
+
+
+COMMANDS = {
+    "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
+    "test": Command("test [ARG ...]", "the test suite; arguments go to pytest", _test),
+    "bench": Command("bench [ARG ...]", "the benchmarks; arguments go to pytest", _bench),
+    "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
+    "python": Command("python [ARG ...]", "the environment's Python", _python),
+    "setup": Command("setup", "only set up", _setup),
+    "check": Command("check", "ruff and mypy over the project", _check),
+}

@@ -1,0 +1,118 @@
+"""Running other programs: their output is kept, and their failures become sentences."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from console import DISK_FULL, SetupFailure
+
+_NETWORK_SIGNS = re.compile(
+    r"Retrying \(|NewConnectionError|Temporary failure (in name resolution|resolving)"
+    r"|Could not (connect|resolve)|Network is unreachable|Connection (refused|timed out|failed)"
+    r"|ProxyError|Read timed out|Name or service not known"
+)
+_NOISE = re.compile(r"^\s*$|notice\]|WARNING: Location|^\s*[━╸-]{5,}|^\s*See above|^note:")
+_SHOWN_LINES = 6
+
+
+class ProgramFailed(SetupFailure):
+    """A program that the set-up called came back with an error.
+
+    Attributes:
+        output: All that it wrote.
+    """
+
+    def __init__(self, reason: str, output: str, *remedies: str) -> None:
+        super().__init__(reason, *remedies)
+        self.output = output
+
+
+def find_program(*names: str) -> str | None:
+    """Returns the path of the first of these programs that the machine has."""
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def run(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> str:
+    """Runs a program to its end and returns what it wrote.
+
+    Open locks are inherited on purpose: if the set-up is killed while the program goes on, the
+    next set-up waits for the program instead of working in the same place.
+
+    Args:
+        command: Program and arguments.
+        cwd: Where to run it.
+        env: Variables to add to the environment.
+        log: A file that keeps the output when the program fails.
+
+    Raises:
+        ProgramFailed: It returned an error.
+        SetupFailure: It is not there.
+    """
+    words = [os.fspath(word) for word in command]
+    try:
+        done = subprocess.run(
+            words,
+            cwd=cwd,
+            env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            close_fds=False,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        reason = f"the program '{words[0]}' is missing"
+        raise SetupFailure(reason) from error
+    if done.returncode:
+        raise describe_failure(Path(words[0]).name, done.returncode, done.stdout, log)
+    return done.stdout
+
+
+def describe_failure(
+    program: str, returncode: int, output: str, log: Path | None = None
+) -> ProgramFailed:
+    """Turns a failed program's output into a failure that names the cause where it is known."""
+    if "No space left on device" in output or "Disk quota exceeded" in output:
+        return ProgramFailed(
+            DISK_FULL,
+            output,
+            "Free some space (the set-up needs about 2 GB), or point FSMEU_CACHE and TMPDIR "
+            "at a roomier disk, and call again: finished work is kept.",
+        )
+    if _NETWORK_SIGNS.search(output):
+        return ProgramFailed(
+            f"the network did not answer ({program} could not reach its server)",
+            output,
+            "Check the connection (or the proxy settings of pip and apt) and call again.",
+        )
+    remedies = ["The last lines it wrote:\n" + last_lines(output)]
+    if log is not None:
+        remedies += _keep(log, output)
+    return ProgramFailed(f"{program} failed (exit code {returncode})", output, *remedies)
+
+
+def last_lines(output: str) -> str:
+    """Returns the last telling lines of a program's output, indented."""
+    telling = [line for line in output.splitlines() if not _NOISE.search(line)]
+    return "\n".join(f"      {line[:200]}" for line in telling[-_SHOWN_LINES:])
+
+
+def _keep(log: Path, output: str) -> list[str]:
+    try:
+        log.write_text(output, encoding="utf-8")
+    except OSError:
+        return []
+    return [f"All of it is in {log}."]

@@ -1,0 +1,148 @@
+"""The user's cache of pynini wheels: what is there is used, what is not is fetched or built."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import compile as compiling
+import console
+import libraries
+import locks
+import openfst
+import process
+import wheel as wheels
+from console import SetupFailure
+
+
+def cache_directory() -> Path:
+    """Returns the directory that outlives any one copy of the project."""
+    if given := os.environ.get("FSMEU_CACHE"):
+        return Path(given).expanduser().absolute()
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base).expanduser().absolute() / "fsmeu"
+    return Path.home() / ".cache" / "fsmeu"
+
+
+def machine_key() -> str:
+    """Returns the name of the kind of machine that a wheel is good for."""
+    glibc = libraries.glibc_version()
+    library = f"glibc{glibc[0]}.{glibc[1]}" if glibc else platform.libc_ver()[0] or "libc"
+    return f"{wheels.tag()}-{library}"
+
+
+def pinned_version(pyproject: str) -> str:
+    """Returns the version of pynini that the project's dependencies name."""
+    match = re.search(r'"pynini==(?P<version>[0-9.]+)"', pyproject)
+    if match is None:
+        reason = 'pyproject.toml does not pin pynini as "pynini==VERSION"'
+        raise SetupFailure(reason)
+    return match["version"]
+
+
+def provide(version: str, python: Path) -> Path:
+    """Makes sure that there is a pynini wheel for this machine.
+
+    Args:
+        version: The version of pynini.
+        python: An interpreter that has pip.
+
+    Returns:
+        The directory that holds the wheel, for pip's --find-links.
+    """
+    cache = cache_directory()
+    home = cache / "wheels" / machine_key()
+    if find(home, version):
+        return home
+    workshop = cache / "build" / machine_key()
+    with (
+        console.guard("opening the cache"),
+        locks.exclusive(cache / f"{machine_key()}.lock", "making pynini"),
+    ):
+        if not find(home, version):
+            home.mkdir(parents=True, exist_ok=True)
+            workshop.mkdir(parents=True, exist_ok=True)
+            made = _fetch_or_build(version, python, workshop)
+            made.replace(home / made.name)
+            shutil.rmtree(workshop)
+    return home
+
+
+def find(home: Path, version: str) -> Path | None:
+    """Returns the sound wheel of this version in `home`; throws out a damaged one."""
+    for candidate in sorted(home.glob(f"pynini-{version}-*.whl")):
+        if is_sound(candidate):
+            return candidate
+        candidate.unlink()
+    return None
+
+
+def is_sound(candidate: Path) -> bool:
+    """Returns whether a wheel can be read from end to end."""
+    try:
+        with zipfile.ZipFile(candidate) as archive:
+            return archive.testzip() is None
+    except (zipfile.BadZipFile, EOFError):
+        return False
+
+
+def _fetch_or_build(version: str, python: Path, workshop: Path) -> Path:
+    found = _download(version, python, workshop / "download")
+    if found.suffix == ".whl":
+        return found
+    if not sys.platform.startswith("linux") or libraries.glibc_version() is None:
+        reason = f"PyPI has no pynini {version} wheel for this machine ({machine_key()})"
+        raise SetupFailure(reason, openfst.WAYS_OUT[0])
+    return _build(version, found, workshop)
+
+
+def _download(version: str, python: Path, directory: Path) -> Path:
+    """Lets pip fetch the wheel or, where the index has none, the source."""
+    if kept := _sound_source(directory, version):
+        return kept
+    shutil.rmtree(directory, ignore_errors=True)
+    part = directory.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    with console.step(f"looking for pynini {version}"):
+        options = ["--no-deps", "--prefer-binary", "--dest", str(part)]
+        process.run([str(python), "-m", "pip", "download", *options, f"pynini=={version}"])
+    part.replace(directory)
+    return next(iter(directory.iterdir()))
+
+
+def _sound_source(directory: Path, version: str) -> Path | None:
+    return next(iter(directory.glob(f"pynini-{version}.tar.gz")), None)
+
+
+def _build(version: str, sdist: Path, workshop: Path) -> Path:
+    compiler = compiling.find_compiler()
+    print(
+        f"[set-up] there is no pynini wheel for this machine: building one, once, in {workshop} "
+        "(about four minutes on two cores)",
+        file=sys.stderr,
+    )
+    fst = openfst.provide(workshop)
+    carried = workshop / "pynini.libs"
+    links = libraries.gather(fst, carried, compiler)
+    source = _unpack(sdist, workshop / "source") / f"pynini-{version}"
+    modules = compiling.build_extensions(source, fst, links, workshop, compiler)
+    with console.step("packing pynini's wheel"):
+        packed = wheels.pack(source, version, modules, carried, fst, workshop)
+    wheels.prove(packed, fst, workshop / "trial")
+    return packed
+
+
+def _unpack(sdist: Path, directory: Path) -> Path:
+    shutil.rmtree(directory, ignore_errors=True)
+    with tarfile.open(sdist) as archive:
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(directory, filter="data")
+        else:
+            archive.extractall(directory)
+    return directory
