@@ -1,0 +1,122 @@
+"""What every label model is: data that can be read as a layered acceptor.
+
+``Model`` is the base of all, ``Parametrized`` of those through which derivatives are pulled back.
+The methods that ask something of a model only pass its layers to a function of the same name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.layers import Floats, Layered
+from fsmeu.models.distances import total
+from fsmeu.models.marginals import log_probability, marginals, probability
+from fsmeu.models.most_probable import most_probable
+from fsmeu.models.sample import sample
+
+__all__ = ["Gradient", "Model", "Parametrized"]
+
+Gradient = Floats | dict[str, Floats]
+
+
+class Model(ABC):
+    """A probability distribution over label sequences of one length.
+
+    Attributes:
+        labels: the labels, in the order of their indices.
+        n: the length of every sequence.
+    """
+
+    labels: tuple[Label, ...]
+    n: int
+
+    @abstractmethod
+    def _build(self) -> Layered:
+        """Builds the layers; called once."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The labels as an alphabet."""
+        return Alphabet(self.labels)
+
+    @cached_property
+    def _layered(self) -> Layered:
+        return self._build()
+
+    def layered(self) -> Layered:
+        """The acyclic acceptor of the model, in layers; built once and kept."""
+        return self._layered
+
+    def probability(self, sequence: Iterable[object]) -> float:
+        """The probability of a label sequence (0.0 where a double cannot hold it)."""
+        return probability(self.layered(), self.alphabet.encode(sequence))
+
+    def log_probability(self, sequence: Iterable[object]) -> float:
+        """The natural logarithm of the probability, -inf if the sequence is impossible."""
+        return log_probability(self.layered(), self.alphabet.encode(sequence))
+
+    def marginals(self) -> Floats:
+        """P(y_i = l) as an array of shape (n, L)."""
+        return marginals(self.layered())
+
+    def sample(
+        self, size: int | None = None, seed: int | np.random.Generator | None = None
+    ) -> list[Label] | list[list[Label]]:
+        """One random sequence (a list of labels), or ``size`` of them (a list of lists)."""
+        drawn = sample(self.layered(), 1 if size is None else size, seed)
+        names = np.array(self.labels, dtype=object)
+        if size is None:
+            return list(names[drawn[0]])
+        return [list(row) for row in names[drawn]]
+
+    def most_probable(self, k: int = 1) -> list[tuple[list[Label], float]]:
+        """The k most probable sequences with their probabilities, best first.
+
+        Fewer than k when fewer have positive probability; ties in the order of the labels.
+        """
+        best = most_probable(self.layered(), k)
+        return [(self.alphabet.decode(map(int, indices)), p) for indices, p in best]
+
+    def total_mass(self) -> float:
+        """The sum of the weights of all paths: 1 up to rounding."""
+        return total(self.layered())
+
+    def _keep(self, **fields: object) -> None:
+        """Sets the fields of a frozen dataclass; for ``__init__`` alone."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        """Names the kind, the length and the labels."""
+        return f"{type(self).__name__}(n={self.n}, labels={self.labels!r})"
+
+
+class Parametrized(Model):
+    """A model with parameters, every one of which weighs at least one arc of ``layered()``.
+
+    Its layers have one start state of weight 1, and keep the arcs of probability 0, in an order
+    that the class documents.
+    """
+
+    @abstractmethod
+    def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Gradient:
+        """Derivatives of an expectation E with respect to the parameters.
+
+        Args:
+            arc_gradients: for each layer, dE/d(weight) of its arcs, parallel to them, every arc
+                being a free variable.
+            value: E itself.
+
+        Returns:
+            The derivatives in the shapes of the parameters; a dict by name if there are several.
+        """

@@ -1,0 +1,159 @@
+"""Linear-chain conditional random fields: ``from_potentials`` makes a model of log-potentials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.fst.alphabet import Label
+from fsmeu.fst.layers import Floats, Layered
+from fsmeu.models.base import Parametrized
+from fsmeu.models.chain import Conditionals, conditionals, first_impossible
+from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
+from fsmeu.models.distances import forward
+from fsmeu.models.independent import alphabet_of
+from fsmeu.models.markov import initial_layers, transition_layers
+
+__all__ = ["MAX_POTENTIAL", "Potentials", "from_potentials"]
+
+MAX_POTENTIAL = 1e300
+"""Greatest size of a finite log-potential, so that no sum of them overflows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Potentials(Parametrized):
+    """A linear chain with log-potentials: P(y) is proportional to exp(score of y).
+
+    Layer 1 has L arcs, in the order of the labels; every later layer has L * L arcs, number
+    a * L + b from state a (the label before) with label b. The weights are conditional
+    probabilities.
+
+    Attributes:
+        unary: score of each label at each position, shape (n, L); -inf forbids.
+        pairwise: score of each label (last axis) after each other, shape (L, L) for all positions,
+            or (n - 1, L, L); -inf forbids.
+        labels: the L labels, 0, ..., L - 1 unless given.
+        n: the length of every sequence.
+    """
+
+    unary: Floats
+    pairwise: Floats
+    labels: tuple[Label, ...]
+    n: int
+
+    def __init__(
+        self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
+    ) -> None:
+        scores = _scores(unary, "potentials unary")
+        if scores.ndim != 2 or scores.shape[1] == 0:
+            must = "must have shape (n, L), one row per position and one column per label"
+            raise InputError(sentence("potentials unary", must, f"shape {scores.shape}"))
+        links = _scores(pairwise, "potentials pairwise")
+        n, size = scores.shape
+        shared, each = (size, size), (max(0, n - 1), size, size)
+        if links.shape not in (shared, each):
+            must = f"must have shape {shared}, or position by position {each}"
+            raise InputError(sentence("potentials pairwise", must, f"shape {links.shape}"))
+        check_arcs("potentials", size + max(0, n - 1) * size * size)
+        alphabet = alphabet_of(labels, size, "potentials labels")
+        self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
+        _check_possible(scores, self._links)
+
+    @property
+    def _links(self) -> Floats:
+        """The pairwise potentials of every position, without copying a shared table."""
+        size = len(self.labels)
+        return np.broadcast_to(self.pairwise, (max(0, self.n - 1), size, size))
+
+    @cached_property
+    def _chain(self) -> Conditionals:
+        if self.n == 0:
+            return Conditionals(np.zeros(0), np.zeros((0, 0, 0)), 0.0)
+        return conditionals(self.unary, self._links)
+
+    @property
+    def log_partition(self) -> float:
+        """The logarithm of the sum of exp(score) over all sequences."""
+        return self._chain.log_partition
+
+    def _build(self) -> Layered:
+        size, one = len(self.labels), np.ones(1)
+        if self.n == 0:
+            return Layered(self.alphabet, one, (), one, unambiguous=True)
+        tables = self._chain.steps.reshape(-1, size * size)
+        layers = initial_layers(self._chain.first, size, 1) + transition_layers(tables, size)
+        return Layered(self.alphabet, one, tuple(layers), np.ones(size), unambiguous=True)
+
+    def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
+        """dE/d(unary) and dE/d(pairwise).
+
+        The derivative for a log-potential is the covariance of g with the event that it is used:
+        E[g; arc] - E[g] P(arc), and E[g; arc] is the arc's weight times dE/d(weight).
+        A pairwise table that serves several positions collects the derivatives of all.
+        """
+        size = len(self.labels)
+        unary = np.zeros(self.unary.shape)
+        links = np.zeros((max(0, self.n - 1), size, size))
+        layered = self.layered()
+        for i, mass in enumerate(forward(layered)[: self.n]):
+            layer = layered.layers[i]
+            arcs = layer.weight * (arc_gradients[i] - value * mass[layer.source])
+            unary[i] = np.bincount(layer.label, arcs, size)
+            if i:
+                links[i - 1] = arcs.reshape(size, size)
+        pairwise = links.sum(axis=0) if self.pairwise.ndim == 2 else links
+        return {"unary": unary, "pairwise": pairwise}
+
+    def to_json(self) -> dict[str, Any]:
+        """The model as plain lists and numbers; a forbidden potential is the text "-inf"."""
+        return {
+            "model": "potentials",
+            "unary": _plain(self.unary),
+            "pairwise": _plain(self.pairwise),
+            "labels": list(self.labels),
+        }
+
+
+def from_potentials(
+    unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
+) -> Potentials:
+    """The distribution of a linear-chain conditional random field, normalised exactly.
+
+    Args:
+        unary: log-potentials of the labels, shape (n, L).
+        pairwise: log-potentials of neighbours, shape (L, L) or (n - 1, L, L).
+        labels: the L labels, 0, ..., L - 1 unless given.
+    """
+    return Potentials(unary, pairwise, labels)
+
+
+def _scores(value: ArrayLike, where: str) -> Floats:
+    array = real_array(value, where)
+    bad = ~((np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array))
+    if bad.any():
+        at = first_index(bad)
+        must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
+        got = f"{float(array[at])!r} at {index_text(at)}"
+        raise InputError(sentence(where, must, got))
+    return array
+
+
+def _check_possible(unary: Floats, pairwise: Floats) -> None:
+    at = first_impossible(unary, pairwise)
+    if at is not None:
+        must = "some sequence must be allowed"
+        got = f"potentials of -inf that leave no label for position {at + 1}"
+        raise EmptyError(sentence("potentials", must, got))
+
+
+def _plain(array: Floats) -> object:
+    """Nested lists in which -inf, for which JSON has no number, is the text "-inf"."""
+    if np.isfinite(array).all():
+        return array.tolist()
+    return np.where(np.isneginf(array), "-inf", array.astype(object)).tolist()
