@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ class Independent(Parametrized):
     def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
         array = probability_array(probabilities, "Independent probabilities")
         if array.shape == (0,) and labels is not None:
-            array = array.reshape(0, len(as_alphabet(labels)))
+            array = array.reshape(0, len(labels_of(labels, "Independent labels")))
         if array.ndim != 2 or array.shape[1] == 0:
             must = "must have shape (n, L), one row per position and one column per label"
             raise InputError(sentence("Independent probabilities", must, f"shape {array.shape}"))
@@ -108,11 +108,18 @@ def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphab
     """The alphabet of ``size`` labels: those given, or 0, ..., size - 1."""
     if labels is None:
         return Alphabet(tuple(range(size)))
-    alphabet = as_alphabet(labels)
+    alphabet = labels_of(labels, where)
     if len(alphabet) != size:
         must = f"there must be {size} labels, as many as the model has"
         raise InputError(sentence(where, must, list(alphabet.labels)))
     return alphabet
+
+
+def labels_of(labels: Sequence[Label] | Alphabet, where: str) -> Alphabet:
+    """The alphabet of these labels, of whatever a caller or a file may give."""
+    if not isinstance(labels, Alphabet) and not isinstance(labels, Iterable):
+        raise InputError(sentence(where, "must be a list of labels", labels))
+    return as_alphabet(labels)
 
 
 def _independent_layers(alphabet: Alphabet, rows: Floats) -> Layered:

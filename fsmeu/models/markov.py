@@ -60,6 +60,8 @@ class Markov(Parametrized):
         first = probability_array(initial, "Markov initial")
         steps = probability_array(transition, "Markov transition")
         _check_initial(first)
+        if steps.shape == (0,):
+            steps = steps.reshape((0,) + first.shape[:1] * (first.ndim + 1))
         length = _length(first, steps, n)
         order, size = first.ndim, first.shape[0]
         arcs = size ** min(order, length) * min(order, length)

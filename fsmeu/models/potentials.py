@@ -17,7 +17,7 @@ from fsmeu.models.base import Parametrized
 from fsmeu.models.chain import Conditionals, conditionals, first_impossible
 from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
 from fsmeu.models.distances import forward
-from fsmeu.models.independent import alphabet_of
+from fsmeu.models.independent import alphabet_of, labels_of
 from fsmeu.models.markov import initial_layers, transition_layers
 
 __all__ = ["MAX_POTENTIAL", "Potentials", "from_potentials"]
@@ -51,11 +51,15 @@ class Potentials(Parametrized):
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
     ) -> None:
         scores = _scores(unary, "potentials unary")
+        if scores.shape == (0,) and labels is not None:
+            scores = scores.reshape(0, len(labels_of(labels, "potentials labels")))
         if scores.ndim != 2 or scores.shape[1] == 0:
             must = "must have shape (n, L), one row per position and one column per label"
             raise InputError(sentence("potentials unary", must, f"shape {scores.shape}"))
         links = _scores(pairwise, "potentials pairwise")
         n, size = scores.shape
+        if links.shape == (0,):
+            links = links.reshape(0, size, size)
         shared, each = (size, size), (max(0, n - 1), size, size)
         if links.shape not in (shared, each):
             must = f"must have shape {shared}, or position by position {each}"
@@ -147,9 +151,8 @@ def _scores(value: ArrayLike, where: str) -> Floats:
 def _check_possible(unary: Floats, pairwise: Floats) -> None:
     at = first_impossible(unary, pairwise)
     if at is not None:
-        must = "some sequence must be allowed"
-        got = f"potentials of -inf that leave no label for position {at + 1}"
-        raise EmptyError(sentence("potentials", must, got))
+        what = f"the -inf among them leave no label for position {at + 1}"
+        raise EmptyError(sentence("potentials", f"must allow some sequence, but {what}"))
 
 
 def _plain(array: Floats) -> object:

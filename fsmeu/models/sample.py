@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.fst.layers import Floats, Ints, Layered
 from fsmeu.models.checks import check_arcs, count
 from fsmeu.models.distances import normalize
@@ -24,7 +25,11 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
     """
     size = count(size, "sample size")
     check_arcs("sample", size * layered.n, "labels")
-    random = np.random.default_rng(seed)
+    try:
+        random = np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        must = "must be a whole number, at least 0, or a numpy Generator"
+        raise InputError(sentence("sample seed", must, seed)) from None
     pushed = normalize(layered)
     nowhere, everyone = np.zeros(len(pushed.start), np.int64), np.zeros(size, np.int64)
     state = _pick(nowhere, pushed.start, 1, everyone, random)

@@ -1,0 +1,134 @@
+"""Models from JSON: ``from_json`` undoes ``to_json``, and takes files written by hand.
+
+A model is an object with the key "model" naming its kind; the other keys are the arguments of the
+class or function of that kind, as nested lists. {"probs": [...]} alone is a Bernoulli model. In
+potentials, for which -inf is allowed, the text "-inf" stands for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.models.base import Model
+from fsmeu.models.hidden import hmm
+from fsmeu.models.independent import Bernoulli, Independent
+from fsmeu.models.layers_json import acceptor_from_json
+from fsmeu.models.markov import Markov
+from fsmeu.models.mixture import Mixture
+from fsmeu.models.nbest import NBest
+from fsmeu.models.potentials import Potentials
+
+__all__ = ["KINDS", "MAX_JSON_BYTES", "from_json"]
+
+MAX_JSON_BYTES = 500_000_000
+"""Greatest size of a JSON file that is read."""
+
+
+def from_json(source: Mapping[str, Any] | str | Path) -> Model:
+    """Reads a model.
+
+    Args:
+        source: what ``to_json`` gave, or JSON text of it (starting with a brace), or the path of a
+            file that holds such text.
+
+    Raises:
+        InputError: the message names the file and the key.
+    """
+    where = "model JSON"
+    if isinstance(source, Path) or (isinstance(source, str) and source.lstrip()[:1] != "{"):
+        where = f"model file {source}"
+        source = _text(Path(source), where)
+    try:
+        content = _parsed(source, where) if isinstance(source, str) else source
+        return _model(content, where)
+    except RecursionError:
+        raise InputError(sentence(where, "must not be nested this deeply")) from None
+
+
+def _text(path: Path, where: str) -> str:
+    try:
+        size = path.stat().st_size
+        if size > MAX_JSON_BYTES:
+            must = f"must have at most {MAX_JSON_BYTES:,} bytes"
+            raise InputError(sentence(where, must, f"{size:,}"))
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, FsmeuError):
+            raise
+        reason = getattr(error, "strerror", None) or "not a text"
+        raise InputError(sentence(where, "must be a readable file", reason)) from None
+
+
+def _parsed(text: str, where: str) -> object:
+    def refuse(name: str) -> NoReturn:
+        raise InputError(sentence(where, "numbers must be finite", name))
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        got = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise InputError(sentence(where, "must be JSON", got)) from None
+    except ValueError as error:
+        if isinstance(error, FsmeuError):
+            raise
+        raise InputError(sentence(where, "numbers must be of sensible length")) from None
+
+
+def _model(content: object, where: str) -> Model:
+    if not isinstance(content, Mapping):
+        must = 'must be an object, such as {"probs": [0.2, 0.9]} or {"model": "markov", ...}'
+        raise InputError(sentence(where, must, shorten(content)))
+    arguments = dict(content)
+    kind = arguments.pop("model", "bernoulli" if "probs" in arguments else None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        must = f"key 'model' must be one of {', '.join(KINDS)}"
+        raise InputError(sentence(where, must, kind, nearest(str(kind), KINDS)))
+    if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
+        arguments["p"] = arguments.pop("probs")
+    build, needed, optional = KINDS[kind]
+    for key in arguments:
+        if key not in needed + optional:
+            must = f"{kind} takes the keys {', '.join(needed + optional)}"
+            raise InputError(sentence(where, must, f"key {key!r}", nearest(key, needed + optional)))
+    for key in needed:
+        if key not in arguments:
+            raise InputError(sentence(where, f"{kind} needs the key {key!r}"))
+    try:
+        return build(**arguments)
+    except FsmeuError as error:
+        message = f"{where}: {error}"
+        raise type(error)(message) from None
+
+
+def _potentials(unary: object, pairwise: object, labels: object = None) -> Model:
+    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)  # type: ignore[arg-type]
+
+
+def _with_inf(value: object) -> object:
+    if isinstance(value, list):
+        return [_with_inf(x) for x in value]
+    return float("-inf") if value == "-inf" else value
+
+
+def _mixture(models: object, weights: Any) -> Model:  # noqa: ANN401
+    if not isinstance(models, list):
+        raise InputError(sentence("Mixture models", "must be a list of models", models))
+    parts = [_model(part, f"models[{k}]") for k, part in enumerate(models)]
+    return Mixture(parts, weights)
+
+
+KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] = {
+    "bernoulli": (Bernoulli, ("p",), ()),
+    "independent": (Independent, ("probabilities",), ("labels",)),
+    "markov": (Markov, ("initial", "transition"), ("n", "labels")),
+    "potentials": (_potentials, ("unary", "pairwise"), ("labels",)),
+    "hmm": (hmm, ("initial", "transition", "emission", "observations"), ("labels",)),
+    "nbest": (NBest, ("sequences", "weights"), ("labels", "log")),
+    "acceptor": (acceptor_from_json, ("labels", "start", "layers", "final"), ("normalize",)),
+    "mixture": (_mixture, ("models", "weights"), ()),
+}
+"""Kind of model: what builds it, the keys it needs, the keys it may have."""
