@@ -9,12 +9,17 @@ from __future__ import annotations
 import errno
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
 DISK_FULL = "the disk is full (no space left on device)"
+MAKE_ROOM = (
+    "Free some space (a first set-up needs about 1.5 GB), or point FSMEU_CACHE and TMPDIR at a "
+    "roomier disk, and call again: finished work is kept."
+)
 
 
 class SetupFailure(Exception):
@@ -44,11 +49,7 @@ def failure_from_os_error(error: OSError) -> SetupFailure:
     """Says in the user's words why the machine refused a file operation."""
     where = f" at {error.filename}" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return SetupFailure(
-            f"{DISK_FULL}{where}",
-            "Free some space (the set-up needs about 2 GB), or point FSMEU_CACHE and TMPDIR "
-            "at a roomier disk, and call again: finished work is kept.",
-        )
+        return SetupFailure(f"{DISK_FULL}{where}", MAKE_ROOM)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return SetupFailure(
             f"no permission to write{where}",
@@ -59,54 +60,50 @@ def failure_from_os_error(error: OSError) -> SetupFailure:
 
 
 class Step:
-    """One running step; `progress` tells how far it is."""
+    """One running step; on a terminal its line counts the seconds until it ends."""
 
     def __init__(self, doing: str, stream: TextIO) -> None:
         self._doing = doing
         self._stream = stream
-        self._live = stream.isatty()
+        self._state = "..."
         self._started = time.monotonic()
-        self._say(f"{doing} ...")
+        self._ended = threading.Event()
+        self._clock: threading.Thread | None = None
+        if stream.isatty():
+            self._clock = threading.Thread(target=self._tick, daemon=True)
+            self._clock.start()
+        else:
+            self._say()
 
-    def progress(self, done: int, total: int, what: str = "") -> None:
+    def progress(self, done: int, total: int, what: str) -> None:
         """Shows that `done` of `total` parts are finished, `what` being the newest."""
-        tail = f" {what}" if what else ""
-        self._say(f"{self._doing} ... {done}/{total}{tail} ({self._seconds()})")
+        self._state = f"... {done}/{total} {what}"
+        self._say()
 
-    def note(self, sentence: str) -> None:
-        """Shows a sentence that stays on the screen."""
-        self._say(sentence)
-        self._end_line()
+    def end(self, state: str) -> None:
+        """Shows how the step ended, and how long it took."""
+        self._state = state
+        self._ended.set()
+        if self._clock:
+            self._clock.join()
+        self._say()
+        if self._clock:
+            self._stream.write("\n")
 
-    def finish(self) -> None:
-        """Shows that the step is done and how long it took."""
-        self._say(f"{self._doing}: done ({self._seconds()})")
-        self._end_line()
+    def _tick(self) -> None:
+        while not self._ended.is_set():
+            self._say()
+            self._ended.wait(1)
 
-    def abandon(self) -> None:
-        """Leaves the line as it stands."""
-        self._end_line()
-
-    def _seconds(self) -> str:
-        return f"{time.monotonic() - self._started:.0f} s"
-
-    def _say(self, text: str) -> None:
-        line = f"[set-up] {text}"
-        if self._live:
-            self._stream.write(f"\r\x1b[2K{line[: terminal_width()]}")
+    def _say(self) -> None:
+        seconds = time.monotonic() - self._started
+        line = f"[set-up] {self._doing} {self._state} ({seconds:.0f} s)"
+        if self._clock:
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(f"\r\x1b[2K{line[:width]}")
         else:
             self._stream.write(line + "\n")
         self._stream.flush()
-
-    def _end_line(self) -> None:
-        if self._live:
-            self._stream.write("\n")
-            self._stream.flush()
-
-
-def terminal_width() -> int:
-    """Returns how many characters of a live line fit without wrapping."""
-    return max(20, shutil.get_terminal_size().columns - 1)
 
 
 @contextmanager
@@ -145,6 +142,6 @@ def step(doing: str) -> Iterator[Step]:
         with guard(doing):
             yield shown
     except BaseException:
-        shown.abandon()
+        shown.end("... stopped")
         raise
-    shown.finish()
+    shown.end("... done")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-import environment
-from console import SetupFailure
-from environment import Project
+import console
+import stamp
+from stamp import Project
+
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -49,17 +50,33 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         known = ", ".join(COMMANDS)
         print(f"./run: there is no command '{name}'. The commands are: {known}.", file=sys.stderr)
         return 2
-    signal.signal(signal.SIGTERM, _interrupt)
     try:
-        project = Project(root)
-        environment.prepare(project)
-        return COMMANDS[name].run(project, rest)
-    except SetupFailure as failure:
+        prepare(Project(root))
+        return COMMANDS[name].run(Project(root), rest)
+    except console.SetupFailure as failure:
         print(failure.report(), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("\nInterrupted. The next call goes on from here.", file=sys.stderr)
         return 130
+
+
+def prepare(project: Project) -> None:
+    """Makes sure that the environment is there and up to date.
+
+    Raises:
+        SetupFailure: It cannot be made.
+    """
+    with console.guard("reading pyproject.toml"):
+        if stamp.present(project) == stamp.wanted(project):
+            return
+    # Imported only here: an environment that is up to date starts at once.
+    import environment
+
+    handlers = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
+    environment.bring_up_to_date(project)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def help_text() -> str:
@@ -92,7 +109,6 @@ def _interrupt(signum: int, frame: object) -> NoReturn:
 
 def _become(project: Project, module: str, arguments: Sequence[str]) -> NoReturn:
     python = str(project.python)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout.flush()
     os.execv(python, [python, "-m", module, *arguments])
 
@@ -119,7 +135,6 @@ def _fsmeu(project: Project, arguments: list[str]) -> int:
 
 def _python(project: Project, arguments: list[str]) -> int:
     python = str(project.python)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.execv(python, [python, *arguments])
 
 
@@ -129,6 +144,8 @@ def _setup(project: Project, arguments: list[str]) -> int:
 
 
 def _check(project: Project, arguments: list[str]) -> int:
+    import subprocess
+
     os.chdir(project.root)
     checks = (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"])
     results = []

@@ -43,7 +43,8 @@ def gather(openfst: OpenFst, directory: Path, compiler: str) -> list[Path]:
         compiler: The C++ compiler, for the shim.
 
     Returns:
-        What the extension modules must be linked with, in order.
+        What the extension modules must be linked with, in order: each library before those it
+        needs. The loader starts them from the end, so the shim, at the end, is ready first.
     """
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -56,7 +57,7 @@ def gather(openfst: OpenFst, directory: Path, compiler: str) -> list[Path]:
         for library in elf.libraries_to_carry(links, openfst.lib, "libfst"):
             _copy(library, directory, weak)
         shim = [_compile_shim(directory, compiler)] if weak else []
-        linked = shim + [directory / name for name in names]
+        linked = [directory / name for name in names] + shim
         _check_loading(linked)
     return linked
 
@@ -88,9 +89,8 @@ def _compile_shim(directory: Path, compiler: str) -> Path:
 def _check_loading(libraries: list[Path]) -> None:
     """Lets the loader judge the libraries now rather than after minutes of compiling."""
     script = "import ctypes, sys\nfor p in sys.argv[1:]: ctypes.CDLL(p, ctypes.RTLD_GLOBAL)"
-    command = [sys.executable, "-I", "-c", script, *map(str, libraries)]
     try:
-        process.run(command, env={"LD_LIBRARY_PATH": str(libraries[0].parent)})
+        process.run([sys.executable, "-I", "-c", script, *reversed(libraries)])
     except process.ProgramFailed as failure:
         lines = failure.output.strip().splitlines() or ["no reason given"]
         reason = f"OpenFst's libraries do not load on this machine ({lines[-1]})"

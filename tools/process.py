@@ -5,19 +5,28 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from console import DISK_FULL, SetupFailure
+from console import DISK_FULL, MAKE_ROOM, SetupFailure
 
 _NETWORK_SIGNS = re.compile(
     r"Retrying \(|NewConnectionError|Temporary failure (in name resolution|resolving)"
     r"|Could not (connect|resolve)|Network is unreachable|Connection (refused|timed out|failed)"
     r"|ProxyError|Read timed out|Name or service not known"
 )
-_NOISE = re.compile(r"^\s*$|notice\]|WARNING: Location|^\s*[━╸-]{5,}|^\s*See above|^note:")
+_MEMORY_SIGNS = re.compile(
+    r"Killed signal terminated|[Oo]ut of memory|Cannot allocate memory|virtual memory exhausted"
+)
+_NOISE = re.compile(
+    r"^\s*$|notice\]|WARNING: |^\s*[━╸-]{5,}|See above|end of output|^\s*(note|hint):"
+    r"|metadata-generation-failed|^\s*[×╰]"
+)
 _SHOWN_LINES = 6
+_running: set[subprocess.Popen[str]] = set()
 
 
 class ProgramFailed(SetupFailure):
@@ -61,7 +70,7 @@ def run(
     """
     words = [os.fspath(word) for word in command]
     try:
-        done = subprocess.run(
+        child = subprocess.Popen(
             words,
             cwd=cwd,
             env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
@@ -71,14 +80,37 @@ def run(
             text=True,
             errors="replace",
             close_fds=False,
-            check=False,
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         reason = f"the program '{words[0]}' is missing"
         raise SetupFailure(reason) from error
-    if done.returncode:
-        raise describe_failure(Path(words[0]).name, done.returncode, done.stdout, log)
-    return done.stdout
+    output = _finish(child)
+    if child.returncode:
+        raise describe_failure(Path(words[0]).name, child.returncode, output, log)
+    return output
+
+
+def stop_all() -> None:
+    """Ends every program that is running now, with all that it started."""
+    for child in list(_running):
+        _stop(child)
+
+
+def _finish(child: subprocess.Popen[str]) -> str:
+    _running.add(child)
+    try:
+        return child.communicate()[0]
+    except BaseException:
+        _stop(child)
+        raise
+    finally:
+        _running.discard(child)
+
+
+def _stop(child: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGTERM)
 
 
 def describe_failure(
@@ -86,12 +118,11 @@ def describe_failure(
 ) -> ProgramFailed:
     """Turns a failed program's output into a failure that names the cause where it is known."""
     if "No space left on device" in output or "Disk quota exceeded" in output:
-        return ProgramFailed(
-            DISK_FULL,
-            output,
-            "Free some space (the set-up needs about 2 GB), or point FSMEU_CACHE and TMPDIR "
-            "at a roomier disk, and call again: finished work is kept.",
-        )
+        return ProgramFailed(DISK_FULL, output, MAKE_ROOM)
+    if _MEMORY_SIGNS.search(output):
+        reason = f"the machine's memory ran out ({program} was ended)"
+        remedy = "Close other programs or add swap, and call again: finished work is kept."
+        return ProgramFailed(reason, output, remedy)
     if _NETWORK_SIGNS.search(output):
         return ProgramFailed(
             f"the network did not answer ({program} could not reach its server)",

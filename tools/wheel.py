@@ -15,12 +15,13 @@ import console
 import process
 from console import SetupFailure
 from openfst import WAYS_OUT, OpenFst
+from stamp import BUILD
 
 _PACKAGES = ("pynini", "pywrapfst")
 _SUFFIXES = (".py", ".pyi", ".typed")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 # Composes a -> b with b -> c, reads the answer back, and lists where OpenFst was loaded from.
-_PROOF = """
+_PROOF = """\
 import sys
 sys.path.insert(0, sys.argv[1])
 import pynini
@@ -36,8 +37,9 @@ for line in open("/proc/self/maps"):
 def tag() -> str:
     """Returns the compatibility tag of a wheel built by and for this Python."""
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    abi = python + sys.abiflags
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"{python}-{python}-{platform}"
+    return f"{python}-{abi}-{platform}"
 
 
 def pack(
@@ -58,7 +60,7 @@ def pack(
         openfst: Whose licence goes along.
         directory: Where the wheel goes.
     """
-    wheel = directory / f"pynini-{version}-{tag()}.whl"
+    wheel = directory / f"pynini-{version}-{BUILD}-{tag()}.whl"
     info = f"pynini-{version}.dist-info"
     records: list[str] = []
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
@@ -90,7 +92,13 @@ def _contents(
 
 
 def _wheel_file() -> bytes:
-    lines = ("Wheel-Version: 1.0", "Generator: fsmeu", "Root-Is-Purelib: false", f"Tag: {tag()}")
+    lines = (
+        "Wheel-Version: 1.0",
+        "Generator: fsmeu",
+        "Root-Is-Purelib: false",
+        f"Build: {BUILD}",
+        f"Tag: {tag()}",
+    )
     return "\n".join([*lines, ""]).encode()
 
 

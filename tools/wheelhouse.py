@@ -9,6 +9,7 @@ import shutil
 import sys
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import compile as compiling
@@ -19,6 +20,7 @@ import openfst
 import process
 import wheel as wheels
 from console import SetupFailure
+from stamp import BUILD
 
 
 def cache_directory() -> Path:
@@ -27,7 +29,11 @@ def cache_directory() -> Path:
         return Path(given).expanduser().absolute()
     if base := os.environ.get("XDG_CACHE_HOME"):
         return Path(base).expanduser().absolute() / "fsmeu"
-    return Path.home() / ".cache" / "fsmeu"
+    try:
+        return Path.home() / ".cache" / "fsmeu"
+    except RuntimeError as error:
+        reason = "this user has no home directory to keep pynini in"
+        raise SetupFailure(reason, "Set FSMEU_CACHE to a directory that you can write.") from error
 
 
 def machine_key() -> str:
@@ -60,7 +66,7 @@ def provide(version: str, python: Path) -> Path:
     home = cache / "wheels" / machine_key()
     if find(home, version):
         return home
-    workshop = cache / "build" / machine_key()
+    workshop = cache / "build" / f"pynini-{version}-{BUILD}-{machine_key()}"
     with (
         console.guard("opening the cache"),
         locks.exclusive(cache / f"{machine_key()}.lock", "making pynini"),
@@ -76,7 +82,8 @@ def provide(version: str, python: Path) -> Path:
 
 def find(home: Path, version: str) -> Path | None:
     """Returns the sound wheel of this version in `home`; throws out a damaged one."""
-    for candidate in sorted(home.glob(f"pynini-{version}-*.whl")):
+    built, fetched = f"pynini-{version}-{BUILD}-*.whl", f"pynini-{version}-cp*.whl"
+    for candidate in [*home.glob(built), *home.glob(fetched)]:
         if is_sound(candidate):
             return candidate
         candidate.unlink()
@@ -88,7 +95,7 @@ def is_sound(candidate: Path) -> bool:
     try:
         with zipfile.ZipFile(candidate) as archive:
             return archive.testzip() is None
-    except (zipfile.BadZipFile, EOFError):
+    except (zipfile.BadZipFile, zlib.error, EOFError):
         return False
 
 
@@ -96,15 +103,21 @@ def _fetch_or_build(version: str, python: Path, workshop: Path) -> Path:
     found = _download(version, python, workshop / "download")
     if found.suffix == ".whl":
         return found
-    if not sys.platform.startswith("linux") or libraries.glibc_version() is None:
+    if not _can_build():
         reason = f"PyPI has no pynini {version} wheel for this machine ({machine_key()})"
         raise SetupFailure(reason, openfst.WAYS_OUT[0])
     return _build(version, found, workshop)
 
 
+def _can_build() -> bool:
+    is_linux = sys.platform.startswith("linux") and libraries.glibc_version() is not None
+    return is_linux and sys.byteorder == "little" and sys.maxsize > 2**32
+
+
 def _download(version: str, python: Path, directory: Path) -> Path:
     """Lets pip fetch the wheel or, where the index has none, the source."""
-    if kept := _sound_source(directory, version):
+    kept = directory / f"pynini-{version}.tar.gz"
+    if kept.exists():
         return kept
     shutil.rmtree(directory, ignore_errors=True)
     part = directory.with_suffix(".part")
@@ -114,10 +127,6 @@ def _download(version: str, python: Path, directory: Path) -> Path:
         process.run([str(python), "-m", "pip", "download", *options, f"pynini=={version}"])
     part.replace(directory)
     return next(iter(directory.iterdir()))
-
-
-def _sound_source(directory: Path, version: str) -> Path | None:
-    return next(iter(directory.glob(f"pynini-{version}.tar.gz")), None)
 
 
 def _build(version: str, sdist: Path, workshop: Path) -> Path:
@@ -140,9 +149,14 @@ def _build(version: str, sdist: Path, workshop: Path) -> Path:
 
 def _unpack(sdist: Path, directory: Path) -> Path:
     shutil.rmtree(directory, ignore_errors=True)
-    with tarfile.open(sdist) as archive:
-        if hasattr(tarfile, "data_filter"):
-            archive.extractall(directory, filter="data")
-        else:
-            archive.extractall(directory)
+    try:
+        with tarfile.open(sdist) as archive:
+            if hasattr(tarfile, "data_filter"):
+                archive.extractall(directory, filter="data")
+            else:
+                archive.extractall(directory)
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        sdist.unlink()
+        reason = f"the download of {sdist.name} is damaged"
+        raise SetupFailure(reason, "Call again: it is fetched anew.") from error
     return directory
