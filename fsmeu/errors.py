@@ -1,0 +1,77 @@
+"""One family of exceptions, and one way to word a message.
+
+Every message has the same shape: *where: what must hold. Got what was given. What to do.*
+Each class has a built-in second parent, so that ``except ValueError`` works as well.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "EmptyError",
+    "FsmeuError",
+    "FstError",
+    "InputError",
+    "LossFileError",
+    "SizeLimitError",
+    "nearest",
+    "sentence",
+    "shorten",
+]
+
+
+class FsmeuError(Exception):
+    """The root: catching it catches everything that fsmeu raises on purpose."""
+
+
+class InputError(FsmeuError, ValueError):
+    """An argument breaks a stated condition (a shape, a range, a label, a length)."""
+
+
+class LossFileError(FsmeuError, ValueError):
+    """A loss file is malformed; ``line`` and ``column`` (from 1) say where, if known."""
+
+    def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class EmptyError(FsmeuError, ValueError):
+    """A machine accepts nothing: the composition has no path, a model no sequence."""
+
+
+class SizeLimitError(FsmeuError, RuntimeError):
+    """Something would grow past a limit; the message names the limit and how to raise it."""
+
+
+class FstError(FsmeuError, RuntimeError):
+    """OpenFst refused an operation; the message names the operation and its operands."""
+
+
+def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str:
+    """Words a message: where, what must hold, what was given, what to do."""
+    text = f"{where}: {must.rstrip('.')}."
+    if got is not None:
+        text += f" Got {shorten(got)} instead."
+    if remedy:
+        text += f" {remedy.rstrip('.')}."
+    return text
+
+
+def shorten(value: object, limit: int = 120) -> str:
+    """The value as text on one line, cut in the middle when long."""
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    half = (limit - 5) // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint naming the known name that is most like the given one, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"Did you mean {close[0]!r}?" if close else ""

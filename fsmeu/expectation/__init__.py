@@ -1,0 +1,1 @@
+"""Expectations: queries of the composition hypothesis o loss o model."""

@@ -1,0 +1,188 @@
+"""``expect`` and ``compose``: the queries, on either engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.expectation.bounds import value_range
+from fsmeu.expectation.composition import Composition, compose_machines
+from fsmeu.expectation.input import Input, model_input, pair_input
+from fsmeu.expectation.lattice import Final, run
+from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.result import Expectation
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.layers import Layered, string_layers
+from fsmeu.losses.loss import Loss
+from fsmeu.losses.view import View
+from fsmeu.models import Model, as_model
+
+__all__ = ["ENGINES", "compose", "expect", "query"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ENGINES = ("lattice", "openfst")
+
+
+class Query:
+    """A loss, a hypothesis and a model that fit together, checked once.
+
+    Attributes:
+        loss: the loss, over the model's labels.
+        z: label indices of the hypothesis, or None when it is a distribution.
+        hypothesis: the hypothesis as a layered acceptor.
+        model: the label model.
+    """
+
+    def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
+        self.model = as_model(model)
+        self.loss = over_labels(loss, self.model.alphabet, where)
+        if isinstance(z, Model):
+            _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
+            self.z: Ints | None = None
+            self.hypothesis: Layered = z.layered()
+        else:
+            self.z = self.loss.alphabet.encode(_sequence(z, where), "hypothesis z")
+            self.hypothesis = string_layers(self.loss.alphabet, self.z)
+        if self.hypothesis.n != self.model.n:
+            must = "the hypothesis and the model must have the same length"
+            got = f"lengths {self.hypothesis.n} and {self.model.n}"
+            raise InputError(sentence(where, must, got))
+
+    @property
+    def n(self) -> int:
+        """The length of the sequences."""
+        return self.model.n
+
+    def view(self, weights: bool) -> View:
+        """The loss as the lattice engine walks it."""
+        return self.loss.view(self.n, self.z, weights)
+
+    def input(self) -> Input:
+        """What that view reads."""
+        layered = self.model.layered()
+        if self.z is not None:
+            return model_input(layered, len(self.loss.alphabet))
+        return pair_input(self.hypothesis, layered)
+
+
+def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
+    """The three parts of an expectation, checked against each other."""
+    return Query(loss, z, model, where)
+
+
+def over_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
+    """The loss over the model's labels, where its definition leaves them open."""
+    if getattr(loss, "open", False):
+        return loss.with_labels(alphabet)
+    _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
+    return loss
+
+
+def _same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
+    if model.labels != other.labels:
+        must = f"{what} and model must have the same labels in the same order"
+        got = f"{shorten(other.labels)} and {shorten(model.labels)}"
+        raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
+
+
+def _sequence(z: Any, where: str) -> Iterable[object]:
+    if isinstance(z, str | bytes) or hasattr(z, "__iter__"):
+        return z  # type: ignore[no-any-return]
+    raise InputError(sentence(where, "z must be a label sequence or a model", z))
+
+
+def expect(
+    loss: Loss,
+    z: Any,
+    model: Any,
+    *,
+    engine: str = "lattice",
+    keep: int | None = None,
+    max_states: int | None = None,
+) -> Expectation:
+    """The expected value of a loss or utility of hypothesis z when the reference follows a model.
+
+    Args:
+        loss: a loss or utility.
+        z: a label sequence, or a model (a distribution on the hypothesis tape, independent of y).
+        model: a label model; a sequence of probabilities stands for ``Bernoulli``.
+        engine: "lattice" streams the composition layer by layer; "openfst" builds it with pynini.
+        keep: expand only this many of the most probable states of each layer (Jansche 2007, section
+            4); ``lower`` and ``upper`` then hold the truth between them.
+        max_states: limit on the number of states that may be built.
+
+    >>> from fsmeu.losses.library import load
+    >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
+    0.731333
+    """
+    asked = query(loss, z, model)
+    if engine not in ENGINES:
+        raise InputError(sentence("expect", f"engine must be one of {', '.join(ENGINES)}", engine))
+    if keep is not None and (isinstance(keep, bool) or int(keep) != keep or keep < 1):
+        raise InputError(sentence("expect", "keep must be a whole number of at least 1", keep))
+    if keep is not None:
+        return _kept(asked, int(keep))
+    if engine == "openfst":
+        return _materialised(asked, max_states)
+    return _streamed(asked)
+
+
+def _streamed(asked: Query) -> Expectation:
+    view, source = asked.view(weights=True), asked.input()
+    final = run(view, source)
+    value = _value(view, final)
+    kept = float(final.mass[0].sum())
+    return Expectation(value, value, value, kept, lambda: _levels(asked, None))
+
+
+def _value(view: View, final: Final) -> float:
+    held = final.mass[0] > 0
+    codes, mass = final.codes[held], final.mass[:, held]
+    value, slopes = view.values(codes)
+    return float(mass[0] @ value + (mass[1:] * slopes).sum())
+
+
+def _levels(asked: Query, keep: int | None) -> Levels:
+    view = asked.view(weights=False)
+    final = run(view, asked.input(), keep)
+    held = final.mass[0] > 0
+    return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+
+
+def _kept(asked: Query, keep: int) -> Expectation:
+    levels = _levels(asked, keep)
+    value, kept = levels.mean, float(levels.probabilities.sum())
+    lost = max(0.0, float(asked.model.total_mass()) - kept)
+    least, most = value_range(asked.loss, asked.n, asked.z)
+    rounding = 4 * np.finfo(float).eps * (asked.n + 1) * max(1.0, abs(least), abs(most))
+    lower = value + lost * least - rounding
+    upper = value + lost * most + rounding
+    return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def compose(loss: Loss, z: Any, model: Any, *, max_states: int | None = None) -> Composition:
+    """The materialised machine hypothesis o loss o model."""
+    asked = query(loss, z, model, "compose")
+    return _compose(asked, max_states)
+
+
+def _compose(asked: Query, max_states: int | None) -> Composition:
+    given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
+    machine = asked.loss.compile(asked.n, given, max_states)
+    return compose_machines(asked.hypothesis, machine, asked.model.layered(), max_states)
+
+
+def _materialised(asked: Query, max_states: int | None) -> Expectation:
+    whole = _compose(asked, max_states)
+    ending = whole.ending
+    held = ending > 0
+    values = whole.machine.values[whole.loss_states[held]]
+    value = float(values @ ending[held])
+    kept = float(ending.sum())
+    return Expectation(value, value, value, kept, lambda: level_sets(values, ending[held]))

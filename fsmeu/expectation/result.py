@@ -1,0 +1,46 @@
+"""What a query returns: the expected value with its distribution and bounds, computed when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from fsmeu.expectation.levels import Levels
+
+__all__ = ["Expectation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """The expected value of a loss or utility, and more.
+
+    Attributes:
+        value: the expectation; with ``keep``, the part of it that was kept.
+        lower: the truth is at least this.
+        upper: the truth is at most this.
+        kept: the probability mass that was kept; 1 without ``keep``.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    kept: float
+    _levels: Callable[[], Levels] = field(repr=False)
+
+    def __float__(self) -> float:
+        return self.value
+
+    @cached_property
+    def levels(self) -> Levels:
+        """The distribution of the utility: ``levels.values`` and ``levels.probabilities``, sorted."""
+        return self._levels()
+
+    @property
+    def variance(self) -> float:
+        """The variance of the utility."""
+        return self.levels.variance
+
+    def quantile(self, q: float) -> float:
+        """The least value that is not exceeded with probability q."""
+        return self.levels.quantile(q)

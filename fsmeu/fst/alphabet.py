@@ -1,0 +1,98 @@
+"""Label alphabets: the order of the labels, and their numbers on an OpenFst tape.
+
+A label is an int or a str. Inside fsmeu a label is its *index* (0, 1, ...); on an OpenFst tape it is
+its index plus one, because OpenFst reserves 0 for epsilon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, nearest, sentence, shorten
+
+__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet"]
+
+Label = int | str
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """A finite, ordered set of labels.
+
+    Attributes:
+        labels: distinct labels, each an int or a non-empty str.
+    """
+
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            raise InputError(sentence("labels", "an alphabet needs at least one label"))
+        seen: set[str] = set()
+        for label in self.labels:
+            if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
+                must = "each label must be an int or a non-empty string"
+                raise InputError(sentence("labels", must, label))
+            if str(label) in seen:
+                raise InputError(sentence("labels", f"labels must differ, {label!r} is there twice"))
+            seen.add(str(label))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def index(self) -> dict[Label, int]:
+        """The index of each label; a label's text finds it too."""
+        table: dict[Label, int] = {str(label): k for k, label in enumerate(self.labels)}
+        table.update({label: k for k, label in enumerate(self.labels)})
+        return table
+
+    def encode(self, sequence: Iterable[object], where: str = "sequence") -> NDArray[np.int64]:
+        """The indices of a label sequence; a str is read character by character."""
+        return np.array([self._encode_one(x, k, where) for k, x in enumerate(sequence)], np.int64)
+
+    def _encode_one(self, label: object, position: int, where: str) -> int:
+        plain = label.item() if isinstance(label, np.generic) else label
+        if isinstance(plain, bool):
+            plain = int(plain)
+        if isinstance(plain, float) and plain.is_integer():
+            plain = int(plain)
+        try:
+            return self.index[plain]  # type: ignore[index]
+        except (KeyError, TypeError):
+            known = shorten(", ".join(map(str, self.labels)))
+            hint = nearest(str(plain), map(str, self.labels))
+            must = f"label {position + 1} must be one of {known}"
+            raise InputError(sentence(where, must, plain, hint)) from None
+
+    def decode(self, indices: Iterable[int]) -> list[Label]:
+        """The labels with these indices."""
+        return [self.labels[k] for k in indices]
+
+    def text(self, indices: Iterable[int]) -> str:
+        """A sequence as text: joined when every label is one character, else with spaces."""
+        names = [str(self.labels[k]) for k in indices]
+        return ("" if all(len(str(x)) == 1 for x in self.labels) else " ").join(names)
+
+    def parse(self, text: str, where: str = "sequence") -> NDArray[np.int64]:
+        """Indices of a sequence written as text: spaces or commas between labels, or none."""
+        parts = text.replace(",", " ").split()
+        if len(parts) == 1 and parts[0] not in self.index:
+            return self.encode(parts[0], where)
+        return self.encode(parts, where)
+
+
+BINARY = Alphabet((0, 1))
+
+
+def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
+    """The alphabet of these labels; a str gives one label per character."""
+    if isinstance(labels, Alphabet):
+        return labels
+    plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
+    return Alphabet(tuple(plain))

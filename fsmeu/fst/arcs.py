@@ -1,0 +1,93 @@
+"""Arc tables: a machine as flat numpy arrays, the form in which fsmeu builds and reads automata."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import FstError, sentence
+
+__all__ = ["ArcTable", "by_depth"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ArcTable:
+    """A weighted machine in the log semiring: every weight is -log of a real number.
+
+    Attributes:
+        start: the start state, or -1 when there are no states.
+        source: states that the arcs leave, in ascending order.
+        ilabel: input labels as OpenFst numbers them (0 is epsilon).
+        olabel: output labels.
+        weight: -log of each arc's factor.
+        target: states that the arcs enter.
+        final: -log of each state's final weight; +inf where a state is not final.
+    """
+
+    start: int
+    source: Ints
+    ilabel: Ints
+    olabel: Ints
+    weight: Floats
+    target: Ints
+    final: Floats
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.final)
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return len(self.source)
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Where each state's arcs begin; one entry more than there are states."""
+        counts = np.bincount(self.source, minlength=self.states)
+        return np.concatenate([[0], np.cumsum(counts)])
+
+
+def by_depth(table: ArcTable, where: str = "machine") -> tuple[Ints, list[Ints]]:
+    """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
+
+    Args:
+        table: a machine in which all paths to a state have the same length (a composition with a
+            layered acceptor is one).
+        where: what the machine is called in an error.
+
+    Raises:
+        FstError: two paths of different length meet in a state, or there is a cycle.
+    """
+    depth = np.full(table.states, -1, np.int64)
+    arcs_at: list[Ints] = []
+    if table.start < 0:
+        return depth, arcs_at
+    frontier = np.array([table.start], np.int64)
+    depth[frontier] = 0
+    while True:
+        arcs = _leaving(table, frontier)
+        if not len(arcs):
+            return depth, arcs_at
+        arcs_at.append(arcs)
+        reached = table.target[arcs]
+        if (depth[reached] >= 0).any():
+            must = "all paths to a state must have the same length (no cycles, one length only)"
+            raise FstError(sentence(where, must))
+        depth[reached] = len(arcs_at)
+        frontier = np.unique(reached)
+
+
+def _leaving(table: ArcTable, states: Ints) -> Ints:
+    """Indices of the arcs that leave these states, in the order of the states."""
+    begin = table.offsets[states]
+    counts = table.offsets[states + 1] - begin
+    steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(begin, counts) + steps

@@ -1,0 +1,58 @@
+"""Composition with guards: sizes are checked before, reasons are given after."""
+
+from __future__ import annotations
+
+import os
+
+import pynini
+import pywrapfst
+
+from fsmeu.errors import FstError, SizeLimitError, sentence
+
+__all__ = ["compose", "guard_size", "max_states"]
+
+_MAX_STATES = 5_000_000
+_VARIABLE = "FSMEU_MAX_STATES"
+
+
+def max_states(limit: int | None = None) -> int:
+    """The limit on states of a machine: the argument, the environment, or five million."""
+    if limit is not None:
+        return limit
+    text = os.environ.get(_VARIABLE, "")
+    return int(text) if text.isdigit() else _MAX_STATES
+
+
+def guard_size(where: str, states: int, limit: int | None = None) -> None:
+    """Refuses to build a machine whose estimated size is past the limit.
+
+    Raises:
+        SizeLimitError: naming the estimate, the limit, and how to raise it.
+    """
+    bound = max_states(limit)
+    if states > bound:
+        must = f"a machine may have at most {bound:,} states, this one would have up to {states:,}"
+        remedy = f"Use a smaller n, or raise the limit with {_VARIABLE} or the argument max_states"
+        raise SizeLimitError(sentence(where, must, None, remedy))
+
+
+def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
+    """The composition; states that lead nowhere are kept, so that sizes are those of the algebra.
+
+    Args:
+        left: a transducer.
+        right: a transducer of the same arc type, its arcs sorted by input label.
+        names: what the operands are called in an error.
+
+    Raises:
+        FstError: the arc types or the symbols of the operands differ.
+    """
+    where = f"compose {names[0]} with {names[1]}"
+    if left.arc_type() != right.arc_type():
+        must = f"both machines need the same arc type ({names[0]} has {left.arc_type()})"
+        raise FstError(sentence(where, must, right.arc_type(), "Convert one with pynini.arcmap"))
+    try:
+        return pynini.compose(left, right, connect=False)
+    except pywrapfst.FstOpError as error:
+        must = "the output symbols of the first must be the input symbols of the second"
+        raise FstError(sentence(where, must)) from error

@@ -1,0 +1,176 @@
+"""Layered acceptors to OpenFst and back, and the two things OpenFst does for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pynini
+from numpy.typing import NDArray
+
+from fsmeu.errors import EmptyError, FstError, InputError, sentence
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.symbols import symbol_table
+
+__all__ = [
+    "determinize_layered",
+    "fst_from_layered",
+    "layered_from_fst",
+    "shortest_paths",
+    "table_from_layered",
+]
+
+Ints = NDArray[np.int64]
+
+
+def table_from_layered(layered: Layered) -> ArcTable:
+    """The arc table of a layered acceptor; arcs of weight zero are left out.
+
+    One state is added in front when the acceptor can start in several states.
+    """
+    base = np.concatenate([[0], np.cumsum(layered.widths)])
+    parts = [
+        (base[k] + x.source, x.label + 1, x.weight, base[k + 1] + x.target)
+        for k, x in enumerate(layered.layers)
+    ]
+    columns = [np.concatenate(c) for c in zip(*parts, strict=True)] if parts else _no_arcs()
+    source, label, weight, target = columns
+    final = np.zeros(base[-1])
+    final[base[-2] :] = layered.final
+    start = 0
+    if len(layered.start) != 1 or layered.start[0] != 1.0:
+        start = len(final)
+        first = np.flatnonzero(source < base[1])
+        final = np.append(final, layered.start @ final[: base[1]])
+        source = np.concatenate([source, np.full(len(first), start)])
+        weight = np.concatenate([weight, weight[first] * layered.start[source[first]]])
+        label, target = (np.concatenate([c, c[first]]) for c in (label, target))
+    kept = np.flatnonzero(weight > 0)
+    kept = kept[np.lexsort((target[kept], label[kept], source[kept]))]
+    with np.errstate(divide="ignore"):
+        return ArcTable(
+            start,
+            source[kept],
+            label[kept],
+            label[kept],
+            -np.log(weight[kept]),
+            target[kept],
+            -np.log(final),
+        )
+
+
+def _no_arcs() -> list[NDArray[np.generic]]:
+    ints = np.zeros(0, np.int64)
+    return [ints, ints, np.zeros(0), ints]
+
+
+def fst_from_layered(layered: Layered) -> pynini.Fst:
+    """The OpenFst acceptor (log64, arcs sorted by label) of a layered one."""
+    symbols = symbol_table(layered.alphabet)
+    return fst_from_table(table_from_layered(layered), symbols, symbols)
+
+
+def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> Layered:
+    """The layered form of an OpenFst acceptor.
+
+    Args:
+        fst: an acyclic, epsilon-free acceptor all of whose strings have the same length. Its symbol
+            table, if it has one, names the labels; else number k + 1 is label k.
+        alphabet: the labels.
+        where: what the machine is called in an error.
+
+    Raises:
+        EmptyError: no string is accepted.
+        InputError: the machine breaks one of the conditions.
+    """
+    trimmed = pynini.connect(fst.copy()) if fst.start() >= 0 else fst
+    if trimmed.start() < 0:
+        raise EmptyError(sentence(where, "the machine must accept at least one sequence"))
+    table = table_from_fst(trimmed, where)
+    if (table.ilabel != table.olabel).any():
+        raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
+    label = _label_numbers(trimmed, alphabet, table, where)
+    try:
+        depth, arcs_at = by_depth(table, where)
+    except FstError as error:
+        must = "the machine must be acyclic and all its sequences must have the same length"
+        raise InputError(sentence(where, must)) from error
+    ending = depth[np.isfinite(table.final)]
+    if len(set(ending.tolist())) != 1:
+        must = "all sequences must have the same length"
+        got = f"lengths {ending.min()} and {ending.max()}"
+        raise InputError(sentence(where, must, got, "Give one machine per length"))
+    return _layers_by_depth(table, alphabet, label, depth, arcs_at)
+
+
+def _layers_by_depth(
+    table: ArcTable, alphabet: Alphabet, label: Ints, depth: Ints, arcs_at: list[Ints]
+) -> Layered:
+    order = np.argsort(depth, kind="stable")
+    widths = np.bincount(depth)
+    local = np.empty(table.states, np.int64)
+    local[order] = np.arange(table.states) - np.repeat(np.cumsum(widths) - widths, widths)
+    factor = np.exp(-table.weight)
+    layers = tuple(
+        Layer(
+            local[table.source[arcs]],
+            label[arcs],
+            local[table.target[arcs]],
+            factor[arcs],
+            int(widths[k + 1]),
+        )
+        for k, arcs in enumerate(arcs_at)
+    )
+    final = np.exp(-table.final[order[len(order) - widths[-1] :]])
+    pairs = np.stack([table.source, label])
+    deterministic = np.unique(pairs, axis=1).shape[1] == table.arcs
+    return Layered(alphabet, np.ones(1), layers, final, unambiguous=bool(deterministic))
+
+
+def _label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
+    """Label index of each arc, through the symbol table if the machine has one."""
+    symbols = fst.input_symbols()
+    index = np.empty_like(table.ilabel)
+    for number in np.unique(table.ilabel):
+        name = symbols.find(int(number)) if symbols is not None else None
+        if number == 0:
+            must = "the machine must be free of epsilon arcs"
+            raise InputError(sentence(where, must, None, "Apply pynini.rmepsilon first"))
+        if name is None:
+            known = 0 < number <= len(alphabet)
+            position = int(number) - 1 if known else None
+        else:
+            position = alphabet.index.get(name)
+        if position is None:
+            must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
+            raise InputError(sentence(where, must, name or int(number)))
+        index[table.ilabel == number] = position
+    return index
+
+
+def determinize_layered(layered: Layered) -> Layered:
+    """An unambiguous acceptor of the same weighted sequences, by OpenFst's determinisation."""
+    fst = pynini.connect(fst_from_layered(layered))
+    if fst.start() < 0:
+        raise EmptyError(sentence("determinize", "the machine must accept at least one sequence"))
+    plain = pynini.determinize(fst, delta=1e-14)
+    return layered_from_fst(plain, layered.alphabet)
+
+
+def shortest_paths(layered: Layered, k: int) -> list[tuple[Ints, float]]:
+    """The k best paths by OpenFst's shortest path: tropical weights, single precision."""
+    tropical = pynini.arcmap(fst_from_layered(layered), map_type="to_std")
+    best = pynini.shortestpath(tropical, nshortest=k)
+    table = table_from_fst(pynini.rmepsilon(best), "shortest path")
+    found: list[tuple[Ints, float]] = []
+    stack: list[tuple[int, list[int], float]] = [(table.start, [], 0.0)] if table.start >= 0 else []
+    while stack:
+        state, labels, weight = stack.pop()
+        if np.isfinite(table.final[state]):
+            cost = weight + float(table.final[state])
+            found.append((np.array(labels, np.int64), float(np.exp(-cost))))
+        for arc in range(table.offsets[state], table.offsets[state + 1]):
+            step = [*labels, int(table.ilabel[arc]) - 1]
+            stack.append((int(table.target[arc]), step, weight + float(table.weight[arc])))
+    return sorted(found, key=lambda pair: -pair[1])[:k]

@@ -1,0 +1,76 @@
+"""Layered acceptors: one layer of states before each position, probabilities on the arcs.
+
+Every label model becomes one of these, and so does a hypothesis. Arcs lead from layer i to layer i + 1
+only, so states are in topological order by construction and every path reads exactly n labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.fst.alphabet import Alphabet
+
+__all__ = ["Layer", "Layered", "string_layers"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """The arcs of one position: parallel arrays, in no particular order.
+
+    Attributes:
+        source: state in the layer before the position.
+        label: index of the label that is read.
+        target: state in the layer after the position.
+        weight: factor in the real semiring, at least 0.
+        width: number of states in the layer after the position.
+    """
+
+    source: Ints
+    label: Ints
+    target: Ints
+    weight: Floats
+    width: int
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """An acyclic acceptor in layers over the real semiring.
+
+    Attributes:
+        alphabet: what the label indices mean.
+        start: weight of starting in each state of layer 0.
+        layers: the arcs of position 1, ..., n.
+        final: weight of ending in each state of layer n.
+        unambiguous: True when no two paths of positive weight read the same labels.
+    """
+
+    alphabet: Alphabet
+    start: Floats
+    layers: tuple[Layer, ...]
+    final: Floats
+    unambiguous: bool
+
+    @property
+    def n(self) -> int:
+        """The number of labels on every path."""
+        return len(self.layers)
+
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The number of states of layers 0, ..., n."""
+        return (len(self.start), *(layer.width for layer in self.layers))
+
+
+def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
+    """The acceptor of exactly one sequence, with weight 1."""
+    zero = np.zeros(1, np.int64)
+    one = np.ones(1)
+    layers = tuple(Layer(zero, indices[k : k + 1], zero, one, 1) for k in range(len(indices)))
+    return Layered(alphabet, one, layers, one, unambiguous=True)

@@ -1,0 +1,21 @@
+"""Symbol tables: what OpenFst's numbers mean to a person."""
+
+from __future__ import annotations
+
+import pynini
+
+from fsmeu.fst.alphabet import Alphabet
+
+__all__ = ["EPSILON", "symbol_table"]
+
+EPSILON = "<eps>"
+
+
+def symbol_table(alphabet: Alphabet) -> pynini.SymbolTable:
+    """The table that names label index k as number k + 1; 0 is epsilon."""
+    table = pynini.SymbolTable()
+    table.add_symbol(EPSILON, 0)
+    for k, label in enumerate(alphabet.labels):
+        name = str(label)
+        table.add_symbol(f"label {name}" if name == EPSILON else name, k + 1)
+    return table

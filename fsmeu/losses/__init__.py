@@ -1,0 +1,1 @@
+"""Losses: the language, its analysis, and the machines it compiles to."""

@@ -1,0 +1,160 @@
+"""What can be read off a spec without running it.
+
+Algorithms are chosen by these properties and never by the name of a loss: which tapes a register
+reads, which registers only accumulate, and in which of them the value is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fsmeu.losses.syntax import (
+    At,
+    Binary,
+    Choice,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Old,
+    Push,
+    Register,
+    Spec,
+    Unary,
+    walk,
+)
+
+__all__ = [
+    "increment",
+    "is_affine",
+    "linear_registers",
+    "names_read",
+    "reads_clock",
+    "tapes",
+    "unread_registers",
+]
+
+_TAPES = frozenset({"z", "y", "i"})
+_ZERO = Number(0.0)
+
+
+def names_read(expr: Expr) -> frozenset[str]:
+    """The names that an expression refers to: tapes, i, n, parameters, registers."""
+    found: set[str] = set()
+    for node in walk(expr):
+        match node:
+            case Name() | Old() | Index():
+                found.add(node.name)
+            case Push():
+                found.add(node.memory)
+            case At():
+                found.add("state")
+    return frozenset(found)
+
+
+def tapes(spec: Spec) -> dict[str, frozenset[str]]:
+    """What each register depends on in the end, a subset of {"z", "y", "i"}."""
+    direct = {r.name: _update_reads(r) for r in spec.registers}
+    reach = {name: names & _TAPES for name, names in direct.items()}
+    for _ in spec.registers:
+        for name, names in direct.items():
+            for other in names & reach.keys():
+                reach[name] = reach[name] | reach[other]
+    return reach
+
+
+def _update_reads(register: Register) -> frozenset[str]:
+    own = {register.name} if register.sugar in ("state", "memory") else set()
+    return names_read(register.update) | own
+
+
+def reads_clock(spec: Spec) -> bool:
+    """True when some register looks at the position i."""
+    return any("i" in names_read(register.update) for register in spec.registers)
+
+
+def increment(register: Register) -> Expr | None:
+    """What a register adds to itself at each step; None when it does more than add.
+
+    The answer does not refer to the register: it is then an accumulator.
+    """
+    amount = _increment(register.update, register.name)
+    if amount is None or register.name in names_read(amount):
+        return None
+    return amount
+
+
+def _increment(expr: Expr, name: str) -> Expr | None:
+    match expr:
+        case Name() if expr.name == name:
+            return _ZERO
+        case Binary(operator="+"):
+            for mine, other in ((expr.left, expr.right), (expr.right, expr.left)):
+                amount = _increment(mine, name)
+                if amount is not None and name not in names_read(other):
+                    return other if amount == _ZERO else Binary("+", amount, other)
+        case Binary(operator="-"):
+            amount = _increment(expr.left, name)
+            if amount is not None:
+                return Binary("-", amount, expr.right)
+        case Choice():
+            yes, no = _increment(expr.yes, name), _increment(expr.no, name)
+            if yes is not None and no is not None:
+                return Choice(expr.condition, yes, no)
+    return None
+
+
+def is_affine(expr: Expr, names: frozenset[str]) -> bool:
+    """True when the expression is a + sum of b_r * r over these names, with a, b free of them."""
+    if not names_read(expr) & names:
+        return True
+    match expr:
+        case Name():
+            return True
+        case Unary(operator="-"):
+            return is_affine(expr.operand, names)
+        case Binary(operator="+" | "-"):
+            return is_affine(expr.left, names) and is_affine(expr.right, names)
+        case Binary(operator="*"):
+            sides = (expr.left, expr.right)
+            free = [not names_read(side) & names for side in sides]
+            return any(free) and all(is_affine(side, names) for side in sides)
+        case Binary(operator="/"):
+            return is_affine(expr.left, names) and not names_read(expr.right) & names
+        case Choice():
+            free_condition = not names_read(expr.condition) & names
+            return free_condition and is_affine(expr.yes, names) and is_affine(expr.no, names)
+    return False
+
+
+def unread_registers(spec: Spec) -> frozenset[str]:
+    """Registers that no other register's update looks at."""
+    read: set[str] = set()
+    for register in spec.registers:
+        read |= names_read(register.update) - {register.name}
+    return frozenset(r.name for r in spec.registers) - read
+
+
+def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Accumulators in which the value is jointly affine, and which nothing else looks at.
+
+    They need not be states: their expectation rides in the weight (Eisner 2002). Registers that read
+    both tapes are taken first, because they cost the most as states.
+    """
+    allowed = None if among is None else set(among)
+    unread = unread_registers(spec)
+    reach = tapes(spec)
+    candidates = [
+        r.name
+        for r in spec.registers
+        if r.name in unread
+        and (allowed is None or r.name in allowed)
+        and increment(r) is not None
+        and isinstance(r.start, Number)
+    ]
+    candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
+    chosen: frozenset[str] = frozenset()
+    for name in candidates:
+        if is_affine(spec.value, chosen | {name}):
+            chosen |= {name}
+    return tuple(r.name for r in spec.registers if r.name in chosen)

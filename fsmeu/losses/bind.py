@@ -1,0 +1,132 @@
+"""A spec with its labels and parameters filled in: everything that expressions may refer to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, nearest, sentence
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.bound import NONE, Bound
+from fsmeu.losses.syntax import Expr, Param, Spec, Text, walk
+from fsmeu.losses.values import constant
+
+__all__ = ["bind", "tag_labels"]
+
+Floats = NDArray[np.float64]
+def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
+    """Fills in labels and parameters.
+
+    Raises:
+        InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the
+            labels do not suit the loss.
+    """
+    where = f"{spec.kind} {spec.name}"
+    if spec.bio:
+        _check_tags(alphabet, where)
+    names = [param.name for param in spec.params]
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            hint = nearest(name, names)
+            must = f"{name!r} is not a parameter; there are: {known}"
+            raise InputError(sentence(where, must, None, hint))
+    params: dict[str, Any] = {}
+    for param in spec.params:
+        params[param.name] = _param_value(param, given, params, alphabet, where)
+    return _with_codes(spec, alphabet, params)
+
+
+def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bound:
+    numeric = all(isinstance(label, int) for label in alphabet.labels)
+    names = [str(label) for label in alphabet.labels]
+    parts = [_tag_parts(name) for name in names]
+    texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
+    codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
+    kinds = np.full(len(codes), NONE)
+    types = np.full(len(codes), NONE)
+    for name, (kind, tag_type) in zip(names, parts, strict=True):
+        kinds[int(codes[name])] = codes[kind]
+        types[int(codes[name])] = codes[tag_type] if tag_type else NONE
+    values = np.array([float(x) if numeric else codes[str(x)] for x in alphabet.labels])
+    return Bound(spec, alphabet, params, numeric, values, codes, kinds, types)
+
+
+def _texts(spec: Spec) -> list[str]:
+    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
+    return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
+
+
+def _tag_parts(name: str) -> tuple[str, str]:
+    """Kind and type of a tag: B-NP is of kind B and type NP, O has no type."""
+    kind, _, tag_type = name.partition("-")
+    return (kind, tag_type) if tag_type else (name, "")
+
+
+def tag_labels(types: Sequence[str], scheme: str = "BIO") -> tuple[Label, ...]:
+    """The tags O, B-X, I-X for each chunk type X."""
+    return ("O", *(f"{kind}-{name}" for name in types for kind in scheme if kind != "O"))
+
+
+def _check_tags(alphabet: Alphabet, where: str) -> None:
+    for label in alphabet.labels:
+        kind, tag_type = _tag_parts(str(label))
+        if label != "O" and (kind not in ("B", "I") or not tag_type):
+            must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
+            remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
+            raise InputError(sentence(where, must, label, remedy))
+
+
+def _param_value(
+    param: Param, given: Mapping[str, Any], params: Mapping[str, Any], alphabet: Alphabet, where: str
+) -> Any:
+    if param.name in given:
+        value = given[param.name]
+    elif param.default is not None:
+        value = constant(param.default, params)
+    else:
+        call = f"{param.name}=..."
+        raise InputError(
+            sentence(where, f"the parameter {param.name!r} has no default", None, f"Give {call}")
+        )
+    if param.type == "table":
+        return _table(param, value, alphabet, where)
+    return _scalar(param, value, params, where)
+
+
+def _scalar(param: Param, value: Any, params: Mapping[str, Any], where: str) -> float:
+    at = f"{where}, parameter {param.name}"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(sentence(at, "must be a number", value)) from None
+    if not math.isfinite(number):
+        raise InputError(sentence(at, "must be a finite number", value))
+    if param.type == "int" and not number.is_integer():
+        raise InputError(sentence(at, "must be a whole number", value))
+    low = constant(param.low, params) if param.low is not None else -math.inf
+    high = constant(param.high, params) if param.high is not None else math.inf
+    if not low <= number <= high:
+        raise InputError(sentence(at, f"must lie in {low:g}..{high:g}", value))
+    return number
+
+
+def _table(param: Param, value: Any, alphabet: Alphabet, where: str) -> Floats:
+    at = f"{where}, parameter {param.name}"
+    size = len(alphabet)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = np.full((size, size), float(value))
+    try:
+        table = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(sentence(at, "must be a table of numbers", value)) from None
+    if table.ndim not in (1, 2) or any(side != size for side in table.shape):
+        must = f"must have one row and one column per label, shape ({size}, {size})"
+        raise InputError(sentence(at, must, f"shape {table.shape}"))
+    if not np.isfinite(table).all():
+        raise InputError(sentence(at, "must hold finite numbers"))
+    return table

@@ -1,0 +1,199 @@
+"""The values a register can take for a given n, and the numbering of register tuples.
+
+A tuple of register values is numbered in mixed radix, so that states are plain integers. A register
+with no declared bounds (a count that adds arbitrary amounts) has its values numbered as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.messages import fault
+from fsmeu.losses.syntax import Binary, Name, Register, Unary
+from fsmeu.losses.values import Memory, constant
+
+__all__ = ["MAX_DOMAIN", "Domain", "Pool", "Space", "domain_of", "memory_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_DOMAIN = 1_000_000
+_MAX_DEPTH = 64
+_MAX_PACKED = 2**53
+_POOL_SIZE = 1 << 20
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
+
+
+@dataclass(eq=False)
+class Pool:
+    """Real values numbered in the order in which they are met; sums that differ by rounding meet."""
+
+    number: dict[float, int] = field(default_factory=dict)
+    values: list[float] = field(default_factory=list)
+
+    def encode(self, values: Floats) -> Ints:
+        """The numbers of these values; new values get new numbers."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        numbers = np.array([self._one(float(v)) for v in distinct], np.int64)
+        return numbers[inverse].reshape(values.shape)
+
+    def _one(self, value: float) -> int:
+        key = float(f"{value:.12e}")
+        if key not in self.number:
+            if len(self.values) >= _POOL_SIZE:
+                must = f"a count may take at most {_POOL_SIZE:,} different values"
+                raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
+            self.number[key] = len(self.values)
+            self.values.append(value)
+        return self.number[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The values low, ..., low + size - 1, or a pool of real values.
+
+    Attributes:
+        low: least value.
+        size: number of values.
+        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
+            and no reachable state leaves them.
+        pool: the values of a register without bounds.
+        reachable: about how many of the values can be reached.
+    """
+
+    low: int
+    size: int
+    strict: bool
+    pool: Pool | None = None
+    reachable: int = 0
+
+
+def domain_of(bound: Bound, register: Register, n: int) -> Domain:
+    """The domain of a register in sequences of length n.
+
+    Raises:
+        LossFileError: the bounds are not whole numbers, are out of order, or too far apart.
+    """
+    if register.sugar == "memory":
+        memory = memory_of(bound, register, n)
+        reachable = 2 * (memory.base - 1) ** memory.depth
+        return Domain(0, memory.base**memory.depth, True, reachable=reachable)
+    if register.low is None or register.high is None:
+        return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
+    names = {**bound.params, "n": float(n)}
+    low, high = constant(register.low, names), constant(register.high, names)
+    if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
+        raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
+    if high < low:
+        raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
+    size = int(high) - int(low) + 1
+    if size > MAX_DOMAIN:
+        message = f"a register may take at most {MAX_DOMAIN:,} values, this one {size:,}"
+        raise _error(bound, register, message)
+    return Domain(int(low), size, register.sugar != "count", reachable=size)
+
+
+def memory_of(bound: Bound, register: Register, n: int) -> Memory:
+    """How a memory is kept: the values of its entries and their number."""
+    names = {**bound.params, "n": float(n)}
+    depth = constant(register.depth, names)  # type: ignore[arg-type]
+    if depth != int(depth) or not 1 <= depth <= _MAX_DEPTH:
+        message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
+        raise _error(bound, register, message)
+    values, numeric = _entry_values(bound, register, names)
+    memory = Memory(values, int(depth), numeric)
+    if memory.base**memory.depth > _MAX_PACKED:
+        message = f"{depth:g} entries of {len(values)} values each are too many to remember"
+        raise _error(bound, register, message)
+    return memory
+
+
+def _entry_values(
+    bound: Bound, register: Register, names: Mapping[str, float]
+) -> tuple[Floats, bool]:
+    entry = register.update.entry  # type: ignore[attr-defined]
+    if register.low is not None and register.high is not None:
+        low, high = constant(register.low, names), constant(register.high, names)
+        if not (low == int(low) and high == int(high) and 0 <= high - low < 4096):
+            raise _error(bound, register, f"entries must lie in whole bounds, not {low:g}..{high:g}")
+        return np.arange(low, high + 1.0), True
+    if isinstance(entry, Name) and entry.name in ("z", "y"):
+        return bound.label_values, bound.numeric
+    truth = isinstance(entry, Unary) and entry.operator == "not"
+    if truth or (isinstance(entry, Binary) and entry.operator in _COMPARISONS):
+        return np.array([0.0, 1.0]), True
+    message = "a memory of something other than z, y or a condition needs bounds, 'in LOW..HIGH'"
+    raise _error(bound, register, message)
+
+
+def _error(bound: Bound, register: Register, message: str) -> LossFileError:
+    return fault(bound.spec.origin, bound.spec.source, register.place, f"{register.name}: {message}")
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Numbers for tuples of register values.
+
+    Attributes:
+        domains: the domain of each register, by name, in order.
+    """
+
+    domains: Mapping[str, Domain]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        size = 1
+        for domain in self.domains.values():
+            size *= domain.size
+        return size
+
+    @property
+    def dense(self) -> bool:
+        """True when the space is small, or most of it can be reached: arrays may span it."""
+        if any(domain.pool is not None for domain in self.domains.values()):
+            return False
+        reachable = 1
+        for domain in self.domains.values():
+            reachable *= min(domain.reachable, domain.size)
+        return self.size <= 2048 or (self.size <= 1 << 22 and self.size <= 4 * reachable)
+
+    def decode(self, codes: Ints) -> dict[str, Floats]:
+        """The register values behind each number."""
+        rest = codes
+        values: dict[str, Floats] = {}
+        for name, domain in reversed(self.domains.items()):
+            rest, digit = np.divmod(rest, domain.size)
+            if domain.pool is not None:
+                values[name] = np.array(domain.pool.values, np.float64)[digit]
+            else:
+                values[name] = digit + float(domain.low)
+        return values
+
+    def encode(self, values: Mapping[str, Floats]) -> tuple[Ints, str | None]:
+        """The number of each tuple, -1 where a count runs past n.
+
+        Returns:
+            The numbers, and the name of a register that left declared bounds, if one did.
+        """
+        code: Ints = np.zeros((), np.int64)
+        outside = np.zeros((), bool)
+        culprit = None
+        for name, domain in self.domains.items():
+            if domain.pool is not None:
+                digit = domain.pool.encode(np.asarray(values[name], np.float64))
+            else:
+                exact = np.asarray(values[name]) - domain.low
+                digit = exact.astype(np.int64)
+                strange = (digit != exact) | (digit < 0) | (digit >= domain.size)
+                if strange.any():
+                    outside = outside | strange
+                    culprit = name if domain.strict or (digit != exact).any() else culprit
+            code = code * domain.size + digit
+        return (np.where(outside, -1, code) if outside.any() else code), culprit

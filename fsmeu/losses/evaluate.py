@@ -1,0 +1,52 @@
+"""The value of one pair of sequences, or of many at once (Jansche 2007, Algorithm 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.domains import memory_of
+from fsmeu.losses.values import Scope, constant, evaluate
+
+__all__ = ["trace_pairs", "values_of_pairs"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
+    """Register values of every pair before and after each position: n + 1 dictionaries.
+
+    Args:
+        bound: a loss with labels and parameters.
+        z: hypotheses as label indices, shape (pairs, n).
+        y: references, of the same shape.
+    """
+    spec, (pairs, n) = bound.spec, z.shape
+    names = {**bound.params, "n": float(n)}
+    memories = {r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"}
+    state = {r.name: np.full(pairs, constant(r.start, names)) for r in spec.registers}
+    trace = [state]
+    for i in range(n):
+        tapes = {"z": bound.label_values[z[:, i]], "y": bound.label_values[y[:, i]]}
+        current = {**state, **tapes, "i": float(i + 1), "n": float(n)}
+        scope = Scope(bound, current, state, memories)
+        for register in spec.registers:
+            current[register.name] = evaluate(register.update, scope)
+        state = {r.name: np.broadcast_to(current[r.name], (pairs,)) for r in spec.registers}
+        trace.append(state)
+    return trace
+
+
+def values_of_pairs(bound: Bound, z: Ints, y: Ints) -> Floats:
+    """The value of each pair of rows."""
+    return value_of_state(bound, trace_pairs(bound, z, y)[-1], *z.shape)
+
+
+def value_of_state(bound: Bound, state: dict[str, Floats], pairs: int, n: int) -> Floats:
+    """What ending in these register values is worth, for each pair."""
+    memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
+    current = {**state, "n": float(n)}
+    scope = Scope(bound, current, state, memories)
+    return np.broadcast_to(evaluate(bound.spec.value, scope), (pairs,)).astype(np.float64)

@@ -1,0 +1,97 @@
+"""Loss files by name or by path: the shelf in ``grammars/`` and the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fsmeu.errors import InputError, LossFileError, nearest, sentence
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.parse import MAX_SIZE
+from fsmeu.losses.read import read
+from fsmeu.losses.syntax import Spec
+
+__all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
+
+_SUFFIX = ".loss"
+
+
+def grammar_folder() -> Path:
+    """Where the loss files are: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "grammars", package.parent / "grammars"):
+        if folder.is_dir():
+            return folder
+    raise InputError(sentence("grammars", "the folder of loss files must be installed with fsmeu"))
+
+
+def library() -> list[str]:
+    """The names of the losses on the shelf."""
+    return sorted(path.stem for path in grammar_folder().glob(f"*{_SUFFIX}"))
+
+
+def load(
+    name: str | Path,
+    *,
+    labels: Alphabet | Sequence[Label] | str | None = None,
+    types: Sequence[str] | None = None,
+    **params: Any,
+) -> SpecLoss:
+    """A loss by its name on the shelf or by the path of its file.
+
+    Args:
+        name: a name such as "fscore", or a path.
+        labels: the labels, where the file leaves them open; or new names for the file's own.
+        types: chunk types, for losses over tags: labels O, B-X, I-X are made of them.
+        **params: parameters of the loss.
+
+    Raises:
+        LossFileError: the file is malformed.
+        InputError: there is no such loss, or a parameter does not suit it.
+
+    >>> load("hamming")("0110", "0100")
+    0.25
+    """
+    return bind_loss(read_spec(name), params, labels, types)
+
+
+def loads(
+    text: str,
+    *,
+    labels: Alphabet | Sequence[Label] | str | None = None,
+    types: Sequence[str] | None = None,
+    **params: Any,
+) -> SpecLoss:
+    """A loss from the text of a loss file."""
+    return bind_loss(read(text), params, labels, types)
+
+
+def read_spec(name: str | Path) -> Spec:
+    """The spec of a loss file, by name or path; labels and parameters are not filled in."""
+    path = _find(name)
+    try:
+        if path.stat().st_size > 4 * MAX_SIZE:
+            must = f"a loss file may have at most {MAX_SIZE:,} characters"
+            raise LossFileError(sentence(str(path), must, f"{path.stat().st_size:,} bytes"))
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise LossFileError(sentence(str(path), "a loss file must be UTF-8 text")) from None
+    except OSError as error:
+        raise InputError(sentence(str(path), f"the file cannot be read ({error.strerror})")) from None
+    return read(text, str(name) if path.parent == grammar_folder() else str(path))
+
+
+def _find(name: str | Path) -> Path:
+    text = str(name)
+    shelf = grammar_folder() / f"{text}{_SUFFIX}"
+    if "/" not in text and "\\" not in text and shelf.is_file():
+        return shelf
+    path = Path(text).expanduser()
+    if path.is_file():
+        return path
+    if text.endswith(_SUFFIX) or "/" in text:
+        raise InputError(sentence("load", f"there is no file {text}"))
+    hint = nearest(text, library()) or f"There are: {', '.join(library())}"
+    raise InputError(sentence("load", f"there is no loss {text!r} on the shelf", None, hint))

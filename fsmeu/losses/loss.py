@@ -1,0 +1,278 @@
+"""The loss object: a spec or a Python function with its labels and parameters, ready to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
+from fsmeu.losses.analysis import linear_registers, tapes
+from fsmeu.losses.bind import bind, tag_labels
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.evaluate import values_of_pairs
+from fsmeu.losses.function import FunctionView, SimpleFunction
+from fsmeu.losses.machine import Machine, build_machine, machine_view
+from fsmeu.losses.syntax import Spec
+from fsmeu.losses.view import SpecView, View
+
+__all__ = ["FunctionLoss", "Loss", "SpecLoss", "bind_loss", "evaluate", "function_loss"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Loss(Protocol):
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
+
+    @property
+    def name(self) -> str:
+        """The name in the file's header."""
+
+    @property
+    def kind(self) -> str:
+        """"loss" or "utility"."""
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The labels of both tapes."""
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
+        """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
+
+    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+        """The explicit two-tape machine for sequences of length n."""
+
+    def with_labels(self, alphabet: Alphabet) -> Loss:
+        """The same loss over other labels, where its definition leaves them open."""
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+
+
+@dataclass(frozen=True, eq=False)
+class SpecLoss:
+    """A loss from a file.
+
+    Attributes:
+        spec: the file's contents.
+        given: parameters that were given explicitly.
+        chosen: labels that were given explicitly, or None.
+    """
+
+    spec: Spec
+    given: Mapping[str, Any] = field(default_factory=dict)
+    chosen: Alphabet | None = None
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.given.items())
+        return f"<{self.kind} {self.name}({inside})>"
+
+    @property
+    def name(self) -> str:
+        """The name in the file's header."""
+        return self.spec.name
+
+    @property
+    def kind(self) -> str:
+        """"loss" or "utility"."""
+        return self.spec.kind
+
+    @property
+    def open(self) -> bool:
+        """True when the labels may still be chosen."""
+        return self.spec.labels is None and self.chosen is None
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The spec with labels and parameters filled in."""
+        return bind(self.spec, self.alphabet, self.given)
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The labels of both tapes; binary unless the file or the caller says otherwise."""
+        if self.chosen is not None:
+            return self.chosen
+        if self.spec.labels is not None:
+            return Alphabet(self.spec.labels)
+        if self.spec.bio:
+            must = "the tags must be given"
+            remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
+            raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
+        tables = [self.given[p.name] for p in self.spec.params if p.type == "table"
+                  and p.name in self.given and np.ndim(self.given[p.name])]
+        return Alphabet(tuple(range(len(tables[0])))) if tables else BINARY
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of both tapes."""
+        return self.alphabet.labels
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """The value of each parameter."""
+        return self.bound.params
+
+    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
+        """The value of one pair of sequences."""
+        return evaluate(self, z, y)
+
+    def with_labels(self, alphabet: Alphabet) -> SpecLoss:
+        """The same loss over these labels, where the file leaves them open."""
+        return replace(self, chosen=alphabet)
+
+    def linear(self, z_given: bool) -> tuple[str, ...]:
+        """The registers that may ride in the weight; with z given, z-only ones are constants."""
+        reach = tapes(self.spec)
+        among = [name for name, t in reach.items() if not z_given or "y" in t]
+        return linear_registers(self.spec, among)
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
+        """The loss as an engine walks it."""
+        return SpecView(self.bound, n, z, self.linear(z is not None) if weights else ())
+
+    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+        """The explicit two-tape machine for sequences of length n.
+
+        Args:
+            n: length of the sequences.
+            z: a hypothesis; then registers that read z alone are left out where no step looks at them
+                and only what z can reach is built.
+            max_states: limit on the number of states.
+        """
+        check_length(n)
+        given = None if z is None else self.alphabet.encode(z, "hypothesis z")
+        check_same_length(given, n)
+        view = machine_view(self.bound, n, given)
+        name = f"{self.kind} {self.name}, n = {n}"
+        return build_machine(name, self.alphabet, view, view.registers, given, max_states)
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+        return values_of_pairs(self.bound, z, y)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionLoss:
+    """A loss from a Python object with ``start``, ``step`` and ``value``."""
+
+    function: SimpleFunction
+    alphabet: Alphabet
+    name: str
+    kind: str
+
+    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
+        """The value of one pair of sequences."""
+        return evaluate(self, z, y)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of both tapes."""
+        return self.alphabet.labels
+
+    @property
+    def open(self) -> bool:
+        """Never: a Python loss is made for its labels."""
+        return False
+
+    def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
+        """The same function over other labels."""
+        return replace(self, alphabet=alphabet)
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
+        """The loss as an engine walks it; nothing rides in the weight."""
+        return FunctionView(self.function, self.alphabet, n, z)
+
+    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+        """The explicit two-tape machine for sequences of length n."""
+        check_length(n)
+        given = None if z is None else self.alphabet.encode(z, "hypothesis z")
+        check_same_length(given, n)
+        view = FunctionView(self.function, self.alphabet, n)
+        name = f"{self.kind} {self.name}, n = {n}"
+        return build_machine(name, self.alphabet, view, view.registers, given, max_states)
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+        labels = self.alphabet.labels
+        values = np.empty(len(z))
+        for row in range(len(z)):
+            state = self.function.start()
+            for a, b in zip(z[row], y[row], strict=True):
+                state = self.function.step(state, labels[a], labels[b])
+            values[row] = float(self.function.value(state))
+        return values
+
+
+def function_loss(
+    function: SimpleFunction,
+    labels: Alphabet | Sequence[Label] | str = (0, 1),
+    *,
+    kind: str = "loss",
+    name: str | None = None,
+) -> FunctionLoss:
+    """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
+    if kind not in ("loss", "utility"):
+        raise InputError(sentence("function_loss", "kind must be 'loss' or 'utility'", kind))
+    for method in ("start", "step", "value"):
+        if not callable(getattr(function, method, None)):
+            must = "the object must have the methods start, step and value"
+            raise InputError(sentence("function_loss", must, f"one without {method}"))
+    return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)
+
+
+def bind_loss(
+    spec: Spec,
+    params: Mapping[str, Any],
+    labels: Alphabet | Sequence[Label] | str | None = None,
+    types: Sequence[str] | None = None,
+) -> SpecLoss:
+    """A loss of a spec with parameters and, if wanted, labels (or the chunk types that make them).
+
+    Labels given for a file that fixes its own rename those, one for one.
+    """
+    where = f"{spec.kind} {spec.name}"
+    if types is not None:
+        labels = tag_labels(types)
+    chosen = as_alphabet(labels) if labels is not None else None
+    if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
+        must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
+        raise InputError(sentence(where, must, f"{len(chosen)} labels"))
+    loss = SpecLoss(spec, dict(params), chosen)
+    if not (spec.bio and chosen is None):
+        _ = loss.bound
+    return loss
+
+
+def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
+    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
+
+    Args:
+        loss: a loss or utility.
+        z: the hypothesis, a sequence of labels.
+        y: the reference, of the same length.
+    """
+    zs = loss.alphabet.encode(z, "hypothesis z")
+    ys = loss.alphabet.encode(y, "reference y")
+    if len(zs) != len(ys):
+        must = "hypothesis z and reference y must have the same length"
+        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+
+
+def check_length(n: object) -> None:
+    """Refuses a length that is not a whole number of at least 0."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
+
+
+def check_same_length(z: Ints | None, n: int) -> None:
+    """Refuses a hypothesis that is not of length n."""
+    if z is not None and len(z) != n:
+        must = f"hypothesis z must have length n = {n}"
+        raise InputError(sentence("compile", must, f"length {len(z)}"))

@@ -1,0 +1,223 @@
+"""A loss as an explicit two-tape transducer for sequences of length n.
+
+Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total weight
+of hypothesis o machine o model is the expected value. Values that can be negative are shifted up by
+a constant that is kept beside the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pynini
+from numpy.typing import NDArray
+
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.image import fst_from_table
+from fsmeu.fst.symbols import symbol_table
+from fsmeu.losses.analysis import names_read, reads_clock, tapes
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.syntax import Binary, Name, Number, Place, Register
+from fsmeu.losses.view import SpecView, View, trajectories
+
+__all__ = ["Machine", "build_machine", "machine_view"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_ZERO = Number(0.0)
+_CLOCK = Register(
+    "i", "clock", _ZERO, Binary("+", Name("i"), Number(1.0)), _ZERO, Name("n"), Place()
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A compiled loss.
+
+    Attributes:
+        name: what it computes, for pictures and messages.
+        n: the length of the sequences it is for.
+        alphabet: the labels of both tapes.
+        next: target (states, z, y) of each step, -1 where no pair of length n takes it.
+        values: value of ending in each state; nan where no pair of length n ends.
+        shift: what was added to every value to make final weights of them.
+        registers: register values behind each state.
+    """
+
+    name: str
+    n: int
+    alphabet: Alphabet
+    next: Ints
+    values: Floats
+    shift: float
+    registers: dict[str, Floats]
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.values)
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return int((self.next >= 0).sum())
+
+    @cached_property
+    def table(self) -> ArcTable:
+        """The arcs, sorted by state and input label; state 0 is the start."""
+        source, z, y = np.nonzero(self.next >= 0)
+        target = self.next[source, z, y]
+        with np.errstate(divide="ignore"):
+            final = -np.log(np.where(np.isnan(self.values), 0.0, self.values + self.shift))
+        return ArcTable(0, source, z + 1, y + 1, np.zeros(len(source)), target, final)
+
+    @cached_property
+    def fst(self) -> pynini.Fst:
+        """The pynini machine (log64 arcs, symbol tables attached)."""
+        symbols = symbol_table(self.alphabet)
+        return fst_from_table(self.table, symbols, symbols)
+
+
+def machine_view(bound: Bound, n: int, z: Ints | None) -> SpecView:
+    """The view whose steps are the same at every position, as a machine needs it.
+
+    The position is a register where a step looks at it. With z given, registers that read z alone and
+    that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
+    """
+    spec = bound.spec
+    if reads_clock(spec):
+        bound = replace(bound, spec=replace(spec, registers=(_CLOCK, *spec.registers)))
+    ends: dict[str, float] = {}
+    if z is not None:
+        ends = _unread_z_registers(bound, n, z)
+    return SpecView(bound, n, None, ends=ends)
+
+
+def _unread_z_registers(bound: Bound, n: int, z: Ints) -> dict[str, float]:
+    spec = bound.spec
+    reach = tapes(spec)
+    out = {name for name, t in reach.items() if "y" not in t and name != "i"}
+    while True:
+        kept = [r for r in spec.registers if r.name not in out]
+        read = frozenset().union(*(names_read(r.update) for r in kept)) if kept else frozenset()
+        if not out & read:
+            break
+        out -= read
+    plain = replace(bound, spec=replace(spec, registers=tuple(
+        r for r in spec.registers if r.sugar != "clock")))
+    names = {name for name, t in reach.items() if "y" not in t and name != "i"}
+    tracks = trajectories(plain, n, z[None, :], names)
+    return {name: float(tracks[name][0, n]) for name in sorted(out)}
+
+
+def build_machine(
+    name: str,
+    alphabet: Alphabet,
+    view: View,
+    registers: Callable[[Ints], dict[str, Floats]],
+    z: Ints | None = None,
+    max_states: int | None = None,
+) -> Machine:
+    """The explicit machine of a view that is the same at every position.
+
+    Args:
+        name: what it computes.
+        alphabet: the labels of both tapes.
+        view: a view with the hypothesis free, so that its symbols are pairs.
+        registers: the register values behind state codes.
+        z: a hypothesis; then only what it can reach is built.
+        max_states: limit on the number of states.
+
+    Raises:
+        SizeLimitError: there are more states than the limit.
+        LossFileError: a reachable step or value is not defined.
+    """
+    codes, targets, ending = _explore(name, view, z, len(alphabet), max_states)
+    size = len(alphabet)
+    nxt = targets.reshape(len(codes), size, size)
+    values = np.full(len(codes), np.nan)
+    values[ending] = view.values(codes[ending])[0]
+    least = np.nanmin(values) if ending.any() else 0.0
+    shift = -float(least) if least < 0 else 0.0
+    return Machine(name, view.n, alphabet, nxt, values, shift, registers(codes))
+
+
+def _explore(
+    name: str, view: View, z: Ints | None, size: int, max_states: int | None
+) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Codes of the states in order of discovery, their targets as state numbers, where pairs end."""
+    found = _Numbering(view.start)
+    rows: list[tuple[Ints, Ints, Ints]] = []
+    layer = np.zeros(1, np.int64)
+    expanded: dict[int, Ints] = {}
+    whole = np.arange(size * size)
+    for i in range(1, view.n + 1):
+        given = -1 if z is None else int(z[i - 1])
+        columns = whole if z is None else given * size + np.arange(size)
+        fresh = np.setdiff1d(layer, expanded.get(given, np.zeros(0, np.int64)))
+        if len(fresh):
+            targets = view.advance(i, found.codes[fresh])[0][:, columns]
+            numbers = found.number(targets)
+            guard_size(name, len(found.codes), max_states)
+            rows.append((fresh, columns, numbers))
+            expanded[given] = np.union1d(expanded.get(given, fresh), fresh)
+        elif z is None:
+            break
+        layer = np.unique(numbers[numbers >= 0]) if z is None else _reached(rows, layer, given, size)
+    nxt = np.full((len(found.codes), size * size), -1, np.int64)
+    for states, columns, numbers in rows:
+        nxt[states[:, None], columns[None, :]] = numbers
+    return found.codes, nxt, _ending(nxt, view.n, z, size)
+
+
+def _reached(rows: list[tuple[Ints, Ints, Ints]], layer: Ints, given: int, size: int) -> Ints:
+    """States that the layer reaches on the given z label."""
+    reached = [
+        numbers[np.isin(states, layer)].ravel()
+        for states, columns, numbers in rows
+        if columns[0] == given * size
+    ]
+    together = np.concatenate(reached)
+    return np.unique(together[together >= 0])
+
+
+def _ending(nxt: Ints, n: int, z: Ints | None, size: int) -> NDArray[np.bool_]:
+    """Which states a pair of length exactly n can end in."""
+    here = np.zeros(len(nxt), bool)
+    here[0] = True
+    for i in range(n):
+        columns = slice(None) if z is None else slice(int(z[i]) * size, (int(z[i]) + 1) * size)
+        targets = nxt[here, columns]
+        there = np.zeros(len(nxt), bool)
+        there[targets[targets >= 0]] = True
+        if z is None and (there == here).all():
+            break
+        here = there
+    return here
+
+
+class _Numbering:
+    """State numbers for codes, in order of discovery."""
+
+    def __init__(self, start: int) -> None:
+        self.codes = np.array([start], np.int64)
+        self._sorted = self.codes.copy()
+        self._order = np.zeros(1, np.int64)
+
+    def number(self, codes: Any) -> Ints:
+        """The numbers of these codes, new ones for codes not met before; -1 stays."""
+        flat = codes[codes >= 0]
+        fresh = np.setdiff1d(flat, self._sorted)
+        if len(fresh):
+            self.codes = np.concatenate([self.codes, fresh])
+            self._order = np.argsort(self.codes, kind="stable")
+            self._sorted = self.codes[self._order]
+        place = np.minimum(np.searchsorted(self._sorted, codes), len(self._sorted) - 1)
+        return np.where(codes >= 0, self._order[place], -1)

@@ -1,0 +1,129 @@
+"""Text of a loss file to its parts, with an error that says where, what was expected, and what to do.
+
+Nothing in a file is executed. Size and nesting are checked before anything recursive sees them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from fsmeu.errors import LossFileError, sentence
+from fsmeu.losses.messages import SYNTAX_ERRORS, fault, near_word
+from fsmeu.losses.syntax import Place
+
+__all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "parse", "place_of"]
+
+MAX_SIZE = 64_000
+MAX_TOKENS = 8_000
+MAX_DEPTH = 60
+
+_FALLBACK = "this was not expected here"
+_NAMES = {
+    "$END": "the end of the file",
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a quoted text",
+    "LABEL": "a label",
+    "SEQ": "a label sequence",
+    "COMPARE": "a comparison (==, !=, <, <=, >, >=)",
+    "ADD": "'+'",
+    "MINUS": "'-'",
+    "MUL": "'*' or '/'",
+    "POW": "'^'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "COMMA": "','",
+    "EQUAL": "'='",
+    "COLON": "':'",
+    "__ANON_0": "'..'",
+    "__ANON_1": "'->'",
+    "KIND": "'utility' or 'loss'",
+    "TYPE": "'int', 'real' or 'table'",
+}
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("fsmeu.losses").joinpath("loss.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
+
+
+def parse(source: str, origin: str = "<text>") -> Tree[Token]:
+    """The parse tree of a loss file.
+
+    Raises:
+        LossFileError: the file is too long, too deeply nested, or not in the language.
+    """
+    if len(source) > MAX_SIZE:
+        must = f"a loss file may have at most {MAX_SIZE:,} characters"
+        raise LossFileError(sentence(origin, must, f"{len(source):,}"))
+    try:
+        _check_tokens(source, origin)
+        tree = _parser().parse(source)
+    except UnexpectedInput as error:
+        raise _syntax_error(source, origin, error) from None
+    _check_depth(tree, source, origin)
+    return tree
+
+
+def place_of(item: Tree[Token] | Token) -> Place:
+    """Where a token or a tree begins."""
+    if isinstance(item, Token):
+        return Place(item.line or 0, item.column or 0)
+    if item.meta.empty:
+        return Place()
+    return Place(item.meta.line, item.meta.column)
+
+
+def _check_tokens(source: str, origin: str) -> None:
+    """Counts words and brackets roughly, before the parser builds anything."""
+    if len(source.split()) > MAX_TOKENS:
+        must = f"a loss file may have at most {MAX_TOKENS:,} words"
+        raise LossFileError(sentence(origin, must, f"{len(source.split()):,}"))
+
+
+def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
+    stack: list[tuple[Tree[Token], int]] = [(tree, 1)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            message = f"expressions may be nested {MAX_DEPTH} deep, this one is deeper"
+            raise fault(origin, source, place_of(node), message, "Name a part of it with 'let'")
+        stack.extend((child, depth + 1) for child in node.children if isinstance(child, Tree))
+
+
+def _syntax_error(source: str, origin: str, error: UnexpectedInput) -> LossFileError:
+    message = error.match_examples(_parser().parse, SYNTAX_ERRORS, use_accepts=True) or _FALLBACK
+    place, found = _place_and_word(source, error)
+    expected = _expected(error)
+    remedy = near_word(found) or (f"Expected {expected}" if expected else "")
+    got = f" (found {found!r})" if found else " (the file ends here)"
+    return fault(origin, source, place, message + got, remedy)
+
+
+def _place_and_word(source: str, error: UnexpectedInput) -> tuple[Place, str]:
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        lines = source.splitlines() or [""]
+        return Place(len(lines), len(lines[-1]) + 1), ""
+    if isinstance(error, UnexpectedToken):
+        return Place(error.line, error.column), str(error.token)[:40]
+    word = source[error.pos_in_stream or 0 :].split()[0][:40] if error.pos_in_stream else source[:1]
+    return Place(error.line, error.column), word
+
+
+def _expected(error: Any) -> str:
+    if isinstance(error, UnexpectedToken):
+        names = error.accepts or error.expected
+    elif isinstance(error, UnexpectedCharacters):
+        names = error.allowed or set()
+    else:
+        return ""
+    words = sorted({_NAMES.get(name, f"'{name.lower()}'") for name in names})
+    return "" if len(words) > 6 else " or ".join(words)

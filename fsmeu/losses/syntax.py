@@ -1,0 +1,258 @@
+"""The parts of a loss file as plain data: expressions, registers, and the spec that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+__all__ = [
+    "Arcs",
+    "At",
+    "Binary",
+    "Call",
+    "Choice",
+    "Example",
+    "Expr",
+    "Index",
+    "Name",
+    "Number",
+    "Old",
+    "Param",
+    "Place",
+    "Push",
+    "Register",
+    "Spec",
+    "Text",
+    "Unary",
+    "walk",
+]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands in the file, counted from 1."""
+
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression; every kind of it remembers where it stands."""
+
+    place: Place = field(default=Place(), compare=False, kw_only=True)
+
+    def parts(self) -> tuple[Expr, ...]:
+        """The expressions directly inside this one."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Number(Expr):
+    """A number."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Text(Expr):
+    """A quoted text: a label, a kind or a type."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Name(Expr):
+    """A tape (z, y), the position i, the length n, a parameter or a register."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Old(Expr):
+    """The value of a register before this step."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class At(Expr):
+    """True in the named state."""
+
+    state: str
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    """Minus or not."""
+
+    operator: str
+    operand: Expr
+
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.operand,)
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    """Arithmetic, a comparison, and, or."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Choice(Expr):
+    """``if condition then yes else no``."""
+
+    condition: Expr
+    yes: Expr
+    no: Expr
+
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.condition, self.yes, self.no)
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A function of the language."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+
+    def parts(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+
+@dataclass(frozen=True)
+class Index(Expr):
+    """An entry of a memory (``m[0]`` is the newest) or of a table parameter (``cost[z, y]``)."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+    def parts(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+
+@dataclass(frozen=True)
+class Push(Expr):
+    """The update of a memory: its newest entry becomes the value of ``entry``."""
+
+    memory: str
+    entry: Expr
+
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.entry,)
+
+
+@dataclass(frozen=True)
+class Arcs(Expr):
+    """The update of explicit states: arcs (source, target, condition), None for ``otherwise``.
+
+    At each step exactly one arc of the current state must apply.
+    """
+
+    arcs: tuple[tuple[int, int, Expr | None], ...]
+
+    def parts(self) -> tuple[Expr, ...]:
+        return tuple(condition for _, _, condition in self.arcs if condition is not None)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything inside it."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(node.parts())
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of a loss: its type, default and range (None where not given)."""
+
+    name: str
+    type: str
+    default: Expr | None
+    low: Expr | None
+    high: Expr | None
+    place: Place
+
+
+@dataclass(frozen=True)
+class Register:
+    """The one primitive: a value from a finite domain, with a start and an update.
+
+    Attributes:
+        name: how expressions call it.
+        sugar: the word of the file that made it (count, age, memory, flag, register, state, clock).
+        start: value before the first position.
+        update: value after a position. It sees the new values of registers above, the old values of
+            itself and of those below.
+        low: least value, or None for no declared bound.
+        high: greatest value, or None: a count that grows by arbitrary amounts.
+        depth: how many entries a memory holds.
+        states: the names of explicit states.
+        place: where it is declared.
+    """
+
+    name: str
+    sugar: str
+    start: Expr
+    update: Expr
+    low: Expr | None
+    high: Expr | None
+    place: Place
+    depth: Expr | None = None
+    states: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair of sequences with the value that the definition gives them."""
+
+    z: str
+    y: str
+    value: Expr
+    bindings: tuple[tuple[str, Expr], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A checked loss file.
+
+    Attributes:
+        name: the name after ``utility`` or ``loss``.
+        kind: "utility" (to be maximised) or "loss" (to be minimised).
+        summary: the quoted text of the header.
+        references: quoted texts of ``reference`` lines.
+        params: parameters in order.
+        labels: labels given in the file; None when they come at load time.
+        bio: True when the labels must be chunk tags such as O, B-NP, I-NP.
+        registers: registers in order of update.
+        value: the value, conditions for 0/0 included.
+        range: least and greatest value, if declared.
+        examples: the file's examples.
+        source: the text of the file.
+        origin: the file's name, for messages.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    references: tuple[str, ...]
+    params: tuple[Param, ...]
+    labels: tuple[int | str, ...] | None
+    bio: bool
+    registers: tuple[Register, ...]
+    value: Expr
+    range: tuple[Expr, Expr] | None
+    examples: tuple[Example, ...]
+    source: str = field(repr=False, default="")
+    origin: str = ""

@@ -1,0 +1,345 @@
+"""Expressions evaluated on whole arrays of states and label pairs at once.
+
+Every value is a float64, alone or in an array; a lane is one entry of the broadcast arrays. A lane
+takes part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
+by lane, so that a division by zero counts only where it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, sentence
+from fsmeu.losses.bound import NONE, Bound
+from fsmeu.losses.messages import fault
+from fsmeu.losses.syntax import (
+    Arcs,
+    At,
+    Binary,
+    Call,
+    Choice,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Old,
+    Push,
+    Spec,
+    Text,
+    Unary,
+)
+
+__all__ = ["Memory", "Scope", "constant", "evaluate"]
+
+Lanes = Any
+"""A float, or a float64 array that broadcasts against the others."""
+Mask = NDArray[np.bool_] | None
+
+_COMPARE = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+_PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """How a memory is kept in one number: entries are digits, 0 is 'nothing yet', newest lowest.
+
+    Attributes:
+        values: what digit d + 1 stands for.
+        depth: how many entries are kept.
+    """
+
+    values: NDArray[np.float64]
+    depth: int
+    numeric: bool
+
+    @property
+    def base(self) -> int:
+        """The number of digits."""
+        return len(self.values) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """What the names of an expression stand for.
+
+    Attributes:
+        bound: the loss, its labels and parameters.
+        current: z, y, i, n and the registers, updated as far as the step has come.
+        old: the registers before the step.
+        memories: how each memory is kept.
+    """
+
+    bound: Bound
+    current: Mapping[str, Lanes]
+    old: Mapping[str, Lanes]
+    memories: Mapping[str, Memory]
+
+    def fault(self, expr: Expr, message: str, lane: Any = None) -> LossFileError:
+        """The error of an expression, with the state in which it happened."""
+        spec = self.bound.spec
+        held = []
+        if lane is not None:
+            for name, value in {**self.old, **self.current}.items():
+                if name in ("n", "i", "z", "y") or any(r.name == name for r in spec.registers):
+                    held.append(f"{name}={self._show(name, value, lane)}")
+        where = f" when {' '.join(held)}" if held else ""
+        return fault(spec.origin, spec.source, expr.place, message + where)
+
+    def _show(self, name: str, value: Lanes, lane: Any) -> str:
+        shape = lane[0].shape
+        cell = float(np.broadcast_to(value, shape)[lane[1]])
+        if name in ("z", "y") and not self.bound.numeric:
+            return next((t for t, c in self.bound.codes.items() if c == cell), "?")
+        return f"{cell:g}"
+
+
+def constant(expr: Expr, params: Mapping[str, Any]) -> float:
+    """The value of an expression that may refer to parameters and n only."""
+    empty = np.zeros(0)
+    nothing = Spec("", "", "", (), (), None, False, (), expr, None, ())
+    bound = Bound(nothing, None, params, True, empty, {}, empty, empty)  # type: ignore[arg-type]
+    try:
+        value = float(evaluate(expr, Scope(bound, params, {}, {})))
+    except KeyError as error:
+        must = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
+        raise LossFileError(sentence("constant", must), expr.place.line, expr.place.column) from None
+    return value
+
+
+def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
+    """The value of an expression in every lane.
+
+    Raises:
+        LossFileError: in an active lane, something is divided by zero, a root is taken of a negative
+            number, a result is not finite, or not exactly one arc of a state applies.
+    """
+    match expr:
+        case Number():
+            return expr.value
+        case Name():
+            return _name(expr.name, scope)
+        case Binary(operator="and" | "or"):
+            return _lazy(expr, scope, active)
+        case Binary():
+            return _binary(expr, scope, active)
+        case Choice():
+            return _choice(expr, scope, active)
+        case Old():
+            return scope.old[expr.name]
+        case Text():
+            return _text(expr, scope)
+        case At():
+            states = next(r.states for r in scope.bound.spec.registers if r.states)
+            return np.equal(scope.current["state"], float(states.index(expr.state))) * 1.0
+        case Unary():
+            value = evaluate(expr.operand, scope, active)
+            return -value if expr.operator == "-" else np.equal(value, 0.0) * 1.0
+        case Call():
+            return _call(expr, scope, active)
+        case Index():
+            return _index(expr, scope, active)
+        case Push():
+            return _push(expr, scope, active)
+        case Arcs():
+            return _arcs(expr, scope, active)
+    raise TypeError(type(expr))
+
+
+def _name(name: str, scope: Scope) -> Lanes:
+    if name in scope.current:
+        return scope.current[name]
+    return scope.bound.params[name]
+
+
+def _text(expr: Text, scope: Scope) -> float:
+    bound = scope.bound
+    if bound.numeric and expr.value in bound.alphabet.index:
+        return float(bound.label_values[bound.alphabet.index[expr.value]])
+    return bound.codes.get(expr.value, NONE - 1)
+
+
+def _and(active: Mask, condition: Lanes) -> Mask:
+    truth = np.not_equal(condition, 0.0)
+    return truth if active is None else active & truth
+
+
+def _choice(expr: Choice, scope: Scope, active: Mask) -> Lanes:
+    condition = np.not_equal(evaluate(expr.condition, scope, active), 0.0)
+    if condition.ndim == 0:
+        return evaluate(expr.yes if condition else expr.no, scope, active)
+    yes_lanes = _and(active, condition)
+    no_lanes = _and(active, ~condition)
+    yes = evaluate(expr.yes, scope, yes_lanes)
+    no = evaluate(expr.no, scope, no_lanes)
+    return np.where(condition, yes, no)
+
+
+def _lazy(expr: Binary, scope: Scope, active: Mask) -> Lanes:
+    left = np.not_equal(evaluate(expr.left, scope, active), 0.0)
+    wanted = left if expr.operator == "and" else ~left
+    if left.ndim == 0 and not wanted:
+        return float(left)
+    right = np.not_equal(evaluate(expr.right, scope, _and(active, wanted)), 0.0)
+    return (left & right if expr.operator == "and" else left | right) * 1.0
+
+
+def _binary(expr: Binary, scope: Scope, active: Mask) -> Lanes:
+    left = evaluate(expr.left, scope, active)
+    right = evaluate(expr.right, scope, active)
+    if expr.operator in _COMPARE:
+        return _COMPARE[expr.operator](left, right) * 1.0
+    with np.errstate(all="ignore"):
+        match expr.operator:
+            case "+":
+                value = np.add(left, right)
+            case "-":
+                value = np.subtract(left, right)
+            case "*":
+                value = np.multiply(left, right)
+            case "/":
+                _refuse(expr, "division by zero", np.equal(right, 0.0), scope, active)
+                value = np.divide(left, right)
+            case "%":
+                _refuse(expr, "remainder by zero", np.equal(right, 0.0), scope, active)
+                value = np.mod(left, right)
+            case _:
+                value = np.power(np.float64(left), right)
+    return _finite(expr, value, scope, active)
+
+
+def _call(expr: Call, scope: Scope, active: Mask) -> Lanes:
+    if expr.function in ("tally", "sum"):
+        return _over_memory(expr, scope, active)
+    arguments = [evaluate(a, scope, active) for a in expr.arguments]
+    first = arguments[0]
+    if expr.function in ("kind", "type"):
+        return _tag(expr, first, scope)
+    if expr.function in ("min", "max"):
+        choose = np.minimum if expr.function == "min" else np.maximum
+        for other in arguments[1:]:
+            first = choose(first, other)
+        return first
+    with np.errstate(all="ignore"):
+        if expr.function == "sqrt":
+            _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
+            return np.sqrt(np.maximum(first, 0.0))
+        if expr.function == "log":
+            _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
+            return _finite(expr, np.log(first), scope, active)
+        return _finite(expr, _PLAIN[expr.function](first), scope, active)
+
+
+def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
+    if scope.bound.numeric:
+        raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
+    table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
+    with_none = np.append(table, NONE)
+    return with_none[np.asarray(codes).astype(np.int64)]
+
+
+def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> NDArray[np.int64]:
+    number = np.asarray(packed).astype(np.int64)
+    return (number // memory.base**steps) % memory.base
+
+
+def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:
+    nothing = np.nan if memory.numeric else NONE
+    return np.append(nothing, memory.values)[digits]
+
+
+def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
+    name = expr.arguments[0].name  # type: ignore[attr-defined]
+    memory, packed = scope.memories[name], scope.current[name]
+    total: Lanes = 0.0
+    sought = evaluate(expr.arguments[1], scope, active) if expr.function == "tally" else None
+    for back in range(memory.depth):
+        entry = _entry(memory, _memory_digits(memory, packed, back))
+        total = total + (np.nan_to_num(entry) if sought is None else np.equal(entry, sought))
+    return total
+
+
+def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
+    if expr.name in scope.memories:
+        memory = scope.memories[expr.name]
+        back = evaluate(expr.arguments[0], scope, active)
+        if np.ndim(back) or not 0 <= back < memory.depth or back != int(back):
+            message = f"the index of {expr.name} must be a constant from 0 to {memory.depth - 1}"
+            raise scope.fault(expr, message)
+        return _entry(memory, _memory_digits(memory, scope.current[expr.name], int(back)))
+    table = scope.bound.params[expr.name]
+    if table.ndim != len(expr.arguments):
+        raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")
+    at = [_label_index(evaluate(a, scope, active), scope) for a in expr.arguments]
+    return table[tuple(at)]
+
+
+def _label_index(values: Lanes, scope: Scope) -> NDArray[np.int64]:
+    known = scope.bound.label_values
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
+    found: NDArray[np.int64] = order[place]
+    return found
+
+
+def _push(expr: Push, scope: Scope, active: Mask) -> Lanes:
+    memory = scope.memories[expr.memory]
+    entry = np.asarray(evaluate(expr.entry, scope, active))
+    order = np.argsort(memory.values)
+    place = np.minimum(np.searchsorted(memory.values[order], entry), len(order) - 1)
+    digit = order[place] + 1
+    strange = memory.values[order[place]] != entry
+    _refuse(expr, "the remembered value is outside the declared bounds", strange, scope, active)
+    packed = np.asarray(scope.old[expr.memory]).astype(np.int64)
+    return ((packed * memory.base + digit) % memory.base**memory.depth).astype(np.float64)
+
+
+def _arcs(expr: Arcs, scope: Scope, active: Mask) -> Lanes:
+    state = np.asarray(scope.old["state"])
+    taken: Lanes = np.zeros(())
+    target: Lanes = np.zeros(())
+    fallback: list[tuple[int, int]] = []
+    for source, goal, condition in expr.arcs:
+        here = np.equal(state, float(source))
+        if condition is None:
+            fallback.append((source, goal))
+            continue
+        lanes = _and(active, here)
+        holds = here & np.not_equal(evaluate(condition, scope, lanes), 0.0)
+        taken = taken + holds
+        target = target + holds * float(goal)
+    for source, goal in fallback:
+        holds = np.equal(state, float(source)) & (taken == 0)
+        taken = taken + holds
+        target = target + holds * float(goal)
+    _refuse(expr, "two arcs apply", np.greater(taken, 1), scope, active)
+    _refuse(expr, "no arc applies", np.equal(taken, 0), scope, active)
+    return target
+
+
+def _refuse(expr: Expr, message: str, bad: Lanes, scope: Scope, active: Mask) -> None:
+    """Raises when something bad happens in an active lane."""
+    if np.any(bad):
+        lanes = np.asarray(bad if active is None else bad & active)
+        if lanes.any():
+            first = tuple(int(x[0]) for x in np.nonzero(np.atleast_1d(lanes)))
+            lane = (lanes, first if lanes.ndim else ())
+            raise scope.fault(expr, message, lane)
+
+
+def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
+    finite = np.isfinite(value)
+    if not np.all(finite):
+        _refuse(expr, "the result is not a finite number", ~finite, scope, active)
+    return value

@@ -1,0 +1,257 @@
+"""A loss as it is walked: the states, what a step does to them, what they are worth at the end.
+
+There are two views of one loss. With the hypothesis free, a step reads a pair of labels and every
+register is part of the state. With the hypothesis given, a step reads a label of y only, and registers
+that look at z alone are constants. In both, registers in which the value is linear may ride in
+the weight instead of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.losses.analysis import increment, names_read, tapes
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.domains import Space, domain_of, memory_of
+from fsmeu.losses.messages import fault
+from fsmeu.losses.syntax import Expr, Register
+from fsmeu.losses.values import Scope, constant, evaluate
+
+__all__ = ["SpecView", "View", "trajectories"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class View(Protocol):
+    """What an engine needs to know of a loss; states are int64 codes.
+
+    Attributes:
+        n: length of the sequences.
+        symbols: how many symbols a step can read: labels of y, or pairs z * L + y.
+        start: code of the start state.
+        linear: how many registers ride in the weight.
+        space: the number of codes when arrays may span all of them, else None.
+    """
+
+    n: int
+    symbols: int
+    start: int
+    linear: int
+    space: int | None
+
+    def context(self, i: int) -> Hashable:
+        """What makes the step at position i (from 1) differ from the step at another position."""
+
+    def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+        """Targets (states, symbols) of the step at position i, and gains (linear, states, symbols).
+
+        A target of -1 stands for a step that no sequence of length n takes.
+        """
+
+    def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        """Value of ending in each state with all linear registers 0, and the slope of each."""
+
+
+class SpecView:
+    """The view of a loss written in the language.
+
+    Args:
+        bound: the loss with labels and parameters.
+        n: length of the sequences.
+        z: label indices of the hypothesis, or None to leave it free.
+        linear: names of registers that ride in the weight.
+        ends: registers that are left out because no step looks at them, with the values they have at
+            the end.
+    """
+
+    def __init__(
+        self,
+        bound: Bound,
+        n: int,
+        z: Ints | None = None,
+        linear: tuple[str, ...] = (),
+        ends: Mapping[str, float] | None = None,
+    ) -> None:
+        spec = bound.spec
+        self.bound, self.n, self.z = bound, n, z
+        self.linear_names = linear
+        self.ends = dict(ends or {})
+        self.clock = any(r.sugar == "clock" for r in spec.registers)
+        self.linear = len(linear)
+        self.memories = {
+            r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"
+        }
+        reach = tapes(spec)
+        fixed = {name for name, t in reach.items() if z is not None and "y" not in t}
+        self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
+        left_out = fixed | set(linear) | self.ends.keys()
+        self.carried = [r for r in spec.registers if r.name not in left_out]
+        self.gain_exprs = [(r.name, increment(r)) for r in spec.registers if r.name in linear]
+        domains = {r.name: domain_of(bound, r, n) for r in self.carried}
+        self.space_of = Space(domains)
+        if self.space_of.size >= 2**62:
+            must = "the registers together may take at most 2^62 values"
+            raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, self.space_of.size))
+        self.space = self.space_of.size if self.space_of.dense else None
+        self._read = self._names_read_by_steps()
+        labels = bound.label_values
+        size = len(labels)
+        if z is None:
+            self.symbols = size * size
+            self._pairs = (np.repeat(labels, size)[None, :], np.tile(labels, size)[None, :])
+        else:
+            self.symbols = size
+        self.start = self._start_code()
+
+    def _names_read_by_steps(self) -> frozenset[str]:
+        exprs: list[Expr] = [r.update for r in self.carried]
+        exprs += [expr for _, expr in self.gain_exprs if expr is not None]
+        return frozenset().union(*(names_read(expr) for expr in exprs)) if exprs else frozenset()
+
+    def _start_code(self) -> int:
+        values = {r.name: np.array(self._start_value(r)) for r in self.carried}
+        code, culprit = self.space_of.encode(values)
+        if culprit is not None or int(code) < 0:
+            register = next(r for r in self.carried if culprit in (None, r.name))
+            raise self._left_bounds(register, "starts outside its bounds")
+        return int(code)
+
+    def _start_value(self, register: Register) -> float:
+        return constant(register.start, {**self.bound.params, "n": float(self.n)})
+
+    def _left_bounds(self, register: Register, what: str) -> LossFileError:
+        spec = self.bound.spec
+        message = f"{register.name} {what}"
+        return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+
+    def context(self, i: int) -> Hashable:
+        key: list[float] = [float(i)] if "i" in self._read and not self.clock else []
+        if self.z is not None:
+            key.append(float(self.z[i - 1]) if "z" in self._read else -1.0)
+        for name, track in self.track.items():
+            if name in self._read:
+                key += [float(track[0, i - 1]), float(track[0, i])]
+        return tuple(key)
+
+    def _tapes_at(self, i: int) -> dict[str, Floats | float]:
+        clock = {} if self.clock else {"i": float(i)}
+        if self.z is None:
+            z, y = self._pairs
+            return {"z": z, "y": y, "n": float(self.n), **clock}
+        labels = self.bound.label_values
+        given = float(labels[self.z[i - 1]])
+        return {"z": given, "y": labels[None, :], "n": float(self.n), **clock}
+
+    def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+        old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
+        old |= {name: track[0, i - 1] for name, track in self.track.items()}
+        current = {**old, **self._tapes_at(i)}
+        scope = Scope(self.bound, current, old, self.memories)
+        shape = (len(codes), self.symbols)
+        gains = np.empty((self.linear, *shape)) if self.linear else None
+        new: dict[str, Floats] = {}
+        k = 0
+        for register in self.bound.spec.registers:
+            name = register.name
+            if name in self.track:
+                current[name] = self.track[name][0, i]
+            elif name in self.ends:
+                continue
+            elif gains is not None and name in self.linear_names:
+                gains[k] = evaluate(self.gain_exprs[k][1], scope)  # type: ignore[arg-type]
+                k += 1
+            else:
+                current[name] = new[name] = evaluate(register.update, scope)
+        targets, culprit = self.space_of.encode(new)
+        if culprit is not None:
+            register = next(r for r in self.carried if r.name == culprit)
+            raise self._left_bounds(register, f"leaves its bounds at position {i}")
+        return np.broadcast_to(targets, shape), gains
+
+    def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        registers: dict[str, Floats | float] = {**self.space_of.decode(codes)}
+        registers |= {name: float(track[0, self.n]) for name, track in self.track.items()}
+        registers |= self.ends
+        registers["n"] = float(self.n)
+        zeros = {name: 0.0 for name in self.linear_names}
+        value = self._value({**registers, **zeros}, len(codes))
+        slopes = np.empty((self.linear, len(codes)))
+        for k, name in enumerate(self.linear_names):
+            slopes[k] = self._value({**registers, **zeros, name: 1.0}, len(codes)) - value
+        return value, slopes
+
+    def _value(self, current: dict[str, Floats | float], size: int) -> Floats:
+        scope = Scope(self.bound, current, current, self.memories)
+        return np.broadcast_to(evaluate(self.bound.spec.value, scope), (size,)).astype(np.float64)
+
+    def registers(self, codes: Ints) -> dict[str, Floats]:
+        """The values of all registers (but linear ones) behind each code, at the end of z."""
+        held = self.space_of.decode(codes)
+        ones = np.ones(len(codes))
+        constants = {name: ones * track[0, self.n] for name, track in self.track.items()}
+        ends = {name: ones * value for name, value in self.ends.items()}
+        spec = self.bound.spec
+        both = {**held, **constants, **ends}
+        return {r.name: both[r.name] for r in spec.registers if r.name in both}
+
+
+def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
+    """The values of registers that look at z alone, before and after every position.
+
+    Args:
+        bound: the loss.
+        n: length of the sequences.
+        z: label indices, shape (batch, n).
+        names: registers that depend on z (and i) only.
+
+    Returns:
+        For each name, an array of shape (batch, n + 1).
+    """
+    spec = bound.spec
+    ours = [r for r in spec.registers if r.name in names]
+    order = {r.name: k for k, r in enumerate(spec.registers)}
+    labels = bound.label_values[z]
+    clock = np.arange(1.0, n + 1.0)[None, :]
+    known: dict[str, Floats] = {}
+    free = {"z", "i", "n", *bound.params}
+    for r in ours:
+        amount = increment(r)
+        if amount is None or not names_read(amount) <= free | known.keys():
+            continue
+        old = {name: track[:, :-1] for name, track in known.items()}
+        now = {name: track[:, 1:] if order[name] < order[r.name] else track[:, :-1]
+               for name, track in known.items()}
+        scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
+        steps = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
+        begin = np.full((len(z), 1), constant(r.start, {**bound.params, "n": float(n)}))
+        known[r.name] = np.concatenate([begin, begin + np.cumsum(steps, axis=1)], axis=1)
+    rest = [r for r in ours if r.name not in known]
+    return {**known, **_walk(bound, n, labels, rest, known)} if rest else known
+
+
+def _walk(
+    bound: Bound, n: int, labels: Floats, registers: list[Register], known: dict[str, Floats]
+) -> dict[str, Floats]:
+    """Trajectories of registers that must be followed position by position."""
+    memories = {r.name: memory_of(bound, r, n) for r in registers if r.sugar == "memory"}
+    names = {**bound.params, "n": float(n)}
+    tracks = {r.name: np.empty((len(labels), n + 1)) for r in registers}
+    for r in registers:
+        tracks[r.name][:, 0] = constant(r.start, names)
+    ours = {r.name for r in registers}
+    for i in range(1, n + 1):
+        old = {name: t[:, i - 1] for name, t in (known | tracks).items()}
+        current = {**old, "z": labels[:, i - 1], "i": float(i), "n": float(n)}
+        scope = Scope(bound, current, old, memories)
+        for r in bound.spec.registers:
+            if r.name in known:
+                current[r.name] = known[r.name][:, i]
+            elif r.name in ours:
+                current[r.name] = tracks[r.name][:, i] = evaluate(r.update, scope)
+    return tracks
