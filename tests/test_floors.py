@@ -1,0 +1,124 @@
+"""The house keeps its floors: imports go downwards, only fst/ touches pynini, files stay small."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LONGEST_FILE = 400
+ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
+# The package itself ("") gathers what the floors below it offer; the command line is the door.
+FLOORS = {
+    "errors": 0,
+    "fst": 1,
+    "losses": 2,
+    "models": 2,
+    "expectation": 3,
+    "decoding": 4,
+    "learning": 5,
+    "searn": 5,
+    "drawing": 6,
+    "": 7,
+    "cli": 8,
+}
+
+
+def room_of(module: str) -> str:
+    """Returns the package of the house that a dotted module name belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def imported_modules(tree: ast.AST) -> list[str]:
+    """Returns every module that a source imports, wherever in it the import stands."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            # `from fsmeu import fst` imports a room; `from fsmeu.fst import compose` names one.
+            names = [f"fsmeu.{alias.name}" for alias in node.names if alias.name in FLOORS]
+            found += names if base == "fsmeu" and len(names) == len(node.names) else [base]
+    return found
+
+
+def violations(module: str, source: str) -> list[str]:
+    """Returns what a module of the house imports although it must not."""
+    room = room_of(module)
+    found = []
+    for name in imported_modules(ast.parse(source)):
+        if name.startswith("."):
+            found.append(f"relative import of {name}")
+        elif name.split(".")[0] in ENGINE and room != "fst":
+            found.append(f"{name} outside fsmeu/fst")
+        elif name.split(".")[0] == "fsmeu" and room_of(name) != room:
+            if room_of(name) not in FLOORS:
+                found.append(f"{name} has no floor")
+            elif FLOORS[room_of(name)] >= FLOORS[room]:
+                found.append(f"{name} is not below {room or 'the package'}")
+    return found
+
+
+def modules() -> dict[str, Path]:
+    """Returns the modules of the house by dotted name."""
+    names = {}
+    for file in sorted((ROOT / "fsmeu").rglob("*.py")):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        names[".".join(part for part in parts if part != "__init__")] = file
+    return names
+
+
+def python_files() -> list[str]:
+    """Returns every Python file of the project, relative to its top."""
+    folders = ("fsmeu", "tools", "tests")
+    files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*.py"))]
+    return [str(file.relative_to(ROOT)) for file in [ROOT / "run", *files]]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_module_imports_from_floors_below(name):
+    """No module reaches up, sideways into another package, or around fst/."""
+    assert room_of(name) in FLOORS, f"give {name} a floor"
+    assert violations(name, modules()[name].read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("file", python_files())
+def test_file_is_short(file):
+    """A file is one idea."""
+    lines = (ROOT / file).read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST_FILE, f"{file} has {lines} lines: split it"
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("fsmeu.fst.a", "import fsmeu.losses.b", "fsmeu.losses.b is not below fst"),
+        ("fsmeu.losses.a", "from fsmeu.models import b", "fsmeu.models is not below losses"),
+        ("fsmeu.losses.a", "from fsmeu import models", "fsmeu.models is not below losses"),
+        ("fsmeu.losses.a", "from fsmeu import load", "fsmeu is not below losses"),
+        ("fsmeu.losses.a", "import fsmeu", "fsmeu is not below losses"),
+        ("fsmeu.models.a", "def f():\n import pynini.lib", "pynini.lib outside fsmeu/fst"),
+        ("fsmeu.models.a", "from . import b", "relative import of ."),
+        ("fsmeu.cli.a", "import fsmeu.attic", "fsmeu.attic has no floor"),
+        ("fsmeu.errors", "import fsmeu.fst", "fsmeu.fst is not below errors"),
+    ],
+)
+def test_fault_is_found(module, source, fault):
+    """The guard above sees each kind of fault."""
+    assert violations(module, source) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("fsmeu.fst.a", "import pynini\nfrom fsmeu.fst.b import c\nfrom fsmeu.errors import E"),
+        ("fsmeu.decoding.a", "from fsmeu import fst, losses"),
+        ("fsmeu", "from fsmeu.losses import load"),
+        ("fsmeu.cli.a", "import fsmeu\nfrom fsmeu.drawing import dot"),
+    ],
+)
+def test_order_is_accepted(module, source):
+    """The guard above lets the rightful imports pass."""
+    assert violations(module, source) == []

@@ -1,0 +1,116 @@
+"""`./run` explains itself, works from anywhere, and hands arguments over untouched."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import launch
+import pytest
+import stamp
+from stamp import Project
+
+ROOT = Path(__file__).resolve().parents[2]
+ODD_ARGUMENTS = ["-k", "a and b", "", "--", "*", "$HOME", "ü"]
+
+
+def run(script, *arguments, cwd=None, **variables):
+    return subprocess.run(
+        [sys.executable, str(script), *arguments],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the launcher whose environment is 'up to date' and echoes what it is given."""
+    root = tmp_path / "copy"
+    root.mkdir()
+    (root / "run").write_text((ROOT / "run").read_text())
+    (root / "tools").symlink_to(ROOT / "tools")
+    (root / "pyproject.toml").touch()
+    project = Project(root)
+    project.python.parent.mkdir(parents=True)
+    project.python.write_text('#!/bin/sh\npwd\nprintf "%s\\n" "$@"\nexit 7\n')
+    project.python.chmod(0o755)
+    stamp.write(project, stamp.wanted(project))
+    return root
+
+
+def test_alone_it_prints_every_command():
+    result = run(ROOT / "run")
+    assert result.returncode == 0
+    for name in ("demo", "test", "bench", "fsmeu", "python", "setup", "check"):
+        assert f"./run {name}" in result.stdout
+
+
+def test_unknown_command_lists_the_known():
+    result = run(ROOT / "run", "tset")
+    assert result.returncode == 2
+    assert "no command 'tset'" in result.stderr
+    assert "test" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "at_root"),
+    [
+        ("test", ["-m", "pytest"], True),
+        ("bench", ["-m", "pytest", "tests/benchmarks"], True),
+        ("demo", ["-m", "fsmeu.cli.main", "demo"], True),
+        ("fsmeu", ["-m", "fsmeu.cli.main"], False),
+        ("python", [], False),
+    ],
+)
+def test_arguments_and_exit_code_pass_through(copy, tmp_path, command, words, at_root):
+    """From another directory, through a symbolic link, nothing is changed on the way."""
+    link = tmp_path / "link"
+    link.symlink_to(copy / "run")
+    result = run(link, command, *ODD_ARGUMENTS, cwd=tmp_path)
+    assert result.returncode == 7
+    assert result.stderr == ""
+    where = copy if at_root else tmp_path
+    assert result.stdout.splitlines() == [str(where), *words, *ODD_ARGUMENTS]
+
+
+def test_test_paths_are_meant_from_where_the_user_is(tmp_path):
+    (tmp_path / "test_a.py").touch()
+    (tmp_path / "expression").touch()
+    assert launch.rooted("test_a.py::test_b", tmp_path) == f"{tmp_path}/test_a.py::test_b"
+    assert launch.rooted("test_a.py", tmp_path) == f"{tmp_path}/test_a.py"
+    for untouched in ("expression", "tests/elsewhere.py", "-x", "--ignore=test_a.py"):
+        assert launch.rooted(untouched, tmp_path) == untouched
+
+
+def test_unwritable_project_is_one_sentence(copy):
+    """No traceback: what cannot be written, and what to do."""
+    (copy / ".venv/fsmeu-stamp.json").unlink()
+    (copy / ".setup.lock").mkdir()
+    result = run(copy / "run", "setup")
+    assert result.returncode == 1
+    assert result.stdout == ""
+    first = result.stderr.splitlines()[0]
+    assert first.startswith("fsmeu set-up stopped while making the environment (.venv): ")
+    assert ".setup.lock" in first
+    assert "Traceback" not in result.stderr
+
+
+def test_old_python_can_read_the_launcher():
+    """The sentence about the Python version reaches those who need it."""
+    source = (ROOT / "run").read_text()
+    ast.parse(source, feature_version=(3, 7))
+    assert "fsmeu needs Python 3.10 or newer" in source
+
+
+def test_old_python_is_refused_in_words():
+    script = (
+        "import sys, runpy\nsys.version_info = (3, 8, 0)\n"
+        f"runpy.run_path({str(ROOT / 'run')!r}, run_name='__main__')"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == "fsmeu needs Python 3.10 or newer, but python3 is 3.8.\n"
