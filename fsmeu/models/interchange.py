@@ -22,10 +22,13 @@ from fsmeu.models.mixture import Mixture
 from fsmeu.models.nbest import NBest
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["KINDS", "MAX_JSON_BYTES", "from_json"]
+__all__ = ["KINDS", "MAX_JSON_BYTES", "MAX_NESTING", "from_json"]
 
 MAX_JSON_BYTES = 500_000_000
 """Greatest size of a JSON file that is read."""
+
+MAX_NESTING = 8
+"""How deep mixtures of mixtures may go in a file."""
 
 
 def from_json(source: Mapping[str, Any] | str | Path) -> Model:
@@ -44,6 +47,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         source = _text(Path(source), where)
     try:
         content = _parsed(source, where) if isinstance(source, str) else source
+        _check_nesting(content, where)
         return _model(content, where)
     except RecursionError:
         raise InputError(sentence(where, "must not be nested this deeply")) from None
@@ -76,6 +80,18 @@ def _parsed(text: str, where: str) -> object:
         if isinstance(error, FsmeuError):
             raise
         raise InputError(sentence(where, "numbers must be of sensible length")) from None
+
+
+def _check_nesting(content: object, where: str) -> None:
+    """Refuses mixtures of mixtures of mixtures past ``MAX_NESTING``, level by level."""
+    level, depth = [content], 0
+    while level:
+        if depth > MAX_NESTING:
+            must = f"mixtures must be nested at most {MAX_NESTING} deep"
+            raise InputError(sentence(where, must))
+        inside = [part.get("models") for part in level if isinstance(part, Mapping)]
+        level = [part for parts in inside if isinstance(parts, list) for part in parts]
+        depth += 1
 
 
 def _model(content: object, where: str) -> Model:

@@ -1,0 +1,144 @@
+"""What is said about arguments that make no model."""
+
+import numpy as np
+import pytest
+
+from fsmeu.errors import EmptyError, FsmeuError, InputError, SizeLimitError
+from fsmeu.models import (
+    Bernoulli,
+    Independent,
+    Markov,
+    Mixture,
+    NBest,
+    as_model,
+    from_potentials,
+    hmm,
+)
+
+INF = np.inf
+HALF = [[0.5, 0.5], [0.5, 0.5]]
+
+BAD = {
+    "nan": (lambda: Bernoulli([0.5, np.nan]), InputError, ["Bernoulli p", "entry 1", "nan"]),
+    "text": (lambda: Bernoulli("0.5"), InputError, ["Bernoulli p"]),
+    "complex": (lambda: Bernoulli([1j]), InputError, ["Bernoulli p", "real"]),
+    "table": (lambda: Bernoulli(HALF), InputError, ["one-dimensional", "Independent"]),
+    "flat rows": (lambda: Independent([0.5, 0.5]), InputError, ["(n, L)", "(2,)"]),
+    "no labels": (lambda: Independent(np.zeros((2, 0))), InputError, ["(n, L)"]),
+    "row sum": (lambda: Independent([[1, 0], [0.5, 0.4]]), InputError, ["row 1", "0.9"]),
+    "single precision": (
+        lambda: Independent(np.float32([[0.1, 0.2, 0.7]]) * np.float32(1.000001)),
+        InputError,
+        ["sum", "double precision"],
+    ),
+    "order 0": (lambda: Markov(1.0, HALF), InputError, ["Markov initial", "Independent"]),
+    "uneven axes": (lambda: Markov(np.ones((2, 3)) / 6, HALF), InputError, ["same length"]),
+    "no n": (lambda: Markov([0.5, 0.5], HALF), InputError, ["Markov n", "n="]),
+    "wrong n": (lambda: Markov([0.5, 0.5], [HALF] * 3, n=3), InputError, ["2 tables", "3 tables"]),
+    "too many for n": (lambda: Markov([0.5, 0.5], [HALF], n=0), InputError, ["0 tables"]),
+    "negative n": (lambda: Markov([0.5, 0.5], HALF, n=-1), InputError, ["Markov n", "-1"]),
+    "axes": (lambda: Markov([0.5, 0.5], [0.5, 0.5], n=3), InputError, ["2 axes", "(2,)"]),
+    "shape": (lambda: Markov([0.5, 0.5], [[0.2, 0.3, 0.5]] * 3, n=3), InputError, ["(2, 2)"]),
+    "initial sum": (lambda: Markov([0.5, 0.6], HALF, n=2), InputError, ["initial", "1.1"]),
+    "transition sum": (
+        lambda: Markov([0.5, 0.5], [HALF, [[1, 0], [0, 0]]]),
+        InputError,
+        ["transition", "row (1, 1)", "0.0"],
+    ),
+    "labels": (lambda: Markov([0.5, 0.5], HALF, 2, "abc"), InputError, ["2 labels", "'c'"]),
+    "no number of labels": (lambda: Markov([0.5, 0.5], HALF, 2, 7), InputError, ["labels"]),
+    "unary shape": (lambda: from_potentials([1, 2], HALF), InputError, ["(n, L)"]),
+    "pairwise shape": (
+        lambda: from_potentials(np.zeros((4, 2)), np.zeros((4, 2, 2))),
+        InputError,
+        ["(2, 2)", "(3, 2, 2)", "(4, 2, 2)"],
+    ),
+    "infinite": (lambda: from_potentials([[INF, 0]], HALF), InputError, ["unary", "inf"]),
+    "huge": (lambda: from_potentials([[1e305, 0]], HALF), InputError, ["1e+300"]),
+    "forbidden": (
+        lambda: from_potentials(np.zeros((3, 2)), np.array([HALF, np.full((2, 2), -INF)])),
+        EmptyError,
+        ["position 3"],
+    ),
+    "impossible": (
+        lambda: hmm([1, 0], [[1, 0], [0, 1]], [[1, 0], [0, 1]], [0, 0, 1, 0]),
+        EmptyError,
+        ["symbol 1", "position 3"],
+    ),
+    "symbol": (lambda: hmm([1, 0], HALF, HALF, [0, 2]), InputError, ["from 0 to 1", "2"]),
+    "fraction": (lambda: hmm([1, 0], HALF, HALF, [0, 0.5]), InputError, ["position 2", "0.5"]),
+    "no symbols": (lambda: hmm([1, 0], HALF, HALF, 3), InputError, ["observations"]),
+    "emission": (lambda: hmm([1, 0], HALF, [[1.0]], [0]), InputError, ["emission", "(2, 1)"]),
+    "hmm transition": (lambda: hmm([1, 0], [1.0], HALF, [0]), InputError, ["transition"]),
+    "empty list": (lambda: NBest([], []), EmptyError, ["at least one sequence"]),
+    "lengths": (lambda: NBest(["01", "011"], [1, 1]), InputError, ["lengths 2", "3"]),
+    "weights": (lambda: NBest(["01"], [1, 1]), InputError, ["1 weights", "(2,)"]),
+    "negative": (lambda: NBest(["01", "10"], [1, -1]), InputError, ["-1.0 at 1"]),
+    "all zero": (lambda: NBest(["01"], [0]), EmptyError, ["positive"]),
+    "all -inf": (lambda: NBest(["01"], [-INF], log=True), EmptyError, ["positive"]),
+    "log nan": (lambda: NBest(["01"], [np.nan], log=True), InputError, ["nan"]),
+    "unknown label": (lambda: NBest(["02"], [1], labels=(0, 1)), InputError, ["0, 1"]),
+    "no models": (lambda: Mixture([], []), EmptyError, ["at least one model"]),
+    "no model": (lambda: Mixture([[0.5]], [1]), InputError, ["label model"]),
+    "one weight": (lambda: Mixture([Bernoulli([1])], [0.5, 0.5]), InputError, ["(1,)"]),
+    "mixed lengths": (
+        lambda: Mixture([Bernoulli([1]), Bernoulli([1, 1])], [0.5, 0.5]),
+        InputError,
+        ["lengths 1 and 2"],
+    ),
+    "mixed labels": (
+        lambda: Mixture([Bernoulli([1]), Independent([[1, 0]], "ab")], [0.5, 0.5]),
+        InputError,
+        ["[0, 1]", "['a', 'b']"],
+    ),
+    "number": (lambda: as_model(0.5), InputError, ["label model"]),
+    "nothing": (lambda: as_model(None), InputError, ["model"]),
+    "cube": (lambda: as_model(np.ones((1, 1, 1))), InputError, ["(1, 1, 1)"]),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_message(case):
+    make, kind, fragments = BAD[case]
+    with pytest.raises(kind) as caught:
+        make()
+    assert isinstance(caught.value, FsmeuError)
+    for fragment in fragments:
+        assert fragment in str(caught.value)
+
+
+HUGE = {
+    "order 20": lambda: Markov(
+        np.broadcast_to(0.25**20, (4,) * 20), np.broadcast_to(0.25, (4,) * 21), n=30
+    ),
+    "long chain": lambda: Markov([0.5, 0.5], HALF, n=10**15),
+    "long table": lambda: Bernoulli(np.broadcast_to(0.5, 10**12)),
+    "whole numbers": lambda: Bernoulli(np.broadcast_to(1, 10**12)),
+    "many labels": lambda: from_potentials(
+        np.zeros((3, 10_000)), np.broadcast_to(0.0, (10**4,) * 2)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HUGE)
+def test_refused_before_it_is_built(case):
+    """None of these could be built in the memory of any machine, or only after minutes."""
+    with pytest.raises(SizeLimitError, match=r"limit of 20,000,000.*FSMEU_MAX_ARCS"):
+        HUGE[case]()
+
+
+def test_the_limit_can_be_moved(monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_ARCS", "10")
+    with pytest.raises(SizeLimitError, match="12 arcs, more than the limit of 10"):
+        Bernoulli([0.5] * 6)
+    monkeypatch.setenv("FSMEU_MAX_ARCS", "12")
+    assert Bernoulli([0.5] * 6).n == 6
+    monkeypatch.setenv("FSMEU_MAX_ARCS", "many")
+    with pytest.raises(InputError, match="FSMEU_MAX_ARCS"):
+        Bernoulli([0.5])
+
+
+def test_rounding_is_forgiven():
+    assert Bernoulli([1 + 1e-15, -1e-17]).p.tolist() == [1.0, 0.0]
+    model = Independent([[0.3, 0.7 - 5e-10]])
+    assert abs(model.total_mass() - 1) < 1e-15

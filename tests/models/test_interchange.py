@@ -1,0 +1,151 @@
+"""JSON in and out: exact round trips, files by hand, and what is said about bad ones."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from fsmeu.errors import FsmeuError, InputError
+from fsmeu.models import Bernoulli, Markov, NBest, Potentials, from_json
+from tests.models.strategies import KINDS, cases
+
+
+@settings(max_examples=80, deadline=None)
+@given(case=cases())
+def test_round_trip_is_exact(case):
+    plain = case.model.to_json()
+    text = json.dumps(plain, allow_nan=False)
+    again = from_json(text)
+    assert type(again) is type(case.model)
+    assert again.to_json() == plain
+    assert (again.labels, again.n) == (case.model.labels, case.model.n)
+    assert from_json(plain).to_json() == plain
+    ours, theirs = case.model.layered(), again.layered()
+    assert ours.widths == theirs.widths
+    for one, two in zip(ours.layers, theirs.layers, strict=True):
+        for name in ("source", "label", "target", "weight"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [0, 1])
+def test_round_trip_of_empty_arrays(kind, n):
+    for seed in range(10):
+        model = KINDS[kind](np.random.default_rng(seed), 2, n).model
+        again = from_json(json.dumps(model.to_json()))
+        assert again.to_json() == model.to_json()
+        assert abs(again.total_mass() - 1) < 1e-12
+
+
+def test_files_and_shorthand(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text('{"probs": [0.25, 1]}')
+    for source in (path, str(path), '{"probs": [0.25, 1]}', {"model": "bernoulli", "p": [0.25, 1]}):
+        model = from_json(source)
+        assert isinstance(model, Bernoulli)
+        assert model.p.tolist() == [0.25, 1.0]
+    hidden = {
+        "model": "hmm",
+        "initial": [0.5, 0.5],
+        "transition": [[1, 0], [0, 1]],
+        "emission": [[0.9, 0.1], [0.2, 0.8]],
+        "observations": [0, 0],
+    }
+    model = from_json(hidden)
+    assert isinstance(model, Potentials)
+    assert model.probability([0, 0]) == pytest.approx(0.81 / 0.85, rel=1e-14)
+    listed = from_json(
+        {"model": "nbest", "sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
+    )
+    assert isinstance(listed, NBest)
+    assert listed.probability("ab") == 0.5
+    table = [[0.5, 0.5], [0.5, 0.5]]
+    chain = from_json({"model": "markov", "initial": [1, 0], "transition": table, "n": 4})
+    assert isinstance(chain, Markov)
+    assert chain.n == 4
+
+
+LAYER = {"width": 1, "source": [0], "label": [0], "target": [0], "weight": [1.0]}
+
+
+def acceptor(**changes):
+    layer = {**LAYER, **changes}
+    return {"model": "acceptor", "labels": [0, 1], "start": [1], "layers": [layer], "final": [1]}
+
+
+MALFORMED = [
+    ("{", ["JSON", "line 1"]),
+    ("{'probs': [1]}", ["JSON", "line 1"]),
+    ('{"probs": [NaN]}', ["finite", "NaN"]),
+    ('{"probs": [1e999]}', ["Bernoulli p", "inf"]),
+    ('{"probs": [' + "9" * 5000 + "]}", ["model JSON"]),
+    ('{"probs": [0.5, "0.5"]}', ["Bernoulli p", "number"]),
+    ('{"probs": [0.5, null]}', ["Bernoulli p", "number"]),
+    ('{"probs": [[0.5], 0.5]}', ["Bernoulli p", "rectangular"]),
+    ('{"probs": 0.5}', ["Bernoulli p", "one-dimensional"]),
+    ('{"probs": {"a": 1}}', ["Bernoulli p"]),
+    ('{"probs": [-0.1]}', ["Bernoulli p", "from 0 to 1", "-0.1"]),
+    ("{}", ["'model'", "bernoulli"]),
+    ('{"model": 3}', ["'model'"]),
+    ('{"model": "markow"}', ["'model'", "'markov'"]),
+    ('{"model": "markov", "initial": [1, 0]}', ["markov", "'transition'"]),
+    ('{"model": "bernoulli", "q": [1]}', ["'q'"]),
+    ('{"model": "independent", "probabilities": [[0.5, 0.6]]}', ["probabilities", "row 0", "1.1"]),
+    ('{"model": "independent", "probabilities": [[1, 0]], "labels": 3}', ["labels"]),
+    ('{"model": "independent", "probabilities": [[1, 0]], "labels": ["a"]}', ["2 labels"]),
+    ('{"model": "independent", "probabilities": [[1, 0]], "labels": ["a", "a"]}', ["'a'"]),
+    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1.5}', ["Markov n", "1.5"]),
+    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": true}', ["Markov n"]),
+    ('{"model": "markov", "initial": [1], "transition": [[1]], "n": 1e400}', ["Markov n"]),
+    ('{"model": "potentials", "unary": [["x"]], "pairwise": [[0]]}', ["unary"]),
+    ('{"model": "potentials", "unary": [["-inf"]], "pairwise": [[0]]}', ["position 1"]),
+    ('{"model": "nbest", "sequences": [], "weights": []}', ["at least one sequence"]),
+    ('{"model": "nbest", "sequences": ["01", "0"], "weights": [1, 1]}', ["lengths 2", "and 1"]),
+    ('{"model": "nbest", "sequences": ["01"], "weights": [1], "log": 1}', ["log"]),
+    ('{"model": "nbest", "sequences": [[{}]], "weights": [1]}', ["label"]),
+    ('{"model": "mixture", "models": 1, "weights": [1]}', ["models"]),
+    ('{"model": "mixture", "models": [{"probs": [2]}], "weights": [1]}', ["models[0]", "2.0"]),
+    ('{"model": "mixture", "models": [{"probs": [1]}], "weights": [0.9]}', ["weights", "0.9"]),
+    (json.dumps(acceptor(source=[1])), ["layers[0] source", "from 0 to 0"]),
+    (json.dumps(acceptor(label=[2])), ["layers[0] label"]),
+    (json.dumps(acceptor(target=[-1])), ["layers[0] target"]),
+    (json.dumps(acceptor(target=[0.5])), ["layers[0] target"]),
+    (json.dumps(acceptor(weight=[-1])), ["layers[0] weight"]),
+    (json.dumps(acceptor(weight=[1, 1])), ["same length"]),
+    (json.dumps(acceptor(weight=[0])), ["positive weight"]),
+    (json.dumps(acceptor(width=10**15)), ["width", "FSMEU_MAX_ARCS"]),
+    (json.dumps(acceptor(width=2)), ["final", "2 weights"]),
+    (json.dumps(acceptor(more=2)), ["layers[0]", "keys"]),
+]
+
+
+@pytest.mark.parametrize(("text", "fragments"), MALFORMED, ids=[t[:60] for t, _ in MALFORMED])
+def test_malformed(text, fragments):
+    with pytest.raises(FsmeuError) as caught:
+        from_json(text)
+    message = str(caught.value)
+    assert message.startswith("model JSON: ")
+    assert "\n" not in message
+    assert len(message) < 600
+    for fragment in fragments:
+        assert fragment in message
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    for source in (tmp_path / "no.json", str(tmp_path), "no such file", "\0"):
+        with pytest.raises(InputError, match="model file"):
+            from_json(source)
+    binary = tmp_path / "binary.json"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match=r"model file .*binary"):
+        from_json(binary)
+    with pytest.raises(InputError, match="must be an object"):
+        from_json([0.5])
+
+
+@pytest.mark.parametrize("depth", [10, 200, 100_000])
+def test_deep_nesting_is_refused(depth):
+    text = '{"model": "mixture", "weights": [1], "models": [' * depth
+    with pytest.raises(InputError, match="nested"):
+        from_json(text + "]}" * depth)

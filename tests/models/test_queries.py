@@ -1,0 +1,167 @@
+"""Every model against the list of all its sequences: probability, marginals, best, samples."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.models import Bernoulli, Markov, Mixture, backward, forward, total
+from fsmeu.models.best_first import best_first
+from tests.models import oracle
+from tests.models.strategies import KINDS, cases
+
+EXACT = {"rtol": 1e-12, "atol": 1e-15}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_probability_of_every_sequence(kind, data):
+    case = data.draw(cases([kind]))
+    for y, p in case.distribution.items():
+        np.testing.assert_allclose(case.model.probability(y), p, **EXACT)
+        assert (case.model.log_probability(y) == -math.inf) == (case.model.probability(y) == 0)
+        assert (p == 0) == (case.model.probability(y) == 0)
+        if p > 0:
+            np.testing.assert_allclose(
+                case.model.log_probability(y), math.log(p), rtol=1e-12, atol=1e-13
+            )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_marginals_and_mass(kind, data):
+    case = data.draw(cases([kind]))
+    model = case.model
+    expected = oracle.marginals(case.distribution, model.labels, model.n)
+    np.testing.assert_allclose(model.marginals(), expected, **EXACT)
+    assert model.marginals().shape == (model.n, len(model.labels))
+    assert abs(model.total_mass() - 1) < 1e-12
+    layered = model.layered()
+    assert layered is model.layered()
+    for mass, rest in zip(forward(layered), backward(layered), strict=True):
+        np.testing.assert_allclose(mass @ rest, 1.0, rtol=1e-12)
+    assert total(layered) == model.total_mass()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), k=st.sampled_from([1, 2, 3, 7, 10_000]))
+def test_most_probable(kind, data, k):
+    case = data.draw(cases([kind]))
+    best = case.model.most_probable(k)
+    possible = sorted((p for p in case.distribution.values() if p > 0), reverse=True)
+    assert len(best) == min(k, len(possible))
+    np.testing.assert_allclose([p for _, p in best], possible[: len(best)], **EXACT)
+    assert [p for _, p in best] == sorted((p for _, p in best), reverse=True)
+    assert len({tuple(y) for y, _ in best}) == len(best)
+    for y, p in best:
+        np.testing.assert_allclose(p, case.distribution[tuple(y)], **EXACT)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases(["independent", "markov", "potentials", "nbest"]), k=st.integers(1, 20))
+def test_best_first_agrees_where_paths_are_unique(case, k):
+    best = best_first(case.model.layered(), k)
+    dynamic = case.model.most_probable(k)
+    assert len(best) == len(dynamic)
+    np.testing.assert_allclose([p for _, p in best], [p for _, p in dynamic], **EXACT)
+
+
+def test_ties_are_in_the_order_of_the_labels():
+    model = Markov(np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5), n=4)
+    sequences = [y for y, _ in model.most_probable(100)]
+    assert sequences == sorted(sequences)
+    assert len(sequences) == 16
+    halves = Mixture([Bernoulli([0.5] * 3)] * 2, [0.5, 0.5])
+    assert [y for y, _ in halves.most_probable(5)] == [
+        [0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0]
+    ]  # fmt: skip
+
+
+def test_near_ties_beyond_single_precision():
+    """At 300 label 0 leads by 4e-12 of the probability, at 700 label 1 by 4e-13."""
+    p = np.full(1000, 0.75)
+    p[300], p[700] = 0.5 - 1e-12, 0.5 + 1e-13
+    best = [y for y, _ in Bernoulli(p).most_probable(4)]
+    assert [(y[300], y[700]) for y in best] == [(0, 1), (0, 0), (1, 1), (1, 0)]
+    assert all(sum(y) - y[300] - y[700] == 998 for y in best)
+
+
+def test_best_of_a_long_flat_chain_does_not_underflow():
+    flat = Markov(np.full(4, 0.25), np.full((4, 4), 0.25), n=3000)
+    (sequence, p), *_ = flat.most_probable()
+    assert sequence == [0] * 3000
+    assert p == 0.0  # 4**-3000 has no double
+    np.testing.assert_allclose(flat.log_probability(sequence), -3000 * math.log(4), rtol=1e-14)
+
+
+def test_a_weak_prefix_with_a_sure_end_wins():
+    """State 1 is entered with 1e-280 only, but state 0 spreads over far more than that."""
+    steps = np.zeros((1500, 5, 5))
+    steps[:, 0, :4] = 0.25
+    steps[:, 1:4, :4] = 0.25
+    steps[:, 4, 4] = 1.0
+    model = Markov([1 - 1e-280, 0, 0, 0, 1e-280], steps)
+    assert model.most_probable()[0][0] == [4] * 1501
+
+
+def test_search_gives_up_with_a_clear_sentence():
+    random = np.random.default_rng(5)
+    parts = [Bernoulli(random.random(30)) for _ in range(6)]
+    layered = Mixture(parts, np.full(6, 1 / 6)).layered()
+    with pytest.raises(SizeLimitError, match="max_prefixes"):
+        best_first(layered, 1000, max_prefixes=50)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_samples_are_possible(kind, data):
+    case = data.draw(cases([kind]))
+    for y in case.model.sample(60, seed=3):
+        assert case.distribution[tuple(y)] > 0
+    assert case.distribution[tuple(case.model.sample(seed=1))] > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sample_frequencies(kind):
+    """Counts are binomial: 5 standard deviations (plus 2 for tiny ones) fail once in 10**6."""
+    case = KINDS[kind](np.random.default_rng(11), 2, 4)
+    size = 40_000
+    drawn = case.model.sample(size, seed=np.random.default_rng(12))
+    counts = dict.fromkeys(case.distribution, 0)
+    for y in drawn:
+        counts[tuple(y)] += 1
+    for y, p in case.distribution.items():
+        assert abs(counts[y] - size * p) <= 5 * math.sqrt(size * p * (1 - p)) + 2 * (p > 0)
+
+
+def test_sample_shapes_and_seeds():
+    model = Markov([0.3, 0.7], [[0.9, 0.1], [0.5, 0.5]], n=3, labels=("a", "b"))
+    one = model.sample(seed=7)
+    assert len(one) == 3
+    assert set(one) <= {"a", "b"}
+    assert model.sample(5, seed=7) == model.sample(5, seed=7)
+    assert model.sample(0) == []
+    assert model.sample(2, seed=1)[0].__class__ is list
+    assert Bernoulli([]).sample(2) == [[], []]
+    with pytest.raises(InputError, match="sample seed"):
+        model.sample(1, seed="x")
+    with pytest.raises(SizeLimitError, match="sample"):
+        model.sample(10**12)
+
+
+def test_wrong_sequences_and_counts():
+    model = Bernoulli([0.5, 0.5])
+    with pytest.raises(InputError, match="2 labels"):
+        model.probability([1])
+    with pytest.raises(InputError, match="one of 0, 1"):
+        model.probability([1, 2])
+    with pytest.raises(InputError, match="k"):
+        model.most_probable(-1)
+    assert model.most_probable(0) == []
