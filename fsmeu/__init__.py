@@ -2,6 +2,31 @@
 
 A loss over label sequences is a two-tape automaton; its expectation under a label model is a
 shortest distance in a composition; the best decision is a query of the same composition.
+
+- ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
+- ``evaluate``: the value of one pair of sequences
+- ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
+- ``expect``, ``compose``: expectations and the machines behind them
+- ``FsmeuError``: the root of everything raised on purpose
 """
 
+from fsmeu import models
+from fsmeu.errors import FsmeuError
+from fsmeu.expectation.expect import compose, expect
+from fsmeu.losses.library import library, load, loads
+from fsmeu.losses.loss import evaluate, function_loss
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "FsmeuError",
+    "__version__",
+    "compose",
+    "evaluate",
+    "expect",
+    "function_loss",
+    "library",
+    "load",
+    "loads",
+    "models",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,6 @@ class Query:
     Attributes:
         loss: the loss, over the model's labels.
         z: label indices of the hypothesis, or None when it is a distribution.
-        hypothesis: the hypothesis as a layered acceptor.
         model: the label model.
     """
 
@@ -45,14 +45,22 @@ class Query:
         if isinstance(z, Model):
             _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
             self.z: Ints | None = None
-            self.hypothesis: Layered = z.layered()
+            self._distribution: Model | None = z
+            length = z.n
         else:
             self.z = self.loss.alphabet.encode(_sequence(z, where), "hypothesis z")
-            self.hypothesis = string_layers(self.loss.alphabet, self.z)
-        if self.hypothesis.n != self.model.n:
+            self._distribution = None
+            length = len(self.z)
+        if length != self.model.n:
             must = "the hypothesis and the model must have the same length"
-            got = f"lengths {self.hypothesis.n} and {self.model.n}"
-            raise InputError(sentence(where, must, got))
+            raise InputError(sentence(where, must, f"lengths {length} and {self.model.n}"))
+
+    @cached_property
+    def hypothesis(self) -> Layered:
+        """The hypothesis as a layered acceptor: one sequence, or a distribution."""
+        if self.z is not None:
+            return string_layers(self.loss.alphabet, self.z)
+        return self._distribution.layered()  # type: ignore[union-attr]
 
     @property
     def n(self) -> int:

@@ -7,7 +7,6 @@ are expanded (section 4 of the paper).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +14,12 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.input import Input
-from fsmeu.expectation.transfer import Transfer, make_transfer, push
+from fsmeu.expectation.transfer import push
+from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.view import View
 
-__all__ = ["Final", "Walker", "run"]
+__all__ = ["Final", "run"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,43 +38,6 @@ class Final:
     mass: Floats
 
 
-class Walker:
-    """The layers of a view: their states, and the transfers between them.
-
-    While the view's code space is small enough to be spanned by arrays, every layer is the whole
-    space and transfers repeat wherever the context does; otherwise layers hold what is reached.
-    """
-
-    def __init__(self, view: View, dense: bool) -> None:
-        self.view = view
-        self.dense = dense and view.space is not None
-        self._cache: dict[Hashable, Transfer] = {}
-        self._all = np.arange(view.space or 0, dtype=np.int64)
-
-    def start(self) -> tuple[Ints, int]:
-        """The states of layer 0 and the place of the start state among them."""
-        if self.dense:
-            return self._all, self.view.start
-        return np.array([self.view.start], np.int64), 0
-
-    def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
-        """The states of the layer after position i, and the transfer to them."""
-        if not self.dense:
-            targets, gains = self.view.advance(i, codes)
-            after, inverse = np.unique(targets, return_inverse=True)
-            inverse = inverse.reshape(targets.shape)
-            if len(after) and after[0] < 0:
-                after, inverse = after[1:], inverse - 1
-            return after, make_transfer(inverse, gains, len(after))
-        key = self.view.context(i)
-        if key not in self._cache:
-            if len(self._cache) * len(self._all) > 1 << 22:
-                self._cache.clear()
-            targets, gains = self.view.advance(i, codes)
-            self._cache[key] = make_transfer(targets, gains, len(self._all))
-        return codes, self._cache[key]
-
-
 def run(view: View, source: Input, keep: int | None = None) -> Final:
     """The mass at the end of the composition.
 
@@ -85,24 +48,27 @@ def run(view: View, source: Input, keep: int | None = None) -> Final:
     """
     if view.space is not None and keep is None:
         try:
-            return _run(Walker(view, dense=True), source, None)
+            return _run(DenseWalker(view, view.space), source, None)
         except LossFileError:
             pass  # a step is undefined somewhere in the space; only reached states may complain
-    return _run(Walker(view, dense=False), source, keep)
+    return _run(SparseWalker(view), source, keep)
 
 
 def _run(walker: Walker, source: Input, keep: int | None) -> Final:
     view = walker.view
-    codes, place = walker.start()
+    codes, place = walker.codes, walker.place
+    sparse = isinstance(walker, SparseWalker)
+    guard_size("composition", len(codes) * len(source.start))
     mass = np.zeros((1 + view.linear, len(codes), len(source.start)))
     mass[0, place] = source.start
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
         codes, transfer = walker.step(i, codes)
-        guard_size("composition", transfer.width * mass.shape[2])
+        if sparse:
+            guard_size("composition", transfer.width * mass.shape[2])
         mass = push(transfer, mass, source.factors(i - 1))
-        if not walker.dense:
+        if sparse:
             codes, mass = _drop_empty(codes, mass)
     return Final(codes, mass @ source.final)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Transfer", "make_transfer", "pull", "push"]
+__all__ = ["Transfer", "make_transfer", "pull", "push", "restrict"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,6 +58,17 @@ def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
     return Transfer(targets, gains, width, before, order, starts, reached)
 
 
+def restrict(whole: Transfer, before: int, after: int) -> Transfer:
+    """The transfer between prefixes of the states: the first ``before`` to the first ``after``."""
+    targets = whole.targets[:before]
+    gains = None if whole.gains is None else whole.gains[:, :before]
+    if whole.before is None:
+        return make_transfer(targets, gains, after)
+    past = before * targets.shape[1]
+    inside = np.minimum(whole.before[:, :after], past)
+    return Transfer(targets, gains, after, inside, whole.order, whole.starts, whole.reached)
+
+
 def push(transfer: Transfer, mass: Floats, factors: Floats) -> Floats:
     """The mass of the next layer.
 
@@ -79,7 +90,7 @@ def push(transfer: Transfer, mass: Floats, factors: Floats) -> Floats:
     if transfer.gains is not None:
         inner[1:] += transfer.gains[..., None] * inner[:1]
     if transfer.before is not None:
-        return spread.take(transfer.before, axis=1).sum(axis=1)
+        return np.add.reduce(spread.take(transfer.before, axis=1), axis=1)
     moved = np.zeros((quantities, transfer.width, after))
     if len(transfer.order):
         moved[:, transfer.reached] = np.add.reduceat(

@@ -75,9 +75,9 @@ class FunctionView:
             )
         return self.steps[key]
 
-    def context(self, i: int) -> Hashable:
-        """The label of z, when it is given."""
-        return -1 if self.z is None else int(self.z[i - 1])
+    def contexts(self) -> list[Hashable]:
+        """The label of z at each position, when it is given."""
+        return [()] * self.n if self.z is None else self.z.tolist()
 
     def advance(self, i: int, codes: Ints) -> tuple[Ints, None]:
         """Targets (states, symbols) of the step at position i."""

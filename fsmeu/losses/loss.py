@@ -128,9 +128,13 @@ class SpecLoss:
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""
+        return self._linear[z_given]
+
+    @cached_property
+    def _linear(self) -> dict[bool, tuple[str, ...]]:
         reach = tapes(self.spec)
-        among = [name for name, t in reach.items() if not z_given or "y" in t]
-        return linear_registers(self.spec, among)
+        with_y = [name for name, t in reach.items() if "y" in t]
+        return {True: linear_registers(self.spec, with_y), False: linear_registers(self.spec)}
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
         """The loss as an engine walks it."""

@@ -45,8 +45,8 @@ class View(Protocol):
     linear: int
     space: int | None
 
-    def context(self, i: int) -> Hashable:
-        """What makes the step at position i (from 1) differ from the step at another position."""
+    def contexts(self) -> list[Hashable]:
+        """For each position, what makes its step differ from the step at another position."""
 
     def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
         """Targets (states, symbols) of the step at position i, and gains (linear, states, symbols).
@@ -130,14 +130,18 @@ class SpecView:
         message = f"{register.name} {what}"
         return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
-    def context(self, i: int) -> Hashable:
-        key: list[float] = [float(i)] if "i" in self._read and not self.clock else []
-        if self.z is not None:
-            key.append(float(self.z[i - 1]) if "z" in self._read else -1.0)
+    def contexts(self) -> list[Hashable]:
+        columns: list[Floats] = []
+        if "i" in self._read and not self.clock:
+            columns.append(np.arange(1.0, self.n + 1.0))
+        if self.z is not None and "z" in self._read:
+            columns.append(self.z.astype(np.float64))
         for name, track in self.track.items():
             if name in self._read:
-                key += [float(track[0, i - 1]), float(track[0, i])]
-        return tuple(key)
+                columns += [track[0, :-1], track[0, 1:]]
+        if not columns:
+            return [()] * self.n
+        return list(map(tuple, np.stack(columns, axis=1).tolist()))
 
     def _tapes_at(self, i: int) -> dict[str, Floats | float]:
         clock = {} if self.clock else {"i": float(i)}
@@ -181,6 +185,8 @@ class SpecView:
         registers["n"] = float(self.n)
         zeros = {name: 0.0 for name in self.linear_names}
         value = self._value({**registers, **zeros}, len(codes))
+        if not self.linear:
+            self._check_range(value)
         slopes = np.empty((self.linear, len(codes)))
         for k, name in enumerate(self.linear_names):
             slopes[k] = self._value({**registers, **zeros, name: 1.0}, len(codes)) - value
@@ -189,6 +195,18 @@ class SpecView:
     def _value(self, current: dict[str, Floats | float], size: int) -> Floats:
         scope = Scope(self.bound, current, current, self.memories)
         return np.broadcast_to(evaluate(self.bound.spec.value, scope), (size,)).astype(np.float64)
+
+    def _check_range(self, value: Floats) -> None:
+        spec = self.bound.spec
+        if spec.range is None or not len(value):
+            return
+        names = {**self.bound.params, "n": float(self.n)}
+        low, high = (constant(side, names) for side in spec.range)
+        slack = 1e-9 * max(1.0, abs(low), abs(high))
+        if value.min() < low - slack or value.max() > high + slack:
+            worst = value.min() if value.min() < low - slack else value.max()
+            message = f"a value of {worst:g} occurs, the declared range is {low:g} .. {high:g}"
+            raise fault(spec.origin, spec.source, spec.range[0].place, message)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""

@@ -1,0 +1,113 @@
+"""The layers of a composition: which loss states each position can be in, and how they connect.
+
+Where the numbers of a loss's states span a space that arrays can hold, the steps of all of them are
+computed once per context, and states are ordered by the layer that first reaches them, so that the
+layers are prefixes. Otherwise each layer holds what is reached, and steps are computed as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.expectation.transfer import Transfer, make_transfer, restrict
+from fsmeu.losses.view import View
+
+__all__ = ["DenseWalker", "SparseWalker", "Walker"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_SMALL = 4096
+_CACHE = 1 << 22
+
+
+class SparseWalker:
+    """Layers that hold what is reached, found step by step."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.codes = np.array([view.start], np.int64)
+        self.place = 0
+
+    def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
+        """The states of the layer after position i, and the transfer to them."""
+        targets, gains = self.view.advance(i, codes)
+        after, inverse = np.unique(targets, return_inverse=True)
+        inverse = inverse.reshape(targets.shape)
+        if len(after) and after[0] < 0:
+            after, inverse = after[1:], inverse - 1
+        return after, make_transfer(inverse, gains, len(after))
+
+
+class DenseWalker:
+    """Layers that are prefixes of one ordering of the whole space."""
+
+    def __init__(self, view: View, space: int) -> None:
+        self.view = view
+        self.contexts = view.contexts()
+        everything = np.arange(space, dtype=np.int64)
+        self._raw: dict[Hashable, tuple[Ints, Floats | None]] = {}
+        self._whole: dict[Hashable, Transfer] = {}
+        self._all = everything
+        self.widths: list[int] | None = None
+        self.place = view.start
+        if space > _SMALL:
+            self._order_by_first_layer()
+        self.codes = self._all if self.widths is None else self._all[:1]
+
+    def _steps(self, i: int) -> tuple[Ints, Floats | None]:
+        key = self.contexts[i - 1]
+        if key not in self._raw:
+            if len(self._raw) * len(self._all) > _CACHE:
+                self._raw.clear()
+            self._raw[key] = self.view.advance(i, self._all)
+        return self._raw[key]
+
+    def _order_by_first_layer(self) -> None:
+        rank = np.full(len(self._all), -1, np.int64)
+        order = np.empty(len(self._all), np.int64)
+        rank[self.place], order[0] = 0, self.place
+        widths, done = [1], dict.fromkeys(self.contexts, 0)
+        count = 1
+        for i, key in enumerate(self.contexts, start=1):
+            known, done[key] = done[key], count
+            if known < count:
+                reached = self._steps(i)[0][order[known:count]].ravel()
+                fresh = np.unique(reached[(reached >= 0) & (rank[reached] < 0)])
+                rank[fresh] = count + np.arange(len(fresh))
+                order[count : count + len(fresh)] = fresh
+                count += len(fresh)
+            widths.append(count)
+        self._all, self.widths, self.place = order[:count], widths, 0
+        outside = np.append(rank, -1)
+        for key, (targets, gains) in self._raw.items():
+            kept = None if gains is None else gains[:, self._all]
+            self._raw[key] = (outside[targets[self._all]], kept)
+        self._rank = outside
+
+    def _transfer(self, i: int) -> Transfer:
+        key = self.contexts[i - 1]
+        if key not in self._whole:
+            if len(self._whole) * len(self._all) > _CACHE:
+                self._whole.clear()
+            fresh = key not in self._raw
+            targets, gains = self._steps(i)
+            if fresh and self.widths is not None:
+                targets = self._rank[targets]
+                self._raw[key] = (targets, gains)
+            self._whole[key] = make_transfer(targets, gains, len(self._all))
+        return self._whole[key]
+
+    def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
+        """The states of the layer after position i, and the transfer to them."""
+        whole = self._transfer(i)
+        if self.widths is None:
+            return codes, whole
+        before, after = self.widths[i - 1], self.widths[i]
+        return self._all[:after], restrict(whole, before, after)
+
+
+Walker = SparseWalker | DenseWalker
