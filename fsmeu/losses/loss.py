@@ -15,6 +15,7 @@ from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
+from fsmeu.losses.domains import domain_of
 from fsmeu.losses.evaluate import values_of_pairs
 from fsmeu.losses.function import FunctionView, SimpleFunction
 from fsmeu.losses.machine import Machine, build_machine, machine_view
@@ -249,7 +250,8 @@ def bind_loss(
         raise InputError(sentence(where, must, f"{len(chosen)} labels"))
     loss = SpecLoss(spec, dict(params), chosen)
     if not (spec.bio and chosen is None):
-        _ = loss.bound
+        for register in spec.registers:
+            domain_of(loss.bound, register, n=1)
     return loss
 
 

@@ -5,6 +5,7 @@ Nothing in a file is executed. Size and nesting are checked before anything recu
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -20,8 +21,10 @@ __all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "parse", "place_of"]
 
 MAX_SIZE = 64_000
 MAX_TOKENS = 8_000
-MAX_DEPTH = 60
+MAX_DEPTH = 150
 
+_BRACKETS = re.compile(r"[()\[\]]")
+_QUOTED = re.compile(r'"[^"\n]*"|#[^\n]*')
 _FALLBACK = "this was not expected here"
 _NAMES = {
     "$END": "the end of the file",
@@ -83,7 +86,13 @@ def place_of(item: Tree[Token] | Token) -> Place:
 
 
 def _check_tokens(source: str, origin: str) -> None:
-    """Counts words and brackets roughly, before the parser builds anything."""
+    """Counts words and open brackets, before the parser builds anything."""
+    depth = 0
+    for bracket in _BRACKETS.findall(_QUOTED.sub(" ", source)):
+        depth += 1 if bracket in "([" else -1
+        if depth > MAX_DEPTH:
+            must = f"brackets may be nested {MAX_DEPTH} deep"
+            raise LossFileError(sentence(origin, must, None, "Name a part with 'let'"))
     if len(source.split()) > MAX_TOKENS:
         must = f"a loss file may have at most {MAX_TOKENS:,} words"
         raise LossFileError(sentence(origin, must, f"{len(source.split()):,}"))
@@ -100,12 +109,42 @@ def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
 
 
 def _syntax_error(source: str, origin: str, error: UnexpectedInput) -> LossFileError:
-    message = error.match_examples(_parser().parse, SYNTAX_ERRORS, use_accepts=True) or _FALLBACK
     place, found = _place_and_word(source, error)
     expected = _expected(error)
     remedy = near_word(found) or (f"Expected {expected}" if expected else "")
     got = f" (found {found!r})" if found else " (the file ends here)"
-    return fault(origin, source, place, message + got, remedy)
+    return fault(origin, source, place, _message(error) + got, remedy)
+
+
+def _message(error: UnexpectedInput) -> str:
+    """The message of the example that stopped where this file stopped, if there is one."""
+    state, token = _signature(error)
+    exact, similar = _signatures()
+    return exact.get((state, token)) or similar.get(state) or _FALLBACK
+
+
+@cache
+def _signatures() -> tuple[dict[tuple[int, str], str], dict[int, str]]:
+    """Where each malformed example stops, with its message."""
+    exact: dict[tuple[int, str], str] = {}
+    similar: dict[int, str] = {}
+    for message, examples in SYNTAX_ERRORS.items():
+        for example in examples:
+            try:
+                _parser().parse(example)
+            except UnexpectedInput as error:
+                state, token = _signature(error)
+                exact.setdefault((state, token), message)
+                similar.setdefault(state, message)
+    return exact, similar
+
+
+def _signature(error: Any) -> tuple[int, str]:
+    """The parser state in which an error happened and the kind of token that caused it."""
+    state = getattr(error.state, "position", error.state)
+    if isinstance(error, UnexpectedToken):
+        return int(state), error.token.type
+    return int(state), "digit" if error.char.isdecimal() else "character"
 
 
 def _place_and_word(source: str, error: UnexpectedInput) -> tuple[Place, str]:
