@@ -7,6 +7,7 @@ import sys
 
 import console
 import locks
+import packages
 import process
 import stamp
 import wheelhouse
@@ -56,8 +57,10 @@ def _create(project: Project) -> None:
 
 def _install(project: Project) -> None:
     version = wheelhouse.pinned_version(project.recipe.read_text(encoding="utf-8"))
-    wheels = wheelhouse.provide(version, project.python)
-    what = ["--find-links", str(wheels), "--editable", f"{project.root}[{stamp.EXTRAS}]"]
-    command = [str(project.python), "-m", "pip", "install", *stamp.PIP_OPTIONS, *what]
+    home = wheelhouse.provide(version, project.python)
+    pins = packages.provide(project, home)
+    where = ["--no-index", "--find-links", str(home), "--constraint", str(pins)]
+    what = ["--editable", f"{project.root}[{stamp.EXTRAS}]"]
+    command = [str(project.python), "-m", "pip", "install", *stamp.PIP_OPTIONS, *where, *what]
     with console.step("installing fsmeu and what it needs"):
-        process.run(command, env={"PIP_USER": "0"}, log=project.venv / "pip.log")
+        process.run(command, log=project.venv / "pip.log")

@@ -73,7 +73,7 @@ def run(
         child = subprocess.Popen(
             words,
             cwd=cwd,
-            env={**os.environ, "LC_ALL": "C.UTF-8", **(env or {})},
+            env={**os.environ, "LC_ALL": "C.UTF-8", "PIP_USER": "0", **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

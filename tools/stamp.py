@@ -14,7 +14,7 @@ from pathlib import Path
 
 EXTRAS = "dev"
 # Python compiles what is imported when it is imported: half of the installing time saved.
-PIP_OPTIONS = ("--no-input", "--no-compile", "--only-binary", "pynini")
+PIP_OPTIONS = ("--no-input", "--no-compile")
 # The way pynini is built; counting it up makes every machine build it, and its environments, anew.
 BUILD = "1"
 

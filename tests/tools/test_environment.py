@@ -33,6 +33,7 @@ def calls(project, monkeypatch):
 
     monkeypatch.setattr(process, "run", run)
     monkeypatch.setattr(environment.wheelhouse, "provide", lambda version, python: "/wheels")
+    monkeypatch.setattr(environment.packages, "provide", lambda project, home: f"{home}/pins")
     return asked
 
 
@@ -112,7 +113,7 @@ def test_python_without_ensurepip(project, monkeypatch):
 
 
 def test_pip_is_asked_for_the_project_and_its_pynini(project, calls, monkeypatch):
-    """pynini comes as a wheel from the cache, everything else from the user's index."""
+    """Everything comes from the cache, in the versions that were found to fit together."""
     words = []
     monkeypatch.setattr(process, "run", lambda command, **_: words.extend(command) or "")
     monkeypatch.setattr(
@@ -121,6 +122,6 @@ def test_pip_is_asked_for_the_project_and_its_pynini(project, calls, monkeypatch
     environment._install(project)
     line = " ".join(words)
     assert line.startswith(f"{project.python} -m pip install ")
-    assert "--only-binary pynini --find-links /wheels-1.2.3 " in line
+    assert "--no-index --find-links /wheels-1.2.3 --constraint /wheels-1.2.3/pins " in line
     assert line.endswith(f"--editable {project.root}[dev]")
     assert sys.executable not in words
