@@ -25,6 +25,7 @@ MAX_DEPTH = 150
 
 _BRACKETS = re.compile(r"[()\[\]]")
 _QUOTED = re.compile(r'"[^"\n]*"|#[^\n]*')
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 _FALLBACK = "this was not expected here"
 _NAMES = {
     "$END": "the end of the file",
@@ -93,9 +94,10 @@ def _check_tokens(source: str, origin: str) -> None:
         if depth > MAX_DEPTH:
             must = f"brackets may be nested {MAX_DEPTH} deep"
             raise LossFileError(sentence(origin, must, None, "Name a part with 'let'"))
-    if len(source.split()) > MAX_TOKENS:
-        must = f"a loss file may have at most {MAX_TOKENS:,} words"
-        raise LossFileError(sentence(origin, must, f"{len(source.split()):,}"))
+    tokens = sum(1 for _ in _TOKEN.finditer(source))
+    if tokens > MAX_TOKENS:
+        must = f"a loss file may have at most {MAX_TOKENS:,} words and signs"
+        raise LossFileError(sentence(origin, must, f"{tokens:,}"))
 
 
 def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
@@ -142,9 +144,11 @@ def _signatures() -> tuple[dict[tuple[int, str], str], dict[int, str]]:
 def _signature(error: Any) -> tuple[int, str]:
     """The parser state in which an error happened and the kind of token that caused it."""
     state = getattr(error.state, "position", error.state)
-    if isinstance(error, UnexpectedToken):
-        return int(state), error.token.type
-    return int(state), "digit" if error.char.isdecimal() else "character"
+    kind = error.token.type if isinstance(error, UnexpectedToken) else "SEQ"
+    if kind in ("LABEL", "SEQ"):
+        first = str(error.token)[:1] if isinstance(error, UnexpectedToken) else error.char
+        kind = "word" if first.isalnum() else "character"
+    return int(state), kind
 
 
 def _place_and_word(source: str, error: UnexpectedInput) -> tuple[Place, str]:

@@ -10,13 +10,13 @@ whole sequences to leave the queue are the best.
 from __future__ import annotations
 
 import heapq
-import itertools
 import math
 
 import numpy as np
 
 from fsmeu.errors import SizeLimitError
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.models.checks import check_arcs
 from fsmeu.models.distances import log_sums, logarithm
 from fsmeu.models.marginals import probability
 
@@ -37,28 +37,30 @@ def best_first(
         SizeLimitError: more than ``max_prefixes`` prefixes had to be extended.
     """
     bounds = _suffix_bounds(layered)
-    ticket = itertools.count()
-    queue: list[tuple[float, _Prefix, int, Floats]] = []
-
-    def push(prefix: _Prefix, log_weights: Floats) -> None:
-        bound = _log_sum(log_weights + bounds[len(prefix)])
-        if bound > -math.inf:
-            heapq.heappush(queue, (-bound, prefix, next(ticket), log_weights))
-
-    push((), logarithm(layered.start))
+    queue: list[tuple[float, _Prefix, Floats]] = []
     found: list[tuple[Ints, float]] = []
-    extended = 0
-    while queue and len(found) < k:
-        _, prefix, _, log_weights = heapq.heappop(queue)
+    extended = held = 0
+    children: list[tuple[_Prefix, Floats]] = [((), logarithm(layered.start))]
+    while len(found) < k:
+        for prefix, log_weights in children:
+            bound = _log_sum(log_weights + bounds[len(prefix)])
+            if bound > -math.inf:
+                heapq.heappush(queue, (-bound, prefix, log_weights))
+                held += len(prefix) + len(log_weights)
+        check_arcs("most_probable", held, "numbers in its queue")
+        if not queue:
+            break
+        _, prefix, log_weights = heapq.heappop(queue)
+        held -= len(prefix) + len(log_weights)
+        children = []
         if len(prefix) == layered.n:
             indices = np.array(prefix, np.int64)
             found.append((indices, probability(layered, indices)))
-            continue
-        extended += 1
-        if extended > max_prefixes:
+        elif extended == max_prefixes:
             raise _too_many(max_prefixes, len(found), k)
-        for label, after in _extensions(layered.layers[len(prefix)], log_weights):
-            push((*prefix, label), after)
+        else:
+            extended += 1
+            children = _extensions(layered.layers[len(prefix)], prefix, log_weights)
     return sorted(found, key=lambda pair: -pair[1])
 
 
@@ -73,14 +75,15 @@ def _suffix_bounds(layered: Layered) -> list[Floats]:
     return bounds[::-1]
 
 
-def _extensions(layer: Layer, log_weights: Floats) -> list[tuple[int, Floats]]:
-    """For each label, the logarithms of the weights of all paths after reading it."""
+def _extensions(layer: Layer, prefix: _Prefix, log_weights: Floats) -> list[tuple[_Prefix, Floats]]:
+    """Every longer prefix, with the logarithms of the weights of its paths to each state."""
     arcs = np.flatnonzero(np.isfinite(log_weights[layer.source]) & (layer.weight > 0))
     label, target = layer.label[arcs], layer.target[arcs]
     values = log_weights[layer.source[arcs]] + logarithm(layer.weight[arcs])
     present, row = np.unique(label, return_inverse=True)
     sums = log_sums(row * layer.width + target, values, len(present) * layer.width)
-    return list(zip(present.tolist(), sums.reshape(len(present), layer.width), strict=True))
+    rows = sums.reshape(len(present), layer.width)
+    return [((*prefix, label), row) for label, row in zip(present.tolist(), rows, strict=True)]
 
 
 def _log_sum(values: Floats) -> float:
