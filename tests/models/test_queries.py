@@ -110,12 +110,15 @@ def test_a_weak_prefix_with_a_sure_end_wins():
     assert model.most_probable()[0][0] == [4] * 1501
 
 
-def test_search_gives_up_with_a_clear_sentence():
+def test_search_gives_up_with_a_clear_sentence(monkeypatch):
     random = np.random.default_rng(5)
     parts = [Bernoulli(random.random(30)) for _ in range(6)]
     layered = Mixture(parts, np.full(6, 1 / 6)).layered()
     with pytest.raises(SizeLimitError, match="max_prefixes"):
         best_first(layered, 1000, max_prefixes=50)
+    monkeypatch.setenv("FSMEU_MAX_ARCS", "5000")
+    with pytest.raises(SizeLimitError, match="numbers in its queue"):
+        best_first(layered, 10_000)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,5 +1,9 @@
 """Edges: no position, one position, one label, certain labels, shapes that could be confused."""
 
+import itertools
+import math
+from itertools import pairwise as pairs
+
 import numpy as np
 import pytest
 
@@ -16,7 +20,7 @@ from fsmeu.models import (
     hmm,
 )
 from tests.models import oracle
-from tests.models.strategies import KINDS, random_layers, rows
+from tests.models.strategies import KINDS, random_layers, rows, scores
 
 LONG = 1000
 
@@ -142,3 +146,32 @@ def test_dense_tables_hold_every_arc():
         assert mass @ final == pytest.approx(p, rel=1e-12, abs=1e-15)
     assert dense_tables(layered, limit=tables.size) is not None
     assert dense_tables(layered, limit=tables.size - 1) is None
+
+
+def test_log_partition():
+    random = np.random.default_rng(6)
+    unary, pairwise = scores(random, 4, 3), random.normal(size=(3, 3))
+    unary[:, 0] = 0.0
+    exact = [
+        sum(unary[i, k] for i, k in enumerate(y)) + sum(pairwise[a, b] for a, b in pairs(y))
+        for y in itertools.product(range(3), repeat=4)
+    ]
+    expected = math.log(math.fsum(math.exp(score) for score in exact))
+    assert from_potentials(unary, pairwise).log_partition == pytest.approx(expected, rel=1e-13)
+    flat = from_potentials(np.full((LONG, 4), 2.0), np.full((4, 4), -1.0))
+    expected = LONG * (math.log(4) + 2) - (LONG - 1)
+    assert flat.log_partition == pytest.approx(expected, rel=1e-13)
+    assert from_potentials(np.zeros((0, 2)), np.zeros((2, 2))).log_partition == 0.0
+
+
+def test_ten_thousand_sequences():
+    random = np.random.default_rng(7)
+    listed = random.integers(0, 2, (10_000, 12))
+    weights = random.random(10_000)
+    model = NBest(listed, weights)
+    assert model.indices.shape == np.unique(listed, axis=0).shape
+    expected = weights @ listed / weights.sum()
+    np.testing.assert_allclose(model.marginals()[:, 1], expected, rtol=1e-12)
+    assert NBest(listed.tolist(), np.log(weights), log=True).probability(
+        listed[0]
+    ) == pytest.approx(model.probability(listed[0]), rel=1e-12)
