@@ -23,7 +23,7 @@ _MEMORY_SIGNS = re.compile(
 )
 _NOISE = re.compile(
     r"^\s*$|notice\]|WARNING: |^\s*[━╸-]{5,}|See above|end of output|^\s*(note|hint):"
-    r"|metadata-generation-failed|^\s*[×╰]"
+    r"|metadata-generation-failed|^\s*[×╰│]"
 )
 _SHOWN_LINES = 6
 _running: set[subprocess.Popen[str]] = set()
