@@ -57,7 +57,7 @@ def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str
     if got is not None:
         text += f" Got {shorten(got)} instead."
     if remedy:
-        text += f" {remedy.rstrip('.')}."
+        text += f" {remedy.rstrip('.')}" + ("" if remedy.endswith("?") else ".")
     return text
 
 

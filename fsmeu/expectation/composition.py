@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -14,12 +14,12 @@ from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.distance import forward, total_weight
-from fsmeu.fst.image import table_from_fst
+from fsmeu.fst.distance import backward, forward, total_weight
+from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.machine import Machine
 
-__all__ = ["Composition", "compose_machines"]
+__all__ = ["Composition", "arc_products", "compose_machines", "ending_masses"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +33,6 @@ class Composition:
         fst: the pynini machine (log64): input tape z, output tape y, weights -log of probabilities,
             final weights -log of (value + shift).
         machine: the compiled loss in the middle.
-        kept: probability mass that ends anywhere.
     """
 
     fst: pynini.Fst
@@ -51,19 +50,8 @@ class Composition:
 
     @cached_property
     def loss_states(self) -> Ints:
-        """The state of the loss machine inside each composed state.
-
-        The loss is deterministic in the pair of labels, so running it along the arcs finds them.
-        """
-        table, inside = self.table, np.full(self.table.states, -1, np.int64)
-        if table.start < 0:
-            return inside
-        inside[table.start] = 0
-        for arcs in by_depth(table, "composition")[1]:
-            here = inside[table.source[arcs]]
-            there = self.machine.next[here, table.ilabel[arcs] - 1, table.olabel[arcs] - 1]
-            inside[table.target[arcs]] = there
-        return inside
+        """The state of the loss machine inside each composed state."""
+        return _run_loss(self.table, self.machine, self.table.olabel - 1)
 
     @cached_property
     def masses(self) -> Floats:
@@ -78,8 +66,7 @@ class Composition:
     @cached_property
     def ending(self) -> Floats:
         """Probability of ending in each state; zero in states before the last layer."""
-        depth, arcs_at = by_depth(self.table, "composition")
-        return np.where(depth == len(arcs_at), self.masses, 0.0)
+        return ending_masses(self.table)
 
     def registers(self) -> dict[str, Floats]:
         """Register values behind each composed state."""
@@ -111,3 +98,80 @@ def compose_machines(
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(sentence("composition", must))
     return Composition(whole, machine)
+
+
+def ending_masses(table: ArcTable, keep: int | None = None) -> Floats:
+    """The probability of ending in each state of the last layer, zero elsewhere.
+
+    Args:
+        table: a composition; all paths to a state have the same length.
+        keep: expand only this many of the most probable states of each layer.
+    """
+    depth, arcs_at = by_depth(table, "composition")
+    mass = np.zeros(table.states)
+    mass[table.start] = 1.0
+    factor = np.exp(-table.weight)
+    for layer, arcs in enumerate(arcs_at):
+        if keep is not None:
+            here = np.flatnonzero((depth == layer) & (mass > 0))
+            mass[here[np.argsort(-mass[here], kind="stable")[keep:]]] = 0.0
+        np.add.at(mass, table.target[arcs], mass[table.source[arcs]] * factor[arcs])
+    return np.where(depth == len(arcs_at), mass, 0.0)
+
+
+def arc_products(hypothesis: Layered, machine: Machine, model: Layered) -> tuple[float, Floats]:
+    """The expected value, and its derivative with respect to the weight of every arc of the model.
+
+    Requires a model with one start and no final weights, as models with parameters are. It enters the
+    composition as a transducer from labels to the numbers of its arcs, all of weight one, so that each
+    composed arc says which arc of the model it took, also where that arc has probability zero.
+    """
+    weights = np.concatenate([x.weight for x in model.layers] or [np.zeros(0)])
+    labels = np.concatenate([x.label for x in model.layers] or [np.zeros(0, np.int64)])
+    left = compose_fsts(fst_from_layered(hypothesis), machine.fst, ("hypothesis z", "loss"))
+    left.set_output_symbols(None)
+    whole = compose_fsts(left, fst_from_table(_arc_names(model)), ("loss", "model"))
+    table = table_from_fst(whole, "composition")
+    arc = table.olabel - 1
+    factor = np.exp(-table.weight)
+    weighted = replace(table, weight=_minus_log(factor * weights[arc]))
+    inside = _run_loss(table, machine, labels[arc])
+    depth, arcs_at = by_depth(table, "composition")
+    ends = np.flatnonzero(depth == len(arcs_at))
+    values = np.zeros(table.states)
+    values[ends] = machine.values[inside[ends]]
+    worth = backward(weighted, values)
+    flow = forward(weighted)[table.source] * factor * worth[table.target]
+    return float(worth[table.start]), np.bincount(arc, flow, minlength=len(weights))
+
+
+def _arc_names(model: Layered) -> ArcTable:
+    """The model as a transducer: input labels, output arc numbers + 1, every weight one."""
+    base = np.concatenate([[0], np.cumsum(model.widths)])
+    source = np.concatenate([base[k] + x.source for k, x in enumerate(model.layers)] or [[]])
+    target = np.concatenate([base[k + 1] + x.target for k, x in enumerate(model.layers)] or [[]])
+    label = np.concatenate([x.label for x in model.layers] or [[]])
+    order = np.lexsort((label, source))
+    final = np.full(base[-1], np.inf)
+    final[base[-2] :] = 0.0
+    ints = [c[order].astype(np.int64) for c in (source, label + 1, np.arange(len(source)) + 1, target)]
+    return ArcTable(0, ints[0], ints[1], ints[2], np.zeros(len(order)), ints[3], final)
+
+
+def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
+    """The loss state inside each composed state, -1 where none.
+
+    The loss is deterministic in the pair of labels, so running it along the arcs finds them.
+    """
+    inside = np.full(table.states, -1, np.int64)
+    if table.start >= 0:
+        inside[table.start] = 0
+        for arcs in by_depth(table, "composition")[1]:
+            here = inside[table.source[arcs]]
+            inside[table.target[arcs]] = machine.next[here, table.ilabel[arcs] - 1, labels[arcs]]
+    return inside
+
+
+def _minus_log(factors: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.log(factors)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.bounds import value_range
-from fsmeu.expectation.composition import Composition, compose_machines
+from fsmeu.expectation.composition import Composition, compose_machines, ending_masses
 from fsmeu.expectation.input import Input, model_input, pair_input
 from fsmeu.expectation.lattice import Final, run
 from fsmeu.expectation.levels import Levels, level_sets
@@ -134,11 +134,9 @@ def expect(
         raise InputError(sentence("expect", f"engine must be one of {', '.join(ENGINES)}", engine))
     if keep is not None and (isinstance(keep, bool) or int(keep) != keep or keep < 1):
         raise InputError(sentence("expect", "keep must be a whole number of at least 1", keep))
-    if keep is not None:
-        return _kept(asked, int(keep))
     if engine == "openfst":
-        return _materialised(asked, max_states)
-    return _streamed(asked)
+        return _materialised(asked, keep, max_states)
+    return _streamed(asked) if keep is None else _kept(asked, _levels(asked, keep))
 
 
 def _streamed(asked: Query) -> Expectation:
@@ -163,8 +161,8 @@ def _levels(asked: Query, keep: int | None) -> Levels:
     return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
 
 
-def _kept(asked: Query, keep: int) -> Expectation:
-    levels = _levels(asked, keep)
+def _kept(asked: Query, levels: Levels) -> Expectation:
+    """The kept part with bounds: what was lost is worth at least the least and at most the most."""
     value, kept = levels.mean, float(levels.probabilities.sum())
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     least, most = value_range(asked.loss, asked.n, asked.z)
@@ -186,11 +184,12 @@ def _compose(asked: Query, max_states: int | None) -> Composition:
     return compose_machines(asked.hypothesis, machine, asked.model.layered(), max_states)
 
 
-def _materialised(asked: Query, max_states: int | None) -> Expectation:
+def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
     whole = _compose(asked, max_states)
-    ending = whole.ending
+    ending = ending_masses(whole.table, keep)
     held = ending > 0
-    values = whole.machine.values[whole.loss_states[held]]
-    value = float(values @ ending[held])
-    kept = float(ending.sum())
-    return Expectation(value, value, value, kept, lambda: level_sets(values, ending[held]))
+    levels = level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
+    if keep is not None:
+        return _kept(asked, levels)
+    value = levels.mean
+    return Expectation(value, value, value, float(ending.sum()), lambda: levels)

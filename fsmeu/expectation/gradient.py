@@ -1,0 +1,103 @@
+"""Derivatives of an expectation with respect to the parameters of the model.
+
+Forward distances say how much mass arrives at an arc of the composition, backward distances what
+follows it is worth; their product is the derivative of the expectation with respect to the weight of
+the arc, all arcs taken as free variables. The model pulls these back to its own parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.expectation.composition import arc_products
+from fsmeu.expectation.expect import ENGINES, Query, query
+from fsmeu.expectation.transfer import pull, push
+from fsmeu.expectation.walk import SparseWalker
+from fsmeu.fst.layers import Layered
+from fsmeu.losses.loss import Loss
+from fsmeu.models import Gradient, Parametrized
+
+__all__ = ["gradient", "value_and_gradient"]
+
+Floats = NDArray[np.float64]
+
+
+def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
+    """The derivatives of ``expect(loss, z, model).value`` with respect to the model's parameters.
+
+    Args:
+        loss: a loss or utility.
+        z: a label sequence, or a model on the hypothesis tape.
+        model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent`` dE/dp
+            of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
+        engine: "lattice" or "openfst".
+
+    >>> from fsmeu.losses.library import load
+    >>> gradient(load("hamming"), "10", [0.9, 0.5])
+    array([-0.5,  0.5])
+    """
+    return value_and_gradient(loss, z, model, engine=engine)[1]
+
+
+def value_and_gradient(
+    loss: Loss, z: Any, model: Any, *, engine: str = "lattice"
+) -> tuple[float, Gradient]:
+    """The expected value and its derivatives, from one pass forward and one backward."""
+    asked = query(loss, z, model, "gradient")
+    if not isinstance(asked.model, Parametrized):
+        must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
+        raise InputError(sentence("gradient", must, type(asked.model).__name__))
+    if engine not in ENGINES:
+        must = f"engine must be one of {', '.join(ENGINES)}"
+        raise InputError(sentence("gradient", must, engine))
+    value, per_arc = _streamed(asked) if engine == "lattice" else _materialised(asked)
+    return value, asked.model.pullback(per_arc, value)
+
+
+def _streamed(asked: Query) -> tuple[float, list[Floats]]:
+    view, source = asked.view(weights=True), asked.input()
+    walker = SparseWalker(view)
+    codes = walker.codes
+    mass = np.zeros((1 + view.linear, 1, len(source.start)))
+    mass[0, 0] = source.start
+    masses, transfers = [mass], []
+    for i in range(1, asked.n + 1):
+        codes, transfer = walker.step(i, codes)
+        transfers.append(transfer)
+        masses.append(push(transfer, masses[-1], source.factors(i - 1)))
+    ending, slopes = view.values(codes)
+    worth = np.concatenate([ending[None], slopes])[:, :, None] * source.final
+    value = float((masses[-1] * worth).sum())
+    per_arc: list[Floats] = []
+    for i in reversed(range(asked.n)):
+        worth, step = pull(transfers[i], worth, source.factors(i))
+        quantities, states, width = masses[i].shape
+        flat = masses[i].reshape(quantities * states, width).T @ step.reshape(
+            quantities * states, -1
+        )
+        cube = flat.reshape(width, *step.shape[2:])
+        layer = source.layered.layers[i]
+        per_arc.append(cube[layer.source, layer.label, layer.target])
+    per_arc.reverse()
+    return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
+
+
+def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
+    """Derivatives with respect to the model's arcs, from those of arcs paired with the hypothesis."""
+    pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
+    return [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
+
+
+def _materialised(asked: Query) -> tuple[float, list[Floats]]:
+    model: Layered = asked.model.layered()
+    given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
+    machine = asked.loss.compile(asked.n, given)
+    value, flat = arc_products(asked.hypothesis, machine, model)
+    sizes = [len(layer.source) for layer in model.layers]
+    return value, np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+
