@@ -73,10 +73,9 @@ class Query:
 
     def input(self) -> Input:
         """What that view reads."""
-        layered = self.model.layered()
         if self.z is not None:
-            return model_input(layered, len(self.loss.alphabet))
-        return pair_input(self.hypothesis, layered)
+            return model_input(self.model)
+        return pair_input(self.hypothesis, self.model.layered())
 
 
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:

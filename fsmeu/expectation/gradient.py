@@ -74,6 +74,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     worth = np.concatenate([ending[None], slopes])[:, :, None] * source.final
     value = float((masses[-1] * worth).sum())
     per_arc: list[Floats] = []
+    layers = source.layered().layers
     for i in reversed(range(asked.n)):
         worth, step = pull(transfers[i], worth, source.factors(i))
         quantities, states, width = masses[i].shape
@@ -81,7 +82,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
             quantities * states, -1
         )
         cube = flat.reshape(width, *step.shape[2:])
-        layer = source.layered.layers[i]
+        layer = layers[i]
         per_arc.append(cube[layer.source, layer.label, layer.target])
     per_arc.reverse()
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,12 +10,12 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered
+from fsmeu.models import Model
+from fsmeu.models.dense import Dense
 
 __all__ = ["Input", "model_input", "pair_input"]
 
 Floats = NDArray[np.float64]
-
-_MAX_TABLE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,51 +23,24 @@ class Input:
     """A layered acceptor over the symbols of a view, position by position.
 
     Attributes:
-        layered: the acceptor.
-        symbols: how many symbols there are.
-        table: factors (n, states, symbols, next states) of all positions, narrower layers padded to
-            the widest; None when that would be large.
+        factors: weight of (state, symbol, next state) at a position, counted from 0.
         start: weight of starting in each state of layer 0.
         final: weight of ending in each state of layer n.
+        layered: the acceptor itself, built when it is asked for.
     """
 
-    layered: Layered
-    symbols: int
-    table: Floats | None
+    factors: Callable[[int], Floats]
     start: Floats
     final: Floats
-
-    def factors(self, position: int) -> Floats:
-        """Weight of (state, symbol, next state) at a position, counted from 0."""
-        if self.table is not None:
-            return self.table[position]
-        layer = self.layered.layers[position]
-        shape = (self.layered.widths[position], self.symbols, layer.width)
-        factors = np.zeros(shape)
-        np.add.at(factors, (layer.source, layer.label, layer.target), layer.weight)
-        return factors
+    layered: Callable[[], Layered]
 
 
-def model_input(layered: Layered, symbols: int) -> Input:
+def model_input(model: Model) -> Input:
     """The input of a view with the hypothesis given: the model alone."""
-    widest = max(layered.widths)
-    for before, after in zip(layered.widths, layered.widths[1:], strict=False):
-        guard_size("model layer", before * symbols * after // 16)
-    if layered.n * widest * widest * symbols > _MAX_TABLE:
-        return Input(layered, symbols, None, layered.start, layered.final)
-    table = np.zeros((layered.n, widest, symbols, widest))
-    start, final = (np.pad(v, (0, widest - len(v))) for v in (layered.start, layered.final))
-    if not layered.n:
-        return Input(layered, symbols, table, start, final)
-    sizes = [len(layer.source) for layer in layered.layers]
-    place = np.repeat(np.arange(layered.n), sizes)
-    source, label, target = (
-        np.concatenate([getattr(layer, name) for layer in layered.layers])
-        for name in ("source", "label", "target")
-    )
-    weight = np.concatenate([layer.weight for layer in layered.layers])
-    np.add.at(table, (place, source, label, target), weight)
-    return Input(layered, symbols, table, start, final)
+    arrays = model.dense()
+    if arrays is not None:
+        return _from_dense(arrays, model.layered)
+    return _from_layers(model.layered(), len(model.alphabet))
 
 
 def pair_input(hypothesis: Layered, model: Layered) -> Input:
@@ -92,4 +66,22 @@ def pair_input(hypothesis: Layered, model: Layered) -> Input:
     start = np.kron(hypothesis.start, model.start)
     final = np.kron(hypothesis.final, model.final)
     product = Layered(model.alphabet, start, tuple(layers), final, unambiguous=both)
-    return model_input(product, size * size)
+    return _from_layers(product, size * size)
+
+
+def _from_dense(arrays: Dense, layered: Callable[[], Layered]) -> Input:
+    return Input(arrays.tables.__getitem__, arrays.start, arrays.final, layered)
+
+
+def _from_layers(layered: Layered, symbols: int) -> Input:
+    """Factors of one position at a time, for layers too wide to hold all at once."""
+    for before, after in zip(layered.widths, layered.widths[1:], strict=False):
+        guard_size("model layer", before * symbols * after // 16)
+
+    def factors(position: int) -> Floats:
+        layer = layered.layers[position]
+        cube = np.zeros((layered.widths[position], symbols, layer.width))
+        np.add.at(cube, (layer.source, layer.label, layer.target), layer.weight)
+        return cube
+
+    return Input(factors, layered.start, layered.final, lambda: layered)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.input import Input
-from fsmeu.expectation.transfer import push
+from fsmeu.expectation.transfer import Workspace, push
 from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.view import View
@@ -61,13 +61,14 @@ def _run(walker: Walker, source: Input, keep: int | None) -> Final:
     guard_size("composition", len(codes) * len(source.start))
     mass = np.zeros((1 + view.linear, len(codes), len(source.start)))
     mass[0, place] = source.start
+    space = Workspace()
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
         codes, transfer = walker.step(i, codes)
         if sparse:
             guard_size("composition", transfer.width * mass.shape[2])
-        mass = push(transfer, mass, source.factors(i - 1))
+        mass = push(transfer, mass, source.factors(i - 1), space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
     return Final(codes, mass @ source.final)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Transfer", "make_transfer", "pull", "push", "restrict"]
+__all__ = ["Transfer", "Workspace", "make_transfer", "pull", "push", "restrict"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,33 +69,59 @@ def restrict(whole: Transfer, before: int, after: int) -> Transfer:
     return Transfer(targets, gains, after, inside, whole.order, whole.starts, whole.reached)
 
 
-def push(transfer: Transfer, mass: Floats, factors: Floats) -> Floats:
+class Workspace:
+    """Arrays that the pushes of one walk use again and again."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[str, tuple[int, ...]], Floats] = {}
+        self._turn = False
+
+    def array(self, purpose: str, shape: tuple[int, ...]) -> Floats:
+        """An array of this shape, zero when first asked for."""
+        key = (purpose, shape)
+        if key not in self._arrays:
+            self._arrays = {k: v for k, v in self._arrays.items() if k[0] != purpose}
+            self._arrays[key] = np.zeros(shape)
+        return self._arrays[key]
+
+    def result(self, shape: tuple[int, ...]) -> Floats:
+        """One of two arrays in turn, so that a result may be the next operand."""
+        self._turn = not self._turn
+        return self.array("left" if self._turn else "right", shape)
+
+
+def push(
+    transfer: Transfer, mass: Floats, factors: Floats, space: Workspace | None = None
+) -> Floats:
     """The mass of the next layer.
 
     Args:
         transfer: where each (state, symbol) leads.
         mass: shape (quantities, states, model states).
         factors: weight of (model state, symbol, next model state) at this position.
+        space: arrays to work in; the result then lasts until the next call but one.
     """
+    space = space or Workspace()
     quantities, states, width = mass.shape
-    _, symbols, after = factors.shape
-    spread = np.empty((quantities, states * symbols + 1, after))
-    spread[:, -1] = 0.0
+    symbols, after = factors.shape[1:]
+    spread = space.array("spread", (quantities, states * symbols + 1, after))
     inner = spread[:, :-1].reshape(quantities, states, symbols, after)
     if width == 1:
         np.multiply(mass[:, :, :, None], factors[0], out=inner)
     else:
-        flat = mass.reshape(-1, width) @ factors.reshape(width, -1)
-        inner[...] = flat.reshape(inner.shape)
+        inner[...] = (mass.reshape(-1, width) @ factors.reshape(width, -1)).reshape(inner.shape)
     if transfer.gains is not None:
-        inner[1:] += transfer.gains[..., None] * inner[:1]
+        gained = space.array("gained", (quantities - 1, states, symbols, after))
+        np.multiply(transfer.gains[..., None], inner[0], out=gained)
+        inner[1:] += gained
     if transfer.before is not None:
-        return np.add.reduce(spread.take(transfer.before, axis=1), axis=1)
+        gathered = space.array("gathered", (quantities, *transfer.before.shape, after))
+        spread.take(transfer.before, axis=1, out=gathered, mode="clip")
+        return np.add.reduce(gathered, axis=1, out=space.result((quantities, transfer.width, after)))
     moved = np.zeros((quantities, transfer.width, after))
     if len(transfer.order):
-        moved[:, transfer.reached] = np.add.reduceat(
-            spread.take(transfer.order, axis=1), transfer.starts, axis=1
-        )
+        gathered = spread.take(transfer.order, axis=1)
+        moved[:, transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=1)
     return moved
 
 

@@ -54,7 +54,11 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> NDArray[np.int64]:
         """The indices of a label sequence; a str is read character by character."""
-        return np.array([self._encode_one(x, k, where) for k, x in enumerate(sequence)], np.int64)
+        labels = list(sequence)
+        try:
+            return np.array([self.index[x] for x in labels], np.int64)  # type: ignore[index]
+        except (KeyError, TypeError):
+            return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
 
     def _encode_one(self, label: object, position: int, where: str) -> int:
         plain = label.item() if isinstance(label, np.generic) else label

@@ -6,7 +6,8 @@ reads, which registers only accumulate, and in which of them the value is linear
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from fsmeu.losses.syntax import (
     At,
@@ -30,6 +31,7 @@ __all__ = [
     "linear_registers",
     "names_read",
     "reads_clock",
+    "steps",
     "tapes",
     "unread_registers",
 ]
@@ -52,7 +54,8 @@ def names_read(expr: Expr) -> frozenset[str]:
     return frozenset(found)
 
 
-def tapes(spec: Spec) -> dict[str, frozenset[str]]:
+@lru_cache(maxsize=256)
+def tapes(spec: Spec) -> Mapping[str, frozenset[str]]:
     """What each register depends on in the end, a subset of {"z", "y", "i"}."""
     direct = {r.name: _update_reads(r) for r in spec.registers}
     reach = {name: names & _TAPES for name, names in direct.items()}
@@ -66,6 +69,12 @@ def tapes(spec: Spec) -> dict[str, frozenset[str]]:
 def _update_reads(register: Register) -> frozenset[str]:
     own = {register.name} if register.sugar in ("state", "memory") else set()
     return names_read(register.update) | own
+
+
+@lru_cache(maxsize=256)
+def steps(spec: Spec) -> Mapping[str, tuple[Expr | None, frozenset[str]]]:
+    """For each register what it adds at a step (None if it does more), and the names it reads."""
+    return {r.name: (increment(r), names_read(r.update)) for r in spec.registers}
 
 
 def reads_clock(spec: Spec) -> bool:

@@ -223,7 +223,7 @@ class Example:
     place: Place
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spec:
     """A checked loss file.
 

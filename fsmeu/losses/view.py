@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
-from fsmeu.losses.analysis import increment, names_read, tapes
+from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import Space, domain_of, memory_of
 from fsmeu.losses.messages import fault
-from fsmeu.losses.syntax import Expr, Register
+from fsmeu.losses.syntax import Register
 from fsmeu.losses.values import Scope, constant, evaluate
 
 __all__ = ["SpecView", "View", "trajectories"]
@@ -92,7 +92,7 @@ class SpecView:
         self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
-        self.gain_exprs = [(r.name, increment(r)) for r in spec.registers if r.name in linear]
+        self.gain_exprs = [steps(spec)[r.name][0] for r in spec.registers if r.name in linear]
         domains = {r.name: domain_of(bound, r, n) for r in self.carried}
         self.space_of = Space(domains)
         if self.space_of.size >= 2**62:
@@ -110,9 +110,9 @@ class SpecView:
         self.start = self._start_code()
 
     def _names_read_by_steps(self) -> frozenset[str]:
-        exprs: list[Expr] = [r.update for r in self.carried]
-        exprs += [expr for _, expr in self.gain_exprs if expr is not None]
-        return frozenset().union(*(names_read(expr) for expr in exprs)) if exprs else frozenset()
+        read = steps(self.bound.spec)
+        names = [*(r.name for r in self.carried), *self.linear_names]
+        return frozenset[str]().union(*(read[name][1] for name in names))
 
     def _start_code(self) -> int:
         values = {r.name: np.array(self._start_value(r)) for r in self.carried}
@@ -168,7 +168,7 @@ class SpecView:
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                gains[k] = evaluate(self.gain_exprs[k][1], scope)  # type: ignore[arg-type]
+                gains[k] = evaluate(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
                 current[name] = new[name] = evaluate(register.update, scope)
@@ -239,16 +239,16 @@ def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Fl
     known: dict[str, Floats] = {}
     free = {"z", "i", "n", *bound.params}
     for r in ours:
-        amount = increment(r)
+        amount = steps(spec)[r.name][0]
         if amount is None or not names_read(amount) <= free | known.keys():
             continue
         old = {name: track[:, :-1] for name, track in known.items()}
         now = {name: track[:, 1:] if order[name] < order[r.name] else track[:, :-1]
                for name, track in known.items()}
         scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
-        steps = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
+        added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
         begin = np.full((len(z), 1), constant(r.start, {**bound.params, "n": float(n)}))
-        known[r.name] = np.concatenate([begin, begin + np.cumsum(steps, axis=1)], axis=1)
+        known[r.name] = np.concatenate([begin, begin + np.cumsum(added, axis=1)], axis=1)
     rest = [r for r in ours if r.name not in known]
     return {**known, **_walk(bound, n, labels, rest, known)} if rest else known
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Floats, Layered
+from fsmeu.models.dense import Dense, dense
 from fsmeu.models.distances import total
 from fsmeu.models.marginals import log_probability, marginals, probability
 from fsmeu.models.most_probable import most_probable
@@ -56,6 +57,10 @@ class Model(ABC):
     def layered(self) -> Layered:
         """The acyclic acceptor of the model, in layers; built once and kept."""
         return self._layered
+
+    def dense(self) -> Dense | None:
+        """The layers as dense arrays, or None if those would be large."""
+        return dense(self.layered())
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""

@@ -1,15 +1,42 @@
-"""Layers as one dense array, for engines that run many sequences at once."""
+"""Layers as one dense array, for engines that run whole positions, or many sequences, at once."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from fsmeu.fst.layers import Floats, Layered
 
-__all__ = ["MAX_ENTRIES", "dense_tables"]
+__all__ = ["MAX_ENTRIES", "Dense", "dense", "dense_tables"]
 
 MAX_ENTRIES = 4_000_000
 """Most entries of a dense array, unless the caller says otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A layered acceptor with every layer padded to the widest.
+
+    Attributes:
+        tables: weight of (position, state, label, next state), shape (n, M, L, M).
+        start: weight of starting in each state, shape (M,).
+        final: weight of ending in each state, shape (M,).
+    """
+
+    tables: Floats
+    start: Floats
+    final: Floats
+
+
+def dense(layered: Layered, limit: int = MAX_ENTRIES) -> Dense | None:
+    """The layers as dense arrays; None if they need more than ``limit`` entries."""
+    tables = dense_tables(layered, limit)
+    if tables is None:
+        return None
+    width = max(layered.widths)
+    start, final = (np.pad(v, (0, width - len(v))) for v in (layered.start, layered.final))
+    return Dense(tables, start, final)
 
 
 def dense_tables(layered: Layered, limit: int = MAX_ENTRIES) -> Floats | None:
@@ -23,6 +50,12 @@ def dense_tables(layered: Layered, limit: int = MAX_ENTRIES) -> Floats | None:
     if layered.n * width * labels * width > limit:
         return None
     tables = np.zeros(shape)
-    for table, layer in zip(tables, layered.layers, strict=True):
-        np.add.at(table, (layer.source, layer.label, layer.target), layer.weight)
+    if layered.n:
+        layers = layered.layers
+        position = np.repeat(np.arange(layered.n), [len(x.source) for x in layers])
+        source = np.concatenate([x.source for x in layers])
+        label = np.concatenate([x.label for x in layers])
+        target = np.concatenate([x.target for x in layers])
+        weight = np.concatenate([x.weight for x in layers])
+        np.add.at(tables, (position, source, label, target), weight)
     return tables

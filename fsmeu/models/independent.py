@@ -20,6 +20,7 @@ from fsmeu.models.checks import (
     normalized_rows,
     probability_array,
 )
+from fsmeu.models.dense import Dense
 
 __all__ = ["Bernoulli", "Independent"]
 
@@ -51,6 +52,10 @@ class Bernoulli(Parametrized):
 
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, np.stack((1.0 - self.p, self.p), axis=1))
+
+    def dense(self) -> Dense:
+        """One state per layer: no layers need be built."""
+        return independent_dense(np.stack((1.0 - self.p, self.p), axis=1))
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
@@ -91,6 +96,10 @@ class Independent(Parametrized):
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, normalized_rows(self.probabilities))
 
+    def dense(self) -> Dense:
+        """One state per layer: no layers need be built."""
+        return independent_dense(normalized_rows(self.probabilities))
+
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
         return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
@@ -102,6 +111,11 @@ class Independent(Parametrized):
             "probabilities": self.probabilities.tolist(),
             "labels": list(self.labels),
         }
+
+
+def independent_dense(rows: Floats) -> Dense:
+    """The dense arrays of independent labels with these distributions, shape (n, L)."""
+    return Dense(rows[:, None, :, None], np.ones(1), np.ones(1))
 
 
 def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphabet:
