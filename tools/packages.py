@@ -70,7 +70,7 @@ def _fetch(project: Project, home: Path, pins: Path) -> None:
     part = home / "fetching"
     shutil.rmtree(part, ignore_errors=True)
     what = [f"{project.root}[{stamp.EXTRAS}]", *build_requirements(project)]
-    options = ["--no-input", "--only-binary", "pynini", "--find-links", str(home)]
+    options = ["--no-input", "--use-pep517", "--only-binary", "pynini", "--find-links", str(home)]
     command = [str(project.python), "-m", "pip", "wheel", *options, "--wheel-dir", str(part)]
     with console.step("fetching what fsmeu needs"):
         process.run([*command, *what], log=project.venv / "pip.log")
