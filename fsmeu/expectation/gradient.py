@@ -63,27 +63,23 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     view, source = asked.view(weights=True), asked.input()
     walker = SparseWalker(view)
     codes = walker.codes
-    mass = np.zeros((1 + view.linear, 1, len(source.start)))
-    mass[0, 0] = source.start
+    mass = np.zeros((1 + view.linear, len(source.start), 1))
+    mass[0, :, 0] = source.start
     masses, transfers = [mass], []
     for i in range(1, asked.n + 1):
         codes, transfer = walker.step(i, codes)
         transfers.append(transfer)
         masses.append(push(transfer, masses[-1], source.factors(i - 1)))
     ending, slopes = view.values(codes)
-    worth = np.concatenate([ending[None], slopes])[:, :, None] * source.final
+    worth = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]
     value = float((masses[-1] * worth).sum())
     per_arc: list[Floats] = []
     layers = source.layered().layers
     for i in reversed(range(asked.n)):
         worth, step = pull(transfers[i], worth, source.factors(i))
-        quantities, states, width = masses[i].shape
-        flat = masses[i].reshape(quantities * states, width).T @ step.reshape(
-            quantities * states, -1
-        )
-        cube = flat.reshape(width, *step.shape[2:])
+        cube = np.einsum("qms,qnas->nam", masses[i], step, optimize=True)
         layer = layers[i]
-        per_arc.append(cube[layer.source, layer.label, layer.target])
+        per_arc.append(cube[layer.target, layer.label, layer.source])
     per_arc.reverse()
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
 

@@ -23,16 +23,18 @@ class Input:
     """A layered acceptor over the symbols of a view, position by position.
 
     Attributes:
-        factors: weight of (state, symbol, next state) at a position, counted from 0.
+        factors: weight of (next state, symbol, state) at a position, counted from 0.
         start: weight of starting in each state of layer 0.
         final: weight of ending in each state of layer n.
         layered: the acceptor itself, built when it is asked for.
+        table: the factors of all positions in one array, or None when that would be large.
     """
 
     factors: Callable[[int], Floats]
     start: Floats
     final: Floats
     layered: Callable[[], Layered]
+    table: Floats | None = None
 
 
 def model_input(model: Model) -> Input:
@@ -70,7 +72,8 @@ def pair_input(hypothesis: Layered, model: Layered) -> Input:
 
 
 def _from_dense(arrays: Dense, layered: Callable[[], Layered]) -> Input:
-    return Input(arrays.tables.__getitem__, arrays.start, arrays.final, layered)
+    tables = np.ascontiguousarray(arrays.tables.transpose(0, 3, 2, 1))
+    return Input(tables.__getitem__, arrays.start, arrays.final, layered, tables)
 
 
 def _from_layers(layered: Layered, symbols: int) -> Input:
@@ -80,8 +83,8 @@ def _from_layers(layered: Layered, symbols: int) -> Input:
 
     def factors(position: int) -> Floats:
         layer = layered.layers[position]
-        cube = np.zeros((layered.widths[position], symbols, layer.width))
-        np.add.at(cube, (layer.source, layer.label, layer.target), layer.weight)
+        cube = np.zeros((layer.width, symbols, layered.widths[position]))
+        np.add.at(cube, (layer.target, layer.label, layer.source), layer.weight)
         return cube
 
     return Input(factors, layered.start, layered.final, lambda: layered)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.input import Input
+from fsmeu.expectation.steady import is_steady, steady_walk
 from fsmeu.expectation.transfer import Workspace, push
 from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
@@ -48,40 +49,56 @@ def run(view: View, source: Input, keep: int | None = None) -> Final:
     """
     if view.space is not None and keep is None:
         try:
-            return _run(DenseWalker(view, view.space), source, None)
+            return _run_dense(DenseWalker(view, view.space), source)
         except LossFileError:
             pass  # a step is undefined somewhere in the space; only reached states may complain
     return _run(SparseWalker(view), source, keep)
 
 
+def _run_dense(walker: DenseWalker, source: Input) -> Final:
+    """Takes the faster walk where the steps allow it."""
+    if walker.widths is None and source.table is not None and walker.contexts_repeat:
+        transfers = walker.transfers()
+        if is_steady(transfers):
+            mass = _start_mass(walker, source)
+            ending = steady_walk(transfers, source.table, mass)
+            return Final(walker.codes, source.final @ ending)
+    return _run(walker, source, None)
+
+
+def _start_mass(walker: Walker, source: Input) -> Floats:
+    mass = np.zeros((1 + walker.view.linear, len(source.start), len(walker.codes)))
+    mass[0, :, walker.place] = source.start
+    return mass
+
+
 def _run(walker: Walker, source: Input, keep: int | None) -> Final:
     view = walker.view
-    codes, place = walker.codes, walker.place
+    codes = walker.codes
     sparse = isinstance(walker, SparseWalker)
     guard_size("composition", len(codes) * len(source.start))
-    mass = np.zeros((1 + view.linear, len(codes), len(source.start)))
-    mass[0, place] = source.start
+    mass = _start_mass(walker, source)
     space = Workspace()
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
         codes, transfer = walker.step(i, codes)
         if sparse:
-            guard_size("composition", transfer.width * mass.shape[2])
+            guard_size("composition", transfer.width * mass.shape[1])
         mass = push(transfer, mass, source.factors(i - 1), space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
-    return Final(codes, mass @ source.final)
+    return Final(codes, source.final @ mass)
 
 
 def _drop_empty(codes: Ints, mass: Floats) -> tuple[Ints, Floats]:
     """Leaves out states that no sequence of positive probability reaches."""
-    held = mass[0].any(axis=1)
-    return (codes, mass) if held.all() else (codes[held], mass[:, held])
+    held = mass[0].any(axis=0)
+    return (codes, mass) if held.all() else (codes[held], mass[:, :, held])
 
 
 def _most_probable(codes: Ints, mass: Floats, keep: int) -> tuple[Ints, Floats]:
-    """Keeps the given number of (loss state, model state) pairs and the states they belong to."""
+    """Keeps the given number of (model state, loss state) pairs and the states they belong to."""
     weights = mass[0].ravel()
     if np.count_nonzero(weights) <= keep:
         return codes, mass

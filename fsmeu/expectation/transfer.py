@@ -1,7 +1,8 @@
 """Moving mass from the states of one layer to the states of the next, as array operations.
 
-Mass is an array of shape (quantities, states, model states): quantity 0 is probability, the others are
-expectations of the registers that ride in the weight.
+Mass is an array of shape (quantities, model states, loss states): quantity 0 is probability, the others
+are expectations of the registers that ride in the weight. Loss states come last because there are most
+of them.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ _FEW = 8
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """Where each (state, symbol) of a layer leads.
+    """Where each (symbol, state) of a layer leads.
 
     Attributes:
-        targets: target state of each (state, symbol); -1 leads nowhere.
-        gains: what each linear register gains, (linear, states, symbols), or None.
+        targets: target of each (symbol, state); -1 leads nowhere.
+        gains: what each linear register gains, (linear, symbols, states), or None.
         width: number of states of the next layer.
-        before: for each target the flat (state, symbol) indices that lead there, padded with the index
-            one past the end; shape (most predecessors, width). None when that would be large.
+        stride: the number of states that flat indices symbol * stride + state count with.
+        before: for each target the flat indices that lead there, padded with one index past the end;
+            shape (most predecessors, width). None when that would be large.
         order: flat indices sorted by target, for the other way of summing.
         starts: where each target's run begins in ``order``.
         reached: the targets that have a run.
@@ -37,6 +39,7 @@ class Transfer:
     targets: Ints
     gains: Floats | None
     width: int
+    stride: int
     before: Ints | None
     order: Ints
     starts: Ints
@@ -44,45 +47,52 @@ class Transfer:
 
 
 def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
-    """The transfer with these targets, prepared for summing."""
-    flat = targets.ravel()
+    """The transfer with these targets (states, symbols) and gains, prepared for summing."""
+    turned = np.ascontiguousarray(targets.T)
+    turned_gains = None if gains is None else np.ascontiguousarray(gains.transpose(0, 2, 1))
+    flat = turned.ravel()
     order = np.argsort(flat, kind="stable")
     order = order[np.searchsorted(flat[order], 0) :]
-    reached, starts, counts = np.unique(flat[order], return_index=True, return_counts=True)
-    most = int(counts.max()) if len(counts) else 0
+    counts = np.bincount(flat[order], minlength=width)
+    reached = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[reached]
+    most = int(counts.max(initial=0))
     before = None
     if most <= _FEW:
         before = np.full((most, width), flat.size, np.int64)
-        rank = np.arange(len(order)) - np.repeat(starts, counts)
+        rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
         before[rank, flat[order]] = order
-    return Transfer(targets, gains, width, before, order, starts, reached)
+    stride = len(targets)
+    return Transfer(turned, turned_gains, width, stride, before, order, starts, reached)
 
 
 def restrict(whole: Transfer, before: int, after: int) -> Transfer:
-    """The transfer between prefixes of the states: the first ``before`` to the first ``after``."""
-    targets = whole.targets[:before]
-    gains = None if whole.gains is None else whole.gains[:, :before]
+    """The transfer between prefixes of the states: the first ``before`` to the first ``after``.
+
+    Flat indices stay as they are: states past the prefix hold no mass.
+    """
+    targets = whole.targets[:, :before]
+    gains = None if whole.gains is None else whole.gains[:, :, :before]
     if whole.before is None:
-        return make_transfer(targets, gains, after)
-    past = before * targets.shape[1]
-    inside = np.minimum(whole.before[:, :after], past)
-    return Transfer(targets, gains, after, inside, whole.order, whole.starts, whole.reached)
+        return make_transfer(targets.T, None if gains is None else gains.transpose(0, 2, 1), after)
+    inside = whole.before[:, :after]
+    empty = whole.order[:0]
+    return Transfer(targets, gains, after, whole.stride, inside, empty, empty, empty)
 
 
 class Workspace:
     """Arrays that the pushes of one walk use again and again."""
 
     def __init__(self) -> None:
-        self._arrays: dict[tuple[str, tuple[int, ...]], Floats] = {}
+        self._arrays: dict[str, Floats] = {}
         self._turn = False
 
     def array(self, purpose: str, shape: tuple[int, ...]) -> Floats:
         """An array of this shape, zero when first asked for."""
-        key = (purpose, shape)
-        if key not in self._arrays:
-            self._arrays = {k: v for k, v in self._arrays.items() if k[0] != purpose}
-            self._arrays[key] = np.zeros(shape)
-        return self._arrays[key]
+        kept = self._arrays.get(purpose)
+        if kept is None or kept.shape != shape:
+            kept = self._arrays[purpose] = np.zeros(shape)
+        return kept
 
     def result(self, shape: tuple[int, ...]) -> Floats:
         """One of two arrays in turn, so that a result may be the next operand."""
@@ -96,32 +106,31 @@ def push(
     """The mass of the next layer.
 
     Args:
-        transfer: where each (state, symbol) leads.
-        mass: shape (quantities, states, model states).
-        factors: weight of (model state, symbol, next model state) at this position.
+        transfer: where each (symbol, state) leads.
+        mass: shape (quantities, model states, states).
+        factors: weight of (next model state, symbol, model state) at this position.
         space: arrays to work in; the result then lasts until the next call but one.
     """
     space = space or Workspace()
-    quantities, states, width = mass.shape
-    symbols, after = factors.shape[1:]
-    spread = space.array("spread", (quantities, states * symbols + 1, after))
-    inner = spread[:, :-1].reshape(quantities, states, symbols, after)
+    quantities, width, states = mass.shape
+    after, symbols, _ = factors.shape
+    spread = space.array("spread", (quantities, after, symbols * transfer.stride + 1))
+    inner = spread[:, :, :-1].reshape(quantities, after, symbols, transfer.stride)[..., :states]
     if width == 1:
-        np.multiply(mass[:, :, :, None], factors[0], out=inner)
+        np.multiply(mass[:, :, None, :], factors, out=inner)
     else:
-        inner[...] = (mass.reshape(-1, width) @ factors.reshape(width, -1)).reshape(inner.shape)
+        inner[...] = (factors.reshape(-1, width) @ mass).reshape(inner.shape)
     if transfer.gains is not None:
-        gained = space.array("gained", (quantities - 1, states, symbols, after))
-        np.multiply(transfer.gains[..., None], inner[0], out=gained)
-        inner[1:] += gained
+        inner[1:] += transfer.gains[:, None] * inner[0]
     if transfer.before is not None:
-        gathered = space.array("gathered", (quantities, *transfer.before.shape, after))
-        spread.take(transfer.before, axis=1, out=gathered, mode="clip")
-        return np.add.reduce(gathered, axis=1, out=space.result((quantities, transfer.width, after)))
-    moved = np.zeros((quantities, transfer.width, after))
+        shape = (quantities, after, transfer.width)
+        gathered = space.array("gathered", (quantities, after, *transfer.before.shape))
+        spread.take(transfer.before, axis=2, out=gathered, mode="clip")
+        return np.add.reduce(gathered, axis=2, out=space.result(shape))
+    moved = np.zeros((quantities, after, transfer.width))
     if len(transfer.order):
-        gathered = spread.take(transfer.order, axis=1)
-        moved[:, transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=1)
+        gathered = spread.take(transfer.order, axis=2)
+        moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=2)
     return moved
 
 
@@ -129,18 +138,18 @@ def pull(transfer: Transfer, worth: Floats, factors: Floats) -> tuple[Floats, Fl
     """The worth of the layer before, from the worth of the layer after.
 
     Args:
-        transfer: where each (state, symbol) leads.
-        worth: shape (quantities, next states, next model states); quantity 0 is the value to come, the
+        transfer: where each (symbol, state) leads.
+        worth: shape (quantities, next model states, next states); quantity 0 is the value to come, the
             others the slopes of linear registers.
-        factors: weight of (model state, symbol, next model state) at this position.
+        factors: weight of (next model state, symbol, model state) at this position.
 
     Returns:
-        The worth before, and the worth of each step (quantities, states, symbols, next model states).
+        The worth before, and that of each step (quantities, next model states, symbols, states).
     """
-    padded = np.concatenate([worth, np.zeros((len(worth), 1, worth.shape[2]))], axis=1)
-    step = padded[:, transfer.targets]
+    padded = np.concatenate([worth, np.zeros((*worth.shape[:2], 1))], axis=2)
+    step = padded[:, :, transfer.targets]
     if transfer.gains is not None:
-        step[0] += np.einsum("rsa,rsab->sab", transfer.gains, step[1:])
-    width = factors.shape[0]
-    flat = step.reshape(*step.shape[:2], -1) @ factors.reshape(width, -1).T
-    return flat, step
+        step[0] += np.einsum("ras,rmas->mas", transfer.gains, step[1:])
+    width = factors.shape[2]
+    rows = step.reshape(len(step), -1, step.shape[3])
+    return factors.reshape(-1, width).T @ rows, step

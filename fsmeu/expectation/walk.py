@@ -58,6 +58,11 @@ class DenseWalker:
             self._order_by_first_layer()
         self.codes = self._all if self.widths is None else self._all[:1]
 
+    @property
+    def contexts_repeat(self) -> bool:
+        """True when few steps differ, so that all transfers can be held at once."""
+        return len(set(self.contexts)) * len(self._all) <= _CACHE
+
     def _steps(self, i: int) -> tuple[Ints, Floats | None]:
         key = self.contexts[i - 1]
         if key not in self._raw:
@@ -100,6 +105,10 @@ class DenseWalker:
                 self._raw[key] = (targets, gains)
             self._whole[key] = make_transfer(targets, gains, len(self._all))
         return self._whole[key]
+
+    def transfers(self) -> list[Transfer]:
+        """The transfers of all positions over the whole space."""
+        return [self._transfer(i) for i in range(1, self.view.n + 1)]
 
     def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
         """The states of the layer after position i, and the transfer to them."""
