@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import zipfile
 from pathlib import Path
 
 import console
@@ -56,13 +57,14 @@ def provide(project: Project, home: Path) -> Path:
 
 
 def is_complete(pins: Path) -> bool:
-    """Returns whether every wheel that the pins name is there."""
+    """Returns whether every wheel that the pins name is there, and is not cut short."""
     try:
         names = pins.read_text(encoding="utf-8").split()
     except FileNotFoundError:
         return False
     prefixes = {name.replace("==", "-") for name in names}
-    there = {"-".join(file.name.split("-")[:2]) for file in pins.parent.glob("*.whl")}
+    wheels = (file for file in pins.parent.glob("*.whl") if zipfile.is_zipfile(file))
+    there = {"-".join(wheel.name.split("-")[:2]) for wheel in wheels}
     return prefixes <= there
 
 

@@ -87,8 +87,12 @@ def run(
         raise SetupFailure(reason) from error
     output = _finish(child)
     if child.returncode:
-        raise describe_failure(Path(words[0]).name, child.returncode, output, log)
+        raise describe_failure(_program(words), child.returncode, output, log)
     return output
+
+
+def _program(words: Sequence[str]) -> str:
+    return words[2] if words[1:2] == ["-m"] else Path(words[0]).name
 
 
 def stop_all() -> None:
@@ -132,7 +136,8 @@ def describe_failure(
     remedies = ["The last lines it wrote:\n" + last_lines(output)]
     if log is not None:
         remedies += _keep(log, output)
-    return ProgramFailed(f"{program} failed (exit code {returncode})", output, *remedies)
+    how = f"was ended by signal {-returncode}" if returncode < 0 else f"failed ({returncode})"
+    return ProgramFailed(f"{program} {how}", output, *remedies)
 
 
 def last_lines(output: str) -> str:

@@ -1,6 +1,5 @@
 """Symbol versions are read and relaxed as binutils reads them."""
 
-import math
 import re
 import shutil
 import struct
@@ -9,6 +8,7 @@ import sys
 from pathlib import Path
 
 import elf
+import numpy as np
 import pytest
 
 STRINGS = b"\0libc.so.6\0GLIBC_2.17\0GLIBC_2.38\0libfst.so.26\0libself.so.1\0"
@@ -89,13 +89,13 @@ def test_libraries_are_followed(tmp_path):
 
 
 @pytest.mark.skipif(
-    not (sys.platform == "linux" and shutil.which("readelf") and hasattr(math, "__file__")),
-    reason="needs binutils' readelf and a shared library of Python's own",
+    not (sys.platform == "linux" and shutil.which("readelf")),
+    reason="needs Linux and binutils' readelf",
 )
 def test_binutils_sees_the_same(tmp_path):
     """On a real library, binutils lists the same needs, and sees exactly the named one as weak."""
     library = tmp_path / "library.so"
-    image = Path(math.__file__).read_bytes()
+    image = next(Path(np.__file__).parent.rglob("_multiarray_umath*.so")).read_bytes()
     needs = elf.version_needs(image)
     assert needs
     library.write_bytes(elf.weaken(image, frozenset({needs[0].version})))

@@ -1,5 +1,6 @@
 """The index is asked once for each set of requirements; what it answered is kept whole."""
 
+import zipfile
 from pathlib import Path
 
 import packages
@@ -48,7 +49,7 @@ def pip(monkeypatch):
         folder = command[command.index("--wheel-dir") + 1]
         Path(folder).mkdir()
         for name in ("a-1.0-py3-none-any.whl", "b_c-2.0+l-py3-none-any.whl", "fsmeu-0-any.whl"):
-            (Path(folder) / name).touch()
+            zipfile.ZipFile(Path(folder) / name, "w").close()
         return ""
 
     monkeypatch.setattr(process, "run", run)
@@ -84,6 +85,9 @@ def test_missing_wheel_is_fetched_again(project, home, pip):
     (home / "a-1.0-py3-none-any.whl").unlink()
     packages.provide(project, home)
     assert len(pip) == 2
+    (home / "a-1.0-py3-none-any.whl").write_bytes(b"")
+    packages.provide(project, home)
+    assert len(pip) == 3
 
 
 def test_leftover_of_a_killed_fetch_is_no_hindrance(project, home, pip):
