@@ -1,0 +1,81 @@
+"""How a command ends when something is wrong: one sentence on stderr and an exit code.
+
+Exit codes: 0 well, 1 an example of a loss file does not hold, 2 bad input, 70 a fault in fsmeu
+itself, 130 interrupted, 141 the reader of the output went away (as a shell reports it of others).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from fsmeu.errors import FsmeuError, InputError, sentence, shorten
+
+__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded"]
+
+BAD_INPUT = 2
+OUR_FAULT = 70
+INTERRUPTED = 130
+NO_READER = 141
+
+_DEBUG = "--debug"
+
+
+class Guarded(TyperGroup):
+    """A group of commands that ends in a sentence, and in a traceback only with --debug."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Takes --debug from wherever it stands before a bare --."""
+        end = args.index("--") if "--" in args else len(args)
+        if _DEBUG in args[:end]:
+            args = [_DEBUG, *(a for a in args[:end] if a != _DEBUG), *args[end:]]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Runs the command; what it raises on purpose becomes a sentence."""
+        try:
+            if sys.stdout is None:
+                raise InputError(sentence("standard output", "it must be open"))
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _close_output()
+            raise typer.Exit(NO_READER) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if _belongs_to_typer(error) or ctx.params.get("debug"):
+                raise
+            message, code = _explain(error)
+            typer.echo(f"fsmeu: {message}", err=True)
+            raise typer.Exit(code) from None
+        return result
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    if isinstance(error, FsmeuError):
+        return str(error), BAD_INPUT
+    if isinstance(error, OSError):
+        where = shorten(str(error.filename)) if error.filename is not None else "output"
+        return sentence(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
+    if isinstance(error, MemoryError):
+        remedy = "Use a smaller n, or --keep"
+        return sentence("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
+    what = shorten(f"{type(error).__name__}: {error}")
+    return f"a fault in fsmeu itself ({what}). Run again with {_DEBUG} to see where.", OUR_FAULT
+
+
+def _belongs_to_typer(error: Exception) -> bool:
+    """Usage errors and exits carry their exit code; typer itself shows them."""
+    return hasattr(error, "exit_code") or isinstance(error, typer.Abort)
+
+
+def _close_output() -> None:
+    """Sends what is still to be flushed at exit nowhere."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

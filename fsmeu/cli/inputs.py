@@ -1,0 +1,176 @@
+"""From what was typed to losses, label sequences and models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.bind import tag_labels
+from fsmeu.losses.examples import as_labels, labels_in
+from fsmeu.losses.library import grammar_folder, library, read_spec
+from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.parse import MAX_SIZE
+from fsmeu.losses.read import read
+from fsmeu.losses.syntax import Spec
+from fsmeu.models import Model, as_model, from_json
+from fsmeu.models.interchange import MAX_JSON_BYTES
+
+__all__ = [
+    "STDIN",
+    "choose_labels",
+    "choose_params",
+    "load_loss",
+    "read_loss_file",
+    "read_model",
+    "sequence",
+    "sequences",
+    "whereabouts",
+]
+
+STDIN = "-"
+
+
+def read_loss_file(name: str) -> Spec:
+    """The spec of a loss on the shelf, in a file, or on standard input."""
+    if name == STDIN:
+        text = _standard_input(4 * MAX_SIZE, "a loss file")
+        return read(text, "<stdin>")
+    path = _path(name)
+    if name not in library() and path.is_dir():
+        must = "a loss must be a file or a name on the shelf"
+        raise InputError(sentence(name, must, "a folder", "'fsmeu losses' lists the shelf"))
+    return read_spec(name)
+
+
+def whereabouts(name: str) -> str:
+    """Where the text of a loss stands."""
+    if name == STDIN:
+        return "standard input"
+    shelf = grammar_folder() / f"{name}.loss"
+    return str(shelf if name in library() else _path(name).resolve())
+
+
+def _path(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        raise InputError(sentence(name, "there is no such home folder")) from error
+
+
+def load_loss(
+    name: str, params: Sequence[str] | None, labels: str | None, types: str | None
+) -> SpecLoss:
+    """A loss with its parameters and, if they were given, its labels."""
+    spec = read_loss_file(name)
+    given = choose_params(params)
+    for param in spec.params:
+        if param.default is None and param.name not in given:
+            must = f"the parameter {param.name!r} has no default"
+            remedy = f"Give it: --param {param.name}=VALUE"
+            raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
+    return bind_loss(spec, given, choose_labels(labels, types))
+
+
+def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Parameters written NAME=VALUE."""
+    given: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            must = "a parameter must be written NAME=VALUE"
+            raise InputError(sentence("--param", must, text, "For example: --param k=2"))
+        if name in given:
+            raise InputError(sentence("--param", f"{name!r} may be given once", text))
+        given[name] = _param_value(name, value.strip())
+    return given
+
+
+def _param_value(name: str, text: str) -> object:
+    try:
+        return json.loads(text) if text.startswith("[") else float(text)
+    except (ValueError, RecursionError):
+        must = "the value must be a number, or a table such as [[0, 1], [2, 0]]"
+        raise InputError(sentence(f"--param {name}", must, text or "nothing")) from None
+
+
+def choose_labels(labels: str | None, types: str | None) -> tuple[Label, ...] | None:
+    """The labels that --labels lists, or that --types makes; None when neither is given."""
+    if labels is not None and types is not None:
+        must = "labels are given by --labels or by --types"
+        raise InputError(sentence("labels", must, "both", "Leave one out"))
+    if types is not None:
+        return tag_labels(_words(types, "--types", "NP,VP"))
+    return None if labels is None else as_labels(_words(labels, "--labels", "A,B,C"))
+
+
+def _words(text: str, option: str, sample: str) -> list[str]:
+    words = text.replace(",", " ").split()
+    if not words:
+        must = f"at least one is needed, written {option} {sample}"
+        raise InputError(sentence(option, must))
+    return words
+
+
+def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
+    """The loss with a pair of sequences; labels left open are those that the pair uses."""
+    if loss.open:
+        found = labels_in((z, y), loss.spec.bio)
+        if found and (loss.spec.bio or not set(found) <= set(loss.labels)):
+            loss = loss.with_labels(Alphabet(found))
+    alphabet = loss.alphabet
+    return loss, sequence(alphabet, z, "hypothesis z"), sequence(alphabet, y, "reference y")
+
+
+def sequence(alphabet: Alphabet, text: str, where: str = "hypothesis z") -> list[Label]:
+    """The labels of a sequence: separated by spaces or commas, or one character each."""
+    words = text.replace(",", " ").split()
+    spelled = len(words) == 1 and any(len(str(label)) > 1 for label in alphabet.labels)
+    if spelled and not all(letter in alphabet.index for letter in words[0]):
+        return alphabet.decode(alphabet.encode(words, where))
+    return alphabet.decode(alphabet.parse(text, where))
+
+
+def read_model(probs: str | None, model: str | None, loss_name: str) -> Model:
+    """The model that --probs or --model describes."""
+    if (probs is None) == (model is None):
+        must = "the model is given by --probs P1,P2,... or by --model FILE, one of them"
+        raise InputError(sentence("model", must, "neither" if probs is None else "both"))
+    if probs is not None:
+        return as_model([_probability(word) for word in probs.replace(",", " ").split()])
+    if model != STDIN:
+        return from_json(Path(str(model)))
+    if loss_name == STDIN:
+        must = "standard input holds the loss or the model, not both"
+        raise InputError(sentence("-", must, None, "Put one of them into a file"))
+    text = _standard_input(MAX_JSON_BYTES, "a model")
+    if text.lstrip()[:1] != "{":
+        must = 'must be a JSON object, such as {"probs": [0.2, 0.9]}'
+        raise InputError(sentence("model on standard input", must, text.strip() or "nothing"))
+    return from_json(text)
+
+
+def _probability(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        must = "must be numbers from 0 to 1 with commas between them"
+        raise InputError(sentence("--probs", must, word)) from None
+
+
+def _standard_input(limit: int, what: str) -> str:
+    if sys.stdin is None:
+        raise InputError(sentence("standard input", f"must be open to read {what} from it"))
+    content = sys.stdin.buffer.read(limit + 1)
+    if len(content) > limit:
+        must = f"{what} may have at most {limit:,} bytes"
+        raise InputError(sentence("standard input", must, "more"))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(sentence("standard input", f"{what} must be UTF-8 text")) from None

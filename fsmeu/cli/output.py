@@ -1,0 +1,62 @@
+"""What commands print: tables for people, JSON for programs, numbers as both can read them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["line", "note", "number", "print_json", "print_table", "screen", "table"]
+
+
+class _Screen(Console):
+    """A console that lets the caller decide what a broken pipe means."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
+def screen() -> Console:
+    """Where tables go: plain text unless it is a terminal that wants colours."""
+    return _Screen(markup=False, highlight=False, emoji=False)
+
+
+def table(*headers: str, right: Iterable[str] = ()) -> Table:
+    """An empty table; the columns named in ``right`` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for header in headers:
+        made.add_column(header, justify="right" if header in right else "left", overflow="fold")
+    return made
+
+
+def print_table(made: Table) -> None:
+    """Prints a table, as wide as the terminal or 80 columns."""
+    screen().print(made)
+
+
+def line(text: str = "", style: str = "") -> None:
+    """Prints one line, however long."""
+    screen().print(Text(text, style=style), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Says something beside the result, on stderr."""
+    typer.echo(text, err=True)
+
+
+def number(value: float) -> int | float:
+    """The number, as an int when it is whole and small enough to be exact."""
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def print_json(data: object) -> None:
+    """Prints one JSON document on one line."""
+    json.dump(data, sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")

@@ -1,0 +1,85 @@
+"""Registers as people read them: what they depend on, where they are kept, what they hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fsmeu.cli.output import line, number, print_table, table
+from fsmeu.losses.analysis import tapes
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.domains import memory_of
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.syntax import Register
+
+__all__ = ["contents", "contents_text", "print_registers", "register_data"]
+
+Entry = int | float | str | None
+Held = Entry | list[Entry]
+
+_NOTHING = "."
+
+
+def register_data(loss: SpecLoss) -> list[dict[str, Any]]:
+    """Each register with the tapes it reads and where it is kept.
+
+    ``free`` is where it is kept when the hypothesis is not known, ``given`` when it is: in the
+    state, in the weight, or as a constant.
+    """
+    reach = tapes(loss.spec)
+    free, given = loss.linear(False), loss.linear(True)
+    rows = []
+    for register in loss.spec.registers:
+        name, reads = register.name, reach[register.name]
+        kept = "weight" if name in given else "state" if "y" in reads else "constant"
+        rows.append(
+            {
+                "name": name,
+                "kind": register.sugar,
+                "tapes": [tape for tape in ("z", "y", "i") if tape in reads],
+                "free": "weight" if name in free else "state",
+                "given": kept,
+            }
+        )
+    return rows
+
+
+def print_registers(loss: SpecLoss) -> None:
+    """Prints the registers of a loss and what was derived of them."""
+    rows = register_data(loss)
+    if not rows:
+        line("There are no registers.")
+        return
+    made = table("register", "kind", "reads", "kept in, z free", "kept in, z given")
+    for row in rows:
+        reads = " ".join(row["tapes"]) or "nothing"
+        made.add_row(row["name"], row["kind"], reads, row["free"], row["given"])
+    print_table(made)
+
+
+def contents(bound: Bound, register: Register, value: float, n: int) -> Held:
+    """What a register holds: a number, the name of a state, or the entries of a memory."""
+    if register.sugar == "state":
+        return register.states[int(value)]
+    if register.sugar == "memory":
+        return _entries(bound, register, int(value), n)
+    return number(value)
+
+
+def contents_text(held: Held) -> str:
+    """The same as text; entries of a memory stand newest first."""
+    if isinstance(held, list):
+        return " ".join(_NOTHING if entry is None else str(entry) for entry in held)
+    return f"{held:g}" if isinstance(held, float) else str(held)
+
+
+def _entries(bound: Bound, register: Register, packed: int, n: int) -> list[Entry]:
+    """Entries of a memory, newest first, None for those before the start."""
+    memory = memory_of(bound, register, n)
+    names: list[Entry] = [None, *(number(value) for value in memory.values.tolist())]
+    if not memory.numeric:
+        names[1:] = bound.alphabet.labels
+    entries = []
+    for _ in range(memory.depth):
+        packed, digit = divmod(packed, memory.base)
+        entries.append(names[digit])
+    return entries
