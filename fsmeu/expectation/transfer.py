@@ -7,7 +7,7 @@ of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,8 @@ class Transfer:
         order: flat indices sorted by target, for the other way of summing.
         starts: where each target's run begins in ``order``.
         reached: the targets that have a run.
+        uniform: True when gains are the same in every state.
+        joined: transfers of this step followed by another, kept by whoever made them.
     """
 
     targets: Ints
@@ -44,6 +46,8 @@ class Transfer:
     order: Ints
     starts: Ints
     reached: Ints
+    uniform: bool = False
+    joined: dict[int, tuple[Transfer, Transfer]] = field(default_factory=dict)
 
 
 def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
@@ -62,8 +66,10 @@ def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
         before = np.full((most, width), flat.size, np.int64)
         rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
         before[rank, flat[order]] = order
-    stride = len(targets)
-    return Transfer(turned, turned_gains, width, stride, before, order, starts, reached)
+    uniform = gains is None or bool((gains == gains[:, :1]).all())
+    return Transfer(
+        turned, turned_gains, width, len(targets), before, order, starts, reached, uniform
+    )
 
 
 def restrict(whole: Transfer, before: int, after: int) -> Transfer:

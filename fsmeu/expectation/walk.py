@@ -56,6 +56,9 @@ class DenseWalker:
         self.place = view.start
         if space > _SMALL:
             self._order_by_first_layer()
+        else:
+            self._raw = view.memo.setdefault("steps", self._raw)
+            self._whole = view.memo.setdefault("transfers", self._whole)
         self.codes = self._all if self.widths is None else self._all[:1]
 
     @property

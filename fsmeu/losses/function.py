@@ -51,6 +51,7 @@ class FunctionView:
     states: list[Hashable] = field(default_factory=list)
     numbers: dict[Hashable, int] = field(default_factory=dict)
     steps: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         size = len(self.alphabet)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -26,6 +26,8 @@ __all__ = ["FunctionLoss", "Loss", "SpecLoss", "bind_loss", "evaluate", "functio
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_MOST_MEMOS = 64
 
 
 class Loss(Protocol):
@@ -139,7 +141,20 @@ class SpecLoss:
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
         """The loss as an engine walks it."""
-        return SpecView(self.bound, n, z, self.linear(z is not None) if weights else ())
+        linear = self.linear(z is not None) if weights else ()
+        return SpecView(self.bound, n, z, linear, memo=self._memo((n, z is not None, linear)))
+
+    def _memo(self, key: tuple[int, bool, tuple[str, ...]]) -> dict[Hashable, Any]:
+        """What engines keep for views of this kind; that of the last few lengths is held."""
+        memo = self._memos.pop(key, {})
+        self._memos[key] = memo
+        if len(self._memos) > _MOST_MEMOS:
+            del self._memos[next(iter(self._memos))]
+        return memo
+
+    @cached_property
+    def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
+        return {}
 
     def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
         """The explicit two-tape machine for sequences of length n.

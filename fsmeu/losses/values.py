@@ -7,7 +7,7 @@ by lane, so that a division by zero counts only where it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,14 @@ _COMPARE = {
     "<=": np.less_equal,
     ">": np.greater,
     ">=": np.greater_equal,
+}
+_ARITHMETIC = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "%": np.mod,
+    "^": np.power,
 }
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
 
@@ -125,45 +133,39 @@ def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
         LossFileError: in an active lane, something is divided by zero, a root is taken of a negative
             number, a result is not finite, or not exactly one arc of a state applies.
     """
-    match expr:
-        case Number():
-            return expr.value
-        case Name():
-            return _name(expr.name, scope)
-        case Binary(operator="and" | "or"):
-            return _lazy(expr, scope, active)
-        case Binary():
-            return _binary(expr, scope, active)
-        case Choice():
-            return _choice(expr, scope, active)
-        case Old():
-            return scope.old[expr.name]
-        case Text():
-            return _text(expr, scope)
-        case At():
-            states = next(r.states for r in scope.bound.spec.registers if r.states)
-            return np.equal(scope.current["state"], float(states.index(expr.state))) * 1.0
-        case Unary():
-            value = evaluate(expr.operand, scope, active)
-            return -value if expr.operator == "-" else np.equal(value, 0.0) * 1.0
-        case Call():
-            return _call(expr, scope, active)
-        case Index():
-            return _index(expr, scope, active)
-        case Push():
-            return _push(expr, scope, active)
-        case Arcs():
-            return _arcs(expr, scope, active)
-    raise TypeError(type(expr))
+    with np.errstate(all="ignore"):
+        return _eval(expr, scope, active)
 
 
-def _name(name: str, scope: Scope) -> Lanes:
-    if name in scope.current:
-        return scope.current[name]
-    return scope.bound.params[name]
+def _eval(expr: Expr, scope: Scope, active: Mask) -> Lanes:
+    return _HANDLERS[type(expr)](expr, scope, active)
 
 
-def _text(expr: Text, scope: Scope) -> float:
+def _number(expr: Number, scope: Scope, active: Mask) -> Lanes:
+    return expr.value
+
+
+def _at(expr: At, scope: Scope, active: Mask) -> Lanes:
+    states = next(r.states for r in scope.bound.spec.registers if r.states)
+    return np.equal(scope.current["state"], float(states.index(expr.state))) * 1.0
+
+
+def _old(expr: Old, scope: Scope, active: Mask) -> Lanes:
+    return scope.old[expr.name]
+
+
+def _unary(expr: Unary, scope: Scope, active: Mask) -> Lanes:
+    value = _eval(expr.operand, scope, active)
+    return -value if expr.operator == "-" else np.equal(value, 0.0) * 1.0
+
+
+def _name(expr: Name, scope: Scope, active: Mask) -> Lanes:
+    if expr.name in scope.current:
+        return scope.current[expr.name]
+    return scope.bound.params[expr.name]
+
+
+def _text(expr: Text, scope: Scope, active: Mask) -> float:
     bound = scope.bound
     if bound.numeric and expr.value in bound.alphabet.index:
         return float(bound.label_values[bound.alphabet.index[expr.value]])
@@ -176,53 +178,43 @@ def _and(active: Mask, condition: Lanes) -> Mask:
 
 
 def _choice(expr: Choice, scope: Scope, active: Mask) -> Lanes:
-    condition = np.not_equal(evaluate(expr.condition, scope, active), 0.0)
+    condition = np.not_equal(_eval(expr.condition, scope, active), 0.0)
     if condition.ndim == 0:
-        return evaluate(expr.yes if condition else expr.no, scope, active)
+        return _eval(expr.yes if condition else expr.no, scope, active)
     yes_lanes = _and(active, condition)
     no_lanes = _and(active, ~condition)
-    yes = evaluate(expr.yes, scope, yes_lanes)
-    no = evaluate(expr.no, scope, no_lanes)
+    yes = _eval(expr.yes, scope, yes_lanes)
+    no = _eval(expr.no, scope, no_lanes)
     return np.where(condition, yes, no)
 
 
 def _lazy(expr: Binary, scope: Scope, active: Mask) -> Lanes:
-    left = np.not_equal(evaluate(expr.left, scope, active), 0.0)
+    left = np.not_equal(_eval(expr.left, scope, active), 0.0)
     wanted = left if expr.operator == "and" else ~left
     if left.ndim == 0 and not wanted:
         return float(left)
-    right = np.not_equal(evaluate(expr.right, scope, _and(active, wanted)), 0.0)
+    right = np.not_equal(_eval(expr.right, scope, _and(active, wanted)), 0.0)
     return (left & right if expr.operator == "and" else left | right) * 1.0
 
 
 def _binary(expr: Binary, scope: Scope, active: Mask) -> Lanes:
-    left = evaluate(expr.left, scope, active)
-    right = evaluate(expr.right, scope, active)
-    if expr.operator in _COMPARE:
-        return _COMPARE[expr.operator](left, right) * 1.0
-    with np.errstate(all="ignore"):
-        match expr.operator:
-            case "+":
-                value = np.add(left, right)
-            case "-":
-                value = np.subtract(left, right)
-            case "*":
-                value = np.multiply(left, right)
-            case "/":
-                _refuse(expr, "division by zero", np.equal(right, 0.0), scope, active)
-                value = np.divide(left, right)
-            case "%":
-                _refuse(expr, "remainder by zero", np.equal(right, 0.0), scope, active)
-                value = np.mod(left, right)
-            case _:
-                value = np.power(np.float64(left), right)
-    return _finite(expr, value, scope, active)
+    operator = expr.operator
+    if operator in ("and", "or"):
+        return _lazy(expr, scope, active)
+    left = _eval(expr.left, scope, active)
+    right = _eval(expr.right, scope, active)
+    if operator in _COMPARE:
+        return _COMPARE[operator](left, right) * 1.0
+    if operator in ("/", "%"):
+        what = "division" if operator == "/" else "remainder"
+        _refuse(expr, f"{what} by zero", np.equal(right, 0.0), scope, active)
+    return _finite(expr, _ARITHMETIC[operator](np.float64(left), right), scope, active)
 
 
 def _call(expr: Call, scope: Scope, active: Mask) -> Lanes:
     if expr.function in ("tally", "sum"):
         return _over_memory(expr, scope, active)
-    arguments = [evaluate(a, scope, active) for a in expr.arguments]
+    arguments = [_eval(a, scope, active) for a in expr.arguments]
     first = arguments[0]
     if expr.function in ("kind", "type"):
         return _tag(expr, first, scope)
@@ -231,14 +223,13 @@ def _call(expr: Call, scope: Scope, active: Mask) -> Lanes:
         for other in arguments[1:]:
             first = choose(first, other)
         return first
-    with np.errstate(all="ignore"):
-        if expr.function == "sqrt":
-            _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
-            return np.sqrt(np.maximum(first, 0.0))
-        if expr.function == "log":
-            _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
-            return _finite(expr, np.log(first), scope, active)
-        return _finite(expr, _PLAIN[expr.function](first), scope, active)
+    if expr.function == "sqrt":
+        _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
+        return np.sqrt(np.maximum(first, 0.0))
+    if expr.function == "log":
+        _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
+        return _finite(expr, np.log(first), scope, active)
+    return _finite(expr, _PLAIN[expr.function](first), scope, active)
 
 
 def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
@@ -263,7 +254,7 @@ def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
     name = expr.arguments[0].name  # type: ignore[attr-defined]
     memory, packed = scope.memories[name], scope.current[name]
     total: Lanes = 0.0
-    sought = evaluate(expr.arguments[1], scope, active) if expr.function == "tally" else None
+    sought = _eval(expr.arguments[1], scope, active) if expr.function == "tally" else None
     for back in range(memory.depth):
         entry = _entry(memory, _memory_digits(memory, packed, back))
         total = total + (np.nan_to_num(entry) if sought is None else np.equal(entry, sought))
@@ -273,7 +264,7 @@ def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
 def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
     if expr.name in scope.memories:
         memory = scope.memories[expr.name]
-        back = evaluate(expr.arguments[0], scope, active)
+        back = _eval(expr.arguments[0], scope, active)
         if np.ndim(back) or not 0 <= back < memory.depth or back != int(back):
             message = f"the index of {expr.name} must be a constant from 0 to {memory.depth - 1}"
             raise scope.fault(expr, message)
@@ -281,7 +272,7 @@ def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
     table = scope.bound.params[expr.name]
     if table.ndim != len(expr.arguments):
         raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")
-    at = [_label_index(evaluate(a, scope, active), scope) for a in expr.arguments]
+    at = [_label_index(_eval(a, scope, active), scope) for a in expr.arguments]
     return table[tuple(at)]
 
 
@@ -295,7 +286,7 @@ def _label_index(values: Lanes, scope: Scope) -> NDArray[np.int64]:
 
 def _push(expr: Push, scope: Scope, active: Mask) -> Lanes:
     memory = scope.memories[expr.memory]
-    entry = np.asarray(evaluate(expr.entry, scope, active))
+    entry = np.asarray(_eval(expr.entry, scope, active))
     order = np.argsort(memory.values)
     place = np.minimum(np.searchsorted(memory.values[order], entry), len(order) - 1)
     digit = order[place] + 1
@@ -316,7 +307,7 @@ def _arcs(expr: Arcs, scope: Scope, active: Mask) -> Lanes:
             fallback.append((source, goal))
             continue
         lanes = _and(active, here)
-        holds = here & np.not_equal(evaluate(condition, scope, lanes), 0.0)
+        holds = here & np.not_equal(_eval(condition, scope, lanes), 0.0)
         taken = taken + holds
         target = target + holds * float(goal)
     for source, goal in fallback:
@@ -328,9 +319,9 @@ def _arcs(expr: Arcs, scope: Scope, active: Mask) -> Lanes:
     return target
 
 
-def _refuse(expr: Expr, message: str, bad: Lanes, scope: Scope, active: Mask) -> None:
+def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> None:
     """Raises when something bad happens in an active lane."""
-    if np.any(bad):
+    if bad.any():
         lanes = np.asarray(bad if active is None else bad & active)
         if lanes.any():
             first = tuple(int(x[0]) for x in np.nonzero(np.atleast_1d(lanes)))
@@ -340,6 +331,22 @@ def _refuse(expr: Expr, message: str, bad: Lanes, scope: Scope, active: Mask) ->
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
     finite = np.isfinite(value)
-    if not np.all(finite):
+    if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)
     return value
+
+
+_HANDLERS: dict[type[Expr], Callable[[Any, Scope, Mask], Lanes]] = {
+    Number: _number,
+    Name: _name,
+    Binary: _binary,
+    Choice: _choice,
+    Unary: _unary,
+    Old: _old,
+    At: _at,
+    Text: _text,
+    Call: _call,
+    Index: _index,
+    Push: _push,
+    Arcs: _arcs,
+}

@@ -9,7 +9,7 @@ the weight instead of the state.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class View(Protocol):
         start: code of the start state.
         linear: how many registers ride in the weight.
         space: the number of codes when arrays may span all of them, else None.
+        memo: whatever engines want to keep between walks of the same loss at the same length.
     """
 
     n: int
@@ -44,6 +45,7 @@ class View(Protocol):
     start: int
     linear: int
     space: int | None
+    memo: dict[Hashable, Any]
 
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
@@ -68,6 +70,7 @@ class SpecView:
         linear: names of registers that ride in the weight.
         ends: registers that are left out because no step looks at them, with the values they have at
             the end.
+        memo: a dictionary shared by all views with the same arguments but z.
     """
 
     def __init__(
@@ -77,9 +80,11 @@ class SpecView:
         z: Ints | None = None,
         linear: tuple[str, ...] = (),
         ends: Mapping[str, float] | None = None,
+        memo: dict[Hashable, Any] | None = None,
     ) -> None:
         spec = bound.spec
         self.bound, self.n, self.z = bound, n, z
+        self.memo = {} if memo is None else memo
         self.linear_names = linear
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
