@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
 
@@ -13,6 +14,8 @@ import stamp
 import wheelhouse
 from console import SetupFailure
 from stamp import Project
+
+_ROOM_FOR_PIP = 50e6
 
 
 def bring_up_to_date(project: Project) -> None:
@@ -41,6 +44,10 @@ def bring_up_to_date(project: Project) -> None:
 def _create(project: Project) -> None:
     base = getattr(sys, "_base_executable", None) or sys.executable
     with console.step("making the environment (.venv)"):
+        if importlib.util.find_spec("ensurepip") is None:
+            reason = f"this Python ({base}) cannot make virtual environments: ensurepip is missing"
+            remedy = "Install it (Debian, Ubuntu: apt install python3-venv) and call again."
+            raise SetupFailure(reason, remedy)
         if project.venv.is_symlink():
             project.venv.unlink()
         elif project.venv.exists():
@@ -48,11 +55,10 @@ def _create(project: Project) -> None:
         try:
             process.run([base, "-m", "venv", project.venv])
         except process.ProgramFailed as failure:
-            if "ensurepip" not in failure.output:
-                raise
-            reason = f"this Python ({base}) cannot make virtual environments: ensurepip is missing"
-            remedy = "Install it (Debian, Ubuntu: apt install python3-venv) and call again."
-            raise SetupFailure(reason, remedy) from failure
+            # venv does not pass on what its own helper said, so the likely cause is looked up.
+            if shutil.disk_usage(project.root).free < _ROOM_FOR_PIP:
+                raise SetupFailure(console.DISK_FULL, console.MAKE_ROOM) from failure
+            raise
 
 
 def _install(project: Project) -> None:

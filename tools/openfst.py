@@ -140,7 +140,8 @@ def _download(state: Path) -> list[Path]:
         except SetupFailure as error:
             failure = failure or error
     assert failure is not None
-    failure.remedies += WAYS_OUT
+    if failure.reason != console.DISK_FULL:
+        failure.remedies += WAYS_OUT
     raise failure
 
 

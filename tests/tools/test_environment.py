@@ -99,13 +99,22 @@ def test_vanished_interpreter_is_noticed(project, calls):
     assert stamp.present(project) is None
 
 
-def test_python_without_ensurepip(project, monkeypatch):
-    """Debian's python3 without python3-venv: the package to install is named."""
-
+def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
     def run(*_, **__):
-        raise process.describe_failure("python3", 1, "ensurepip is not available")
+        raise process.describe_failure("venv", 1, "Command '... ensurepip' returned 1")
 
     monkeypatch.setattr(process, "run", run)
+    with pytest.raises(SetupFailure, match="venv failed"):
+        environment.bring_up_to_date(project)
+    usage = environment.shutil.disk_usage(project.root)._replace(free=1000)
+    monkeypatch.setattr(environment.shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(SetupFailure, match="the disk is full"):
+        environment.bring_up_to_date(project)
+
+
+def test_python_without_ensurepip(project, monkeypatch):
+    """Debian's python3 without python3-venv: the package to install is named."""
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SetupFailure) as caught:
         environment.bring_up_to_date(project)
     assert "ensurepip is missing" in caught.value.report()
