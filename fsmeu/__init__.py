@@ -6,13 +6,16 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``: the value of one pair of sequences
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
-- ``expect``, ``compose``: expectations and the machines behind them
+- ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
+- ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
 from fsmeu import models
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import compose, expect
+from fsmeu.expectation.gradient import gradient, value_and_gradient
+from fsmeu.expectation.many import expect_many
 from fsmeu.losses.library import library, load, loads
 from fsmeu.losses.loss import evaluate, function_loss
 
@@ -24,9 +27,12 @@ __all__ = [
     "compose",
     "evaluate",
     "expect",
+    "expect_many",
     "function_loss",
+    "gradient",
     "library",
     "load",
     "loads",
     "models",
+    "value_and_gradient",
 ]

@@ -96,7 +96,8 @@ class DenseWalker:
             self._raw[key] = (outside[targets[self._all]], kept)
         self._rank = outside
 
-    def _transfer(self, i: int) -> Transfer:
+    def transfer(self, i: int) -> Transfer:
+        """The step at position i over the whole space."""
         key = self.contexts[i - 1]
         if key not in self._whole:
             if len(self._whole) * len(self._all) > _CACHE:
@@ -111,11 +112,11 @@ class DenseWalker:
 
     def transfers(self) -> list[Transfer]:
         """The transfers of all positions over the whole space."""
-        return [self._transfer(i) for i in range(1, self.view.n + 1)]
+        return [self.transfer(i) for i in range(1, self.view.n + 1)]
 
     def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
         """The states of the layer after position i, and the transfer to them."""
-        whole = self._transfer(i)
+        whole = self.transfer(i)
         if self.widths is None:
             return codes, whole
         before, after = self.widths[i - 1], self.widths[i]

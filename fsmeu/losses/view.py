@@ -136,17 +136,23 @@ class SpecView:
         return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
     def contexts(self) -> list[Hashable]:
+        z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
+        return self.contexts_of(z, self.track)[0]
+
+    def contexts_of(self, z: Ints, track: Mapping[str, Floats]) -> list[list[Hashable]]:
+        """The contexts of several hypotheses (rows of z) whose trajectories are these."""
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
-            columns.append(np.arange(1.0, self.n + 1.0))
+            columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
         if self.z is not None and "z" in self._read:
-            columns.append(self.z.astype(np.float64))
-        for name, track in self.track.items():
+            columns.append(z.astype(np.float64))
+        for name, values in track.items():
             if name in self._read:
-                columns += [track[0, :-1], track[0, 1:]]
+                columns += [values[:, :-1], values[:, 1:]]
         if not columns:
-            return [()] * self.n
-        return list(map(tuple, np.stack(columns, axis=1).tolist()))
+            return [[()] * self.n] * len(z)
+        cells = np.stack(columns, axis=-1).tolist()
+        return [list(map(tuple, row)) for row in cells]
 
     def _tapes_at(self, i: int) -> dict[str, Floats | float]:
         clock = {} if self.clock else {"i": float(i)}
@@ -184,22 +190,36 @@ class SpecView:
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        registers: dict[str, Floats | float] = {**self.space_of.decode(codes)}
-        registers |= {name: float(track[0, self.n]) for name, track in self.track.items()}
-        registers |= self.ends
-        registers["n"] = float(self.n)
-        zeros = {name: 0.0 for name in self.linear_names}
-        value = self._value({**registers, **zeros}, len(codes))
+        tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
+        value, slopes = self.values_with(tracks, codes, (len(codes),), None)
         if not self.linear:
             self._check_range(value)
-        slopes = np.empty((self.linear, len(codes)))
-        for k, name in enumerate(self.linear_names):
-            slopes[k] = self._value({**registers, **zeros, name: 1.0}, len(codes)) - value
         return value, slopes
 
-    def _value(self, current: dict[str, Floats | float], size: int) -> Floats:
+    def values_with(
+        self,
+        tracks: Mapping[str, Any],
+        codes: Ints,
+        shape: tuple[int, ...],
+        active: NDArray[np.bool_] | None,
+    ) -> tuple[Floats, Floats]:
+        """Values and slopes when z-only registers end as given, where lanes are active."""
+        registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
+        zeros = dict.fromkeys(self.linear_names, 0.0)
+        value = self._value({**registers, **zeros}, shape, active)
+        slopes = np.empty((self.linear, *shape))
+        for k, name in enumerate(self.linear_names):
+            slopes[k] = self._value({**registers, **zeros, name: 1.0}, shape, active) - value
+        return value, slopes
+
+    def _value(
+        self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None
+    ) -> Floats:
         scope = Scope(self.bound, current, current, self.memories)
-        return np.broadcast_to(evaluate(self.bound.spec.value, scope), (size,)).astype(np.float64)
+        value = evaluate(self.bound.spec.value, scope, active)
+        if active is not None:
+            value = np.where(active, value, 0.0)
+        return np.broadcast_to(value, shape).astype(np.float64)
 
     def _check_range(self, value: Floats) -> None:
         spec = self.bound.spec
