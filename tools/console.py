@@ -52,7 +52,7 @@ def failure_from_os_error(error: OSError) -> SetupFailure:
         return SetupFailure(f"{DISK_FULL}{where}", MAKE_ROOM)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return SetupFailure(
-            f"no permission to write{where}",
+            f"no permission to read or write{where}",
             "Set FSMEU_CACHE to a directory that you can write, or work in a copy of the "
             "project that belongs to you.",
         )

@@ -11,8 +11,8 @@ import pytest
     ("number", "sentence"),
     [
         (errno.ENOSPC, "the disk is full"),
-        (errno.EROFS, "no permission to write at /some/cache"),
-        (errno.EACCES, "no permission to write at /some/cache"),
+        (errno.EROFS, "no permission to read or write at /some/cache"),
+        (errno.EACCES, "no permission to read or write at /some/cache"),
         (errno.EIO, "the operating system says 'broken'"),
     ],
 )
