@@ -55,7 +55,7 @@ def compile_loss(
     -log(value + shift); the shift is said on stderr.
     """
     from fsmeu.cli.inputs import STDIN as STDOUT
-    from fsmeu.cli.inputs import load_loss, sequences
+    from fsmeu.cli.inputs import check_labels_known, load_loss, sequences
     from fsmeu.cli.output import note
     from fsmeu.errors import InputError, sentence
 
@@ -63,6 +63,7 @@ def compile_loss(
     given = None
     if z is not None:
         loaded, given, _ = sequences(loaded, z, "")
+    check_labels_known(loaded)
     if n is None and given is None:
         must = "the length of the sequences must be given"
         raise InputError(sentence("compile", must, None, "Add --n N, or --z Z"))

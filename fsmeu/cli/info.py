@@ -22,11 +22,12 @@ def inform(
 ) -> None:
     """Says how large the machine of a loss is and how it grows."""
     from fsmeu.cli.header import signature
-    from fsmeu.cli.inputs import load_loss
+    from fsmeu.cli.inputs import check_labels_known, load_loss
     from fsmeu.cli.output import line, print_json
     from fsmeu.cli.registers import print_registers, register_data
 
     loaded = load_loss(loss, param, labels, types)
+    check_labels_known(loaded)
     # The largest first: what is too large is said at once.
     sizes = [_size(loaded, length) for length in sorted({n // 4, n // 2, n}, reverse=True)][::-1]
     if as_json:

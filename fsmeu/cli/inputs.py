@@ -18,10 +18,12 @@ from fsmeu.losses.parse import MAX_SIZE
 from fsmeu.losses.read import read
 from fsmeu.losses.syntax import Spec
 from fsmeu.models import Model, as_model, from_json
+from fsmeu.models.checks import real_array
 from fsmeu.models.interchange import MAX_JSON_BYTES
 
 __all__ = [
     "STDIN",
+    "check_labels_known",
     "choose_labels",
     "choose_params",
     "load_loss",
@@ -76,6 +78,14 @@ def load_loss(
     return bind_loss(spec, given, choose_labels(labels, types))
 
 
+def check_labels_known(loss: SpecLoss) -> None:
+    """Refuses a loss over chunk tags while nothing says which tags there are."""
+    if loss.spec.bio and loss.chosen is None:
+        remedy = "Add --types NP,VP or --labels O,B-NP,I-NP"
+        where = f"{loss.kind} {loss.name}"
+        raise InputError(sentence(where, "the chunk tags must be given", None, remedy))
+
+
 def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
     """Parameters written NAME=VALUE."""
     given: dict[str, Any] = {}
@@ -92,11 +102,14 @@ def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _param_value(name: str, text: str) -> object:
+    where = f"--param {name}"
     try:
-        return json.loads(text) if text.startswith("[") else float(text)
+        value = json.loads(text) if text.startswith("[") else float(text)
     except (ValueError, RecursionError):
         must = "the value must be a number, or a table such as [[0, 1], [2, 0]]"
-        raise InputError(sentence(f"--param {name}", must, text or "nothing")) from None
+        raise InputError(sentence(where, must, text or "nothing")) from None
+    real_array(value, where)
+    return value
 
 
 def choose_labels(labels: str | None, types: str | None) -> tuple[Label, ...] | None:

@@ -161,19 +161,23 @@ def _groups(
     loss: SpecLoss, view: SpecView, z: Ints, tracks: dict[str, Floats]
 ) -> list[list[tuple[Ints, Transfer]]]:
     """For each position, the rows that step alike with the transfer they take."""
-    contexts = view.contexts_of(z, tracks)
-    known: dict[Any, Transfer] = {}
+    batch, n = z.shape
+    cells = view.context_cells(z, tracks).reshape(batch * n, -1)
+    kinds = np.zeros(batch * n, np.int64)
+    for column in cells.T:
+        kinds = np.unique(np.stack([kinds, np.unique(column, return_inverse=True)[1]]), axis=1,
+                          return_inverse=True)[1].ravel()
+    kinds = kinds.reshape(batch, n)
+    known: dict[int, Transfer] = {}
     by_position: list[list[tuple[Ints, Transfer]]] = []
-    for position in range(z.shape[1]):
-        alike: dict[Any, list[int]] = {}
-        for row, keys in enumerate(contexts):
-            alike.setdefault(keys[position], []).append(row)
+    for position in range(n):
         groups = []
-        for key, rows in alike.items():
-            if key not in known:
-                one = loss.view(view.n, z[rows[0]], weights=True)
-                known[key] = DenseWalker(one, one.space or 0).transfer(position + 1)
-            groups.append((np.array(rows), known[key]))
+        for kind in np.unique(kinds[:, position]).tolist():
+            rows = np.flatnonzero(kinds[:, position] == kind)
+            if kind not in known:
+                one = loss.view(n, z[rows[0]], weights=True)
+                known[kind] = DenseWalker(one, one.space or 0).transfer(position + 1)
+            groups.append((rows, known[kind]))
         by_position.append(groups)
     return by_position
 

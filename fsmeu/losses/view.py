@@ -137,10 +137,15 @@ class SpecView:
 
     def contexts(self) -> list[Hashable]:
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
-        return self.contexts_of(z, self.track)[0]
+        return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
-    def contexts_of(self, z: Ints, track: Mapping[str, Floats]) -> list[list[Hashable]]:
-        """The contexts of several hypotheses (rows of z) whose trajectories are these."""
+    def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
+        """The numbers that make up the contexts of several hypotheses, (rows, positions, numbers).
+
+        Args:
+            z: label indices, a row for each hypothesis.
+            track: the trajectories of registers that look at z alone.
+        """
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
             columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
@@ -149,10 +154,7 @@ class SpecView:
         for name, values in track.items():
             if name in self._read:
                 columns += [values[:, :-1], values[:, 1:]]
-        if not columns:
-            return [[()] * self.n] * len(z)
-        cells = np.stack(columns, axis=-1).tolist()
-        return [list(map(tuple, row)) for row in cells]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
 
     def _tapes_at(self, i: int) -> dict[str, Floats | float]:
         clock = {} if self.clock else {"i": float(i)}
