@@ -154,7 +154,9 @@ def _arc_names(model: Layered) -> ArcTable:
     order = np.lexsort((label, source))
     final = np.full(base[-1], np.inf)
     final[base[-2] :] = 0.0
-    ints = [c[order].astype(np.int64) for c in (source, label + 1, np.arange(len(source)) + 1, target)]
+    ints = [
+        c[order].astype(np.int64) for c in (source, label + 1, np.arange(len(source)) + 1, target)
+    ]
     return ArcTable(0, ints[0], ints[1], ints[2], np.zeros(len(order)), ints[3], final)
 
 

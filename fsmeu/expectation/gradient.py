@@ -97,4 +97,3 @@ def _materialised(asked: Query) -> tuple[float, list[Floats]]:
     value, flat = arc_products(asked.hypothesis, machine, model)
     sizes = [len(layer.source) for layer in model.layers]
     return value, np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
-

@@ -104,9 +104,15 @@ def _stack(
     else:
         alphabet, n = first[0].alphabet, first[0].n
         parts = [held[row][1] for row in rows]
-        arrays = None if first[1] is None else Dense(
-            *(np.stack([getattr(part, name) for part in parts])
-              for name in ("tables", "start", "final"))
+        arrays = (
+            None
+            if first[1] is None
+            else Dense(
+                *(
+                    np.stack([getattr(part, name) for part in parts])
+                    for name in ("tables", "start", "final")
+                )
+            )
         )
     bound = over_labels(loss, alphabet, "expect_many")
     z = np.empty((len(rows), n), np.int64)
@@ -162,11 +168,15 @@ def _groups(
 ) -> list[list[tuple[Ints, Transfer]]]:
     """For each position, the rows that step alike with the transfer they take."""
     batch, n = z.shape
-    cells = view.context_cells(z, tracks).reshape(batch * n, -1)
+    cells = view.context_cells(z, tracks)
+    cells = cells.reshape(batch * n, cells.shape[2])
     kinds = np.zeros(batch * n, np.int64)
     for column in cells.T:
-        kinds = np.unique(np.stack([kinds, np.unique(column, return_inverse=True)[1]]), axis=1,
-                          return_inverse=True)[1].ravel()
+        kinds = np.unique(
+            np.stack([kinds, np.unique(column, return_inverse=True)[1]]),
+            axis=1,
+            return_inverse=True,
+        )[1].ravel()
     kinds = kinds.reshape(batch, n)
     known: dict[int, Transfer] = {}
     by_position: list[list[tuple[Ints, Transfer]]] = []

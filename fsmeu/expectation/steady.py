@@ -66,9 +66,7 @@ def _walk(transfers: Sequence[Transfer], matrices: Floats, now: Floats) -> None:
         add(spread.take(before[id(transfer)], axis=1), axis=1, out=after)
 
 
-def _in_pairs(
-    transfers: Sequence[Transfer], matrices: Floats
-) -> tuple[Sequence[Transfer], Floats]:
+def _in_pairs(transfers: Sequence[Transfer], matrices: Floats) -> tuple[Sequence[Transfer], Floats]:
     """Two positions in one step: half as many steps, which cost little more each."""
     steps = [_join(one, two) for one, two in zip(transfers[::2], transfers[1::2], strict=True)]
     if any(step.before is None for step in steps):

@@ -39,7 +39,9 @@ class Alphabet:
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
             if str(label) in seen:
-                raise InputError(sentence("labels", f"labels must differ, {label!r} is there twice"))
+                raise InputError(
+                    sentence("labels", f"labels must differ, {label!r} is there twice")
+                )
             seen.add(str(label))
 
     def __len__(self) -> int:

@@ -132,7 +132,9 @@ def _put(words: NDArray[np.uint32], at: NDArray[np.int64], values: NDArray[np.ge
         words[at + k] = parts[:, k]
 
 
-def _read_header(image: bytes, where: str) -> tuple[bytes, bytes, int, int, int, int, int, int, int]:
+def _read_header(
+    image: bytes, where: str
+) -> tuple[bytes, bytes, int, int, int, int, int, int, int]:
     offset = 4
     if len(image) < 8 or struct.unpack_from("<i", image)[0] != _MAGIC:
         raise FstError(sentence(where, "the image must be OpenFst's"))

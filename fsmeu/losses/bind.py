@@ -18,6 +18,8 @@ from fsmeu.losses.values import constant
 __all__ = ["bind", "tag_labels"]
 
 Floats = NDArray[np.float64]
+
+
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
     """Fills in labels and parameters.
 
@@ -82,7 +84,11 @@ def _check_tags(alphabet: Alphabet, where: str) -> None:
 
 
 def _param_value(
-    param: Param, given: Mapping[str, Any], params: Mapping[str, Any], alphabet: Alphabet, where: str
+    param: Param,
+    given: Mapping[str, Any],
+    params: Mapping[str, Any],
+    alphabet: Alphabet,
+    where: str,
 ) -> Any:
     if param.name in given:
         value = given[param.name]

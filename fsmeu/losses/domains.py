@@ -121,7 +121,9 @@ def _entry_values(
     if register.low is not None and register.high is not None:
         low, high = constant(register.low, names), constant(register.high, names)
         if not (low == int(low) and high == int(high) and 0 <= high - low < 4096):
-            raise _error(bound, register, f"entries must lie in whole bounds, not {low:g}..{high:g}")
+            raise _error(
+                bound, register, f"entries must lie in whole bounds, not {low:g}..{high:g}"
+            )
         return np.arange(low, high + 1.0), True
     if isinstance(entry, Name) and entry.name in ("z", "y"):
         return bound.label_values, bound.numeric
@@ -133,7 +135,9 @@ def _entry_values(
 
 
 def _error(bound: Bound, register: Register, message: str) -> LossFileError:
-    return fault(bound.spec.origin, bound.spec.source, register.place, f"{register.name}: {message}")
+    return fault(
+        bound.spec.origin, bound.spec.source, register.place, f"{register.name}: {message}"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,7 +97,9 @@ class FunctionView:
         state = self.states[code]
         value = float(self.function.value(state))
         if not np.isfinite(value):
-            raise InputError(sentence("loss", f"the value of state {state!r} must be finite", value))
+            raise InputError(
+                sentence("loss", f"the value of state {state!r} must be finite", value)
+            )
         return value
 
     def registers(self, codes: Ints) -> dict[str, Any]:

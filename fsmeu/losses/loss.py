@@ -39,7 +39,7 @@ class Loss(Protocol):
 
     @property
     def kind(self) -> str:
-        """"loss" or "utility"."""
+        """ "loss" or "utility"."""
 
     @property
     def alphabet(self) -> Alphabet:
@@ -83,7 +83,7 @@ class SpecLoss:
 
     @property
     def kind(self) -> str:
-        """"loss" or "utility"."""
+        """ "loss" or "utility"."""
         return self.spec.kind
 
     @property
@@ -107,8 +107,11 @@ class SpecLoss:
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
-        tables = [self.given[p.name] for p in self.spec.params if p.type == "table"
-                  and p.name in self.given and np.ndim(self.given[p.name])]
+        tables = [
+            self.given[p.name]
+            for p in self.spec.params
+            if p.type == "table" and p.name in self.given and np.ndim(self.given[p.name])
+        ]
         return Alphabet(tuple(range(len(tables[0])))) if tables else BINARY
 
     @property

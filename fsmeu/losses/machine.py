@@ -110,8 +110,9 @@ def _unread_z_registers(bound: Bound, n: int, z: Ints) -> dict[str, float]:
         if not out & read:
             break
         out -= read
-    plain = replace(bound, spec=replace(spec, registers=tuple(
-        r for r in spec.registers if r.sugar != "clock")))
+    plain = replace(
+        bound, spec=replace(spec, registers=tuple(r for r in spec.registers if r.sugar != "clock"))
+    )
     names = {name for name, t in reach.items() if "y" not in t and name != "i"}
     tracks = trajectories(plain, n, z[None, :], names)
     return {name: float(tracks[name][0, n]) for name in sorted(out)}
@@ -170,7 +171,9 @@ def _explore(
             expanded[given] = np.union1d(expanded.get(given, fresh), fresh)
         elif z is None:
             break
-        layer = np.unique(numbers[numbers >= 0]) if z is None else _reached(rows, layer, given, size)
+        layer = (
+            np.unique(numbers[numbers >= 0]) if z is None else _reached(rows, layer, given, size)
+        )
     nxt = np.full((len(found.codes), size * size), -1, np.int64)
     for states, columns, numbers in rows:
         nxt[states[:, None], columns[None, :]] = numbers

@@ -84,7 +84,10 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "state a arc a -> a when value 1",
     ],
     "'labels' is followed by labels, by 'any' or by 'bio'": [_HEAD + "labels value 1"],
-    "'reference' is followed by a quoted text": [_HEAD + "reference Jansche", _HEAD + "reference 1"],
+    "'reference' is followed by a quoted text": [
+        _HEAD + "reference Jansche",
+        _HEAD + "reference 1",
+    ],
     "'let' is written: let NAME = EXPRESSION": [
         _HEAD + "let = 3",
         _HEAD + "let a 3",
@@ -169,9 +172,7 @@ _SYNTAX: dict[str, list[str]] = {
 SYNTAX_ERRORS = _SYNTAX
 
 
-def fault(
-    origin: str, source: str, place: Place, message: str, remedy: str = ""
-) -> LossFileError:
+def fault(origin: str, source: str, place: Place, message: str, remedy: str = "") -> LossFileError:
     """The error of a place in a file: file, line, column, the line itself with a caret."""
     lines = source.splitlines()
     text = f"{origin}:{place.line}:{place.column}: {message.rstrip('.')}."

@@ -207,9 +207,7 @@ class _Reader:
         body = self.expr(entry)
         update = Push(name, body, place=place_of(token))
         place = place_of(token)
-        self.add(
-            Register(name, "memory", _ZERO, update, low, high, place, depth=self.expr(depth))
-        )
+        self.add(Register(name, "memory", _ZERO, update, low, high, place, depth=self.expr(depth)))
 
     def on_flag(self, node: Any) -> None:
         token, condition = node.children
@@ -230,9 +228,7 @@ class _Reader:
         top = Number(float(len(self.states) - 1))
         place = place_of(node)
         self.names[STATE] = "the state"
-        self.add(
-            Register(STATE, "state", _ZERO, Arcs(()), _ZERO, top, place, states=self.states)
-        )
+        self.add(Register(STATE, "state", _ZERO, Arcs(()), _ZERO, top, place, states=self.states))
 
     def on_arc(self, node: Any) -> None:
         source, target, guard = node.children

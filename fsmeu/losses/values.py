@@ -122,7 +122,9 @@ def constant(expr: Expr, params: Mapping[str, Any]) -> float:
         value = float(evaluate(expr, Scope(bound, params, {}, {})))
     except KeyError as error:
         must = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
-        raise LossFileError(sentence("constant", must), expr.place.line, expr.place.column) from None
+        raise LossFileError(
+            sentence("constant", must), expr.place.line, expr.place.column
+        ) from None
     return value
 
 

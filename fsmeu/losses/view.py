@@ -270,8 +270,10 @@ def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Fl
         if amount is None or not names_read(amount) <= free | known.keys():
             continue
         old = {name: track[:, :-1] for name, track in known.items()}
-        now = {name: track[:, 1:] if order[name] < order[r.name] else track[:, :-1]
-               for name, track in known.items()}
+        now = {
+            name: track[:, 1:] if order[name] < order[r.name] else track[:, :-1]
+            for name, track in known.items()
+        }
         scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
         added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
         begin = np.full((len(z), 1), constant(r.start, {**bound.params, "n": float(n)}))
