@@ -47,13 +47,14 @@ def find_compiler() -> str:
     compiler = process.find_program(os.environ.get("CXX") or "g++", "g++", "c++", "clang++")
     if compiler is None:
         reason = "there is no pynini wheel for this machine, and no C++ compiler (g++) to build one"
-        raise SetupFailure(reason, "Install one (Debian, Ubuntu: apt install g++).", *WAYS_OUT)
+        raise SetupFailure(reason, "Install one (Debian, Ubuntu: apt install g++).", WAYS_OUT[0])
     if not (Path(python_headers()) / "Python.h").exists():
         reason = (
             "there is no pynini wheel for this machine, and the headers of this Python "
             f"(Python.h in {python_headers()}) are missing to build one"
         )
-        raise SetupFailure(reason, "Install them (Debian, Ubuntu: apt install python3-dev).")
+        remedy = "Install them (Debian, Ubuntu: apt install python3-dev)."
+        raise SetupFailure(reason, remedy, WAYS_OUT[0])
     return compiler
 
 

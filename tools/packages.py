@@ -48,7 +48,7 @@ def provide(project: Project, home: Path) -> Path:
     if is_complete(pins):
         return pins
     with (
-        console.guard("opening the cache"),
+        console.guard("fetching what fsmeu needs"),
         locks.exclusive(home.parent / f"{home.name}.packages.lock", "fetching packages"),
     ):
         if not is_complete(pins):

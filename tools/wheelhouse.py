@@ -68,7 +68,7 @@ def provide(version: str, python: Path) -> Path:
         return home
     workshop = cache / "build" / f"pynini-{version}-{BUILD}-{machine_key()}"
     with (
-        console.guard("opening the cache"),
+        console.guard("making pynini"),
         locks.exclusive(cache / f"{machine_key()}.lock", "making pynini"),
     ):
         if not find(home, version):
