@@ -17,6 +17,7 @@ import console
 import locks
 import process
 import stamp
+import wheelhouse
 from stamp import Project
 
 _TABLE = re.compile(r"^\[+(?P<name>[^\]]+)\]+", re.MULTILINE)
@@ -49,7 +50,7 @@ def provide(project: Project, home: Path) -> Path:
         return pins
     with (
         console.guard("fetching what fsmeu needs"),
-        locks.exclusive(home.parent / f"{home.name}.packages.lock", "fetching packages"),
+        locks.exclusive(wheelhouse.lock_file("packages"), "fetching packages"),
     ):
         if not is_complete(pins):
             _fetch(project, home, pins)

@@ -43,6 +43,11 @@ def machine_key() -> str:
     return f"{wheels.tag()}-{library}"
 
 
+def lock_file(purpose: str) -> Path:
+    """Returns the file that keeps two set-ups apart that change the same part of the cache."""
+    return cache_directory() / f"{machine_key()}.{purpose}.lock"
+
+
 def pinned_version(pyproject: str) -> str:
     """Returns the version of pynini that the project's dependencies name."""
     match = re.search(r'"pynini==(?P<version>[0-9.]+)"', pyproject)
@@ -69,7 +74,7 @@ def provide(version: str, python: Path) -> Path:
     workshop = cache / "build" / f"pynini-{version}-{BUILD}-{machine_key()}"
     with (
         console.guard("making pynini"),
-        locks.exclusive(cache / f"{machine_key()}.lock", "making pynini"),
+        locks.exclusive(lock_file("pynini"), "making pynini"),
     ):
         if not find(home, version):
             home.mkdir(parents=True, exist_ok=True)

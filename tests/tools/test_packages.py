@@ -33,7 +33,8 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def home(tmp_path):
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSMEU_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "home"
     folder.mkdir()
     return folder
