@@ -147,8 +147,8 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[str, ...]:
     """Accumulators in which the value is jointly affine, and which nothing else looks at.
 
-    They need not be states: their expectation rides in the weight (Eisner 2002). Registers that read
-    both tapes are taken first, because they cost the most as states.
+    They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
+    read both tapes are taken first, because they cost the most as states.
     """
     allowed = None if among is None else set(among)
     unread = unread_registers(spec)

@@ -30,6 +30,9 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
     where = f"{spec.kind} {spec.name}"
     if spec.bio:
         _check_tags(alphabet, where)
+    if spec.close is not None and spec.close not in alphabet.index:
+        must = f"the closing label {spec.close!r} must be one of the labels"
+        raise InputError(sentence(where, must, list(alphabet.labels)))
     names = [param.name for param in spec.params]
     for name in given:
         if name not in names:
@@ -95,10 +98,8 @@ def _param_value(
     elif param.default is not None:
         value = constant(param.default, params)
     else:
-        call = f"{param.name}=..."
-        raise InputError(
-            sentence(where, f"the parameter {param.name!r} has no default", None, f"Give {call}")
-        )
+        must = f"the parameter {param.name!r} has no default"
+        raise InputError(sentence(where, must, None, f"Give {param.name}=..."))
     if param.type == "table":
         return _table(param, value, alphabet, where)
     return _scalar(param, value, params, where)

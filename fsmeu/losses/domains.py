@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.messages import fault
-from fsmeu.losses.syntax import Binary, Name, Register, Unary
+from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
 from fsmeu.losses.values import Memory, constant
 
 __all__ = ["MAX_DOMAIN", "Domain", "Pool", "Space", "domain_of", "memory_of"]
@@ -32,7 +32,7 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 
 @dataclass(eq=False)
 class Pool:
-    """Real values numbered in the order in which they are met; sums that differ by rounding meet."""
+    """Real values numbered as they are met; values that differ by rounding have one number."""
 
     number: dict[float, int] = field(default_factory=dict)
     values: list[float] = field(default_factory=list)
@@ -121,23 +121,32 @@ def _entry_values(
     if register.low is not None and register.high is not None:
         low, high = constant(register.low, names), constant(register.high, names)
         if not (low == int(low) and high == int(high) and 0 <= high - low < 4096):
-            raise _error(
-                bound, register, f"entries must lie in whole bounds, not {low:g}..{high:g}"
-            )
+            message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
+            raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True
-    if isinstance(entry, Name) and entry.name in ("z", "y"):
+    if _is_tape(entry):
         return bound.label_values, bound.numeric
+    if isinstance(entry, Call) and entry.function in ("kind", "type") and not bound.numeric:
+        if _is_tape(entry.arguments[0]):
+            parts = bound.kinds if entry.function == "kind" else bound.types
+            return np.unique(parts[bound.label_values.astype(np.int64)]), False
     truth = isinstance(entry, Unary) and entry.operator == "not"
     if truth or (isinstance(entry, Binary) and entry.operator in _COMPARISONS):
         return np.array([0.0, 1.0]), True
-    message = "a memory of something other than z, y or a condition needs bounds, 'in LOW..HIGH'"
+    message = (
+        "a memory of something other than z, y, their kind or type, or a condition needs bounds, "
+        "'in LOW..HIGH'"
+    )
     raise _error(bound, register, message)
 
 
+def _is_tape(expr: Expr) -> bool:
+    return isinstance(expr, Name) and expr.name in ("z", "y")
+
+
 def _error(bound: Bound, register: Register, message: str) -> LossFileError:
-    return fault(
-        bound.spec.origin, bound.spec.source, register.place, f"{register.name}: {message}"
-    )
+    spec = bound.spec
+    return fault(spec.origin, spec.source, register.place, f"{register.name}: {message}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +181,7 @@ class Space:
         """The register values behind each number."""
         rest = codes
         values: dict[str, Floats] = {}
-        for name, domain in reversed(self.domains.items()):
+        for name, domain in reversed(list(self.domains.items())):
             rest, digit = np.divmod(rest, domain.size)
             if domain.pool is not None:
                 values[name] = np.array(domain.pool.values, np.float64)[digit]

@@ -1,8 +1,8 @@
-"""Losses that no file can say: the simple-function interface in Python (Jansche 2007, Algorithm 2)."""
+"""Losses that no file can say: simple functions in Python (Jansche 2007, Algorithm 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -97,9 +97,8 @@ class FunctionView:
         state = self.states[code]
         value = float(self.function.value(state))
         if not np.isfinite(value):
-            raise InputError(
-                sentence("loss", f"the value of state {state!r} must be finite", value)
-            )
+            must = f"the value of state {state!r} must be finite"
+            raise InputError(sentence("loss", must, value))
         return value
 
     def registers(self, codes: Ints) -> dict[str, Any]:
@@ -107,8 +106,3 @@ class FunctionView:
         held = np.empty(len(codes), object)
         held[:] = [self.states[int(code)] for code in codes]
         return {"state": held}
-
-
-Functions = tuple[
-    Callable[[], Hashable], Callable[[Any, Label, Label], Hashable], Callable[[Any], float]
-]

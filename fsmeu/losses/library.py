@@ -79,9 +79,8 @@ def read_spec(name: str | Path) -> Spec:
     except UnicodeDecodeError:
         raise LossFileError(sentence(str(path), "a loss file must be UTF-8 text")) from None
     except OSError as error:
-        raise InputError(
-            sentence(str(path), f"the file cannot be read ({error.strerror})")
-        ) from None
+        must = f"the file cannot be read ({error.strerror})"
+        raise InputError(sentence(str(path), must)) from None
     return read(text, str(name) if path.parent == grammar_folder() else str(path))
 
 

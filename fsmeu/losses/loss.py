@@ -1,4 +1,4 @@
-"""The loss object: a spec or a Python function with its labels and parameters, ready to be asked."""
+"""The loss object: a spec or a Python function with its labels and parameters filled in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Loss(Protocol):
 
     @property
     def kind(self) -> str:
-        """ "loss" or "utility"."""
+        """Either "loss" or "utility"."""
 
     @property
     def alphabet(self) -> Alphabet:
@@ -83,7 +83,7 @@ class SpecLoss:
 
     @property
     def kind(self) -> str:
-        """ "loss" or "utility"."""
+        """Either "loss" or "utility"."""
         return self.spec.kind
 
     @property
@@ -164,8 +164,8 @@ class SpecLoss:
 
         Args:
             n: length of the sequences.
-            z: a hypothesis; then registers that read z alone are left out where no step looks at them
-                and only what z can reach is built.
+            z: a hypothesis; then registers that read z alone are left out where no step looks at
+                them, and only what z can reach is built.
             max_states: limit on the number of states.
         """
         check_length(n)

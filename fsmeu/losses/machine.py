@@ -1,8 +1,8 @@
 """A loss as an explicit two-tape transducer for sequences of length n.
 
-Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total weight
-of hypothesis o machine o model is the expected value. Values that can be negative are shifted up by
-a constant that is kept beside the machine.
+Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total
+weight of hypothesis o machine o model is the expected value. Values that can be negative are
+shifted up by a constant that is kept beside the machine.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.image import fst_from_table
+from fsmeu.fst.image import Fst, fst_from_table
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.analysis import names_read, reads_clock, tapes
 from fsmeu.losses.bound import Bound
@@ -79,7 +78,7 @@ class Machine:
         return ArcTable(0, source, z + 1, y + 1, np.zeros(len(source)), target, final)
 
     @cached_property
-    def fst(self) -> pynini.Fst:
+    def fst(self) -> Fst:
         """The pynini machine (log64 arcs, symbol tables attached)."""
         symbols = symbol_table(self.alphabet)
         return fst_from_table(self.table, symbols, symbols)
@@ -88,8 +87,8 @@ class Machine:
 def machine_view(bound: Bound, n: int, z: Ints | None) -> SpecView:
     """The view whose steps are the same at every position, as a machine needs it.
 
-    The position is a register where a step looks at it. With z given, registers that read z alone and
-    that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
+    The position is a register where a step looks at it. With z given, registers that read z alone
+    and that no step looks at are left out (Figure 1 of Jansche 2007: states are (tp, ref)).
     """
     spec = bound.spec
     if reads_clock(spec):
@@ -153,7 +152,7 @@ def build_machine(
 def _explore(
     name: str, view: View, z: Ints | None, size: int, max_states: int | None
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Codes of the states in order of discovery, their targets as state numbers, where pairs end."""
+    """Codes of the states in order of discovery, their targets by number, where pairs end."""
     found = _Numbering(view.start)
     rows: list[tuple[Ints, Ints, Ints]] = []
     layer = np.zeros(1, np.int64)

@@ -13,9 +13,13 @@ from fsmeu.losses.syntax import Place
 __all__ = ["SYNTAX_ERRORS", "WORDS", "fault"]
 
 WORDS = tuple(
-    "utility loss labels reference let count by when age since up to memory of last flag register in"
-    " start next state arc otherwise value or range example with if then else and not old at true"
-    " false int real table".split()
+    word
+    for line in (
+        "utility loss labels reference close let value or range example with int real table",
+        "count by when age since up to memory of last flag register in start next",
+        "state arc otherwise at old if then else and not true false",
+    )
+    for word in line.split()
 )
 
 _HEAD = "loss f "
@@ -84,6 +88,7 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "state a arc a -> a when value 1",
     ],
     "'labels' is followed by labels, by 'any' or by 'bio'": [_HEAD + "labels value 1"],
+    "'close' is followed by one label": [_HEAD + "close value 1", _HEAD + "close"],
     "'reference' is followed by a quoted text": [
         _HEAD + "reference Jansche",
         _HEAD + "reference 1",
@@ -106,7 +111,8 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "range .. 3",
         _HEAD + "range 0 .. value",
     ],
-    "'example' is written: example Z Y = VALUE, or with parameters: example Z Y = VALUE with k = 2": [
+    "'example' is written: example Z Y = VALUE, "
+    "or with parameters: example Z Y = VALUE with k = 2": [
         _HEAD + "example 01",
         _HEAD + "example 01 = 3",
         _HEAD + "example 01 01 3",

@@ -1,4 +1,4 @@
-"""Text of a loss file to its parts, with an error that says where, what was expected, and what to do.
+"""Text of a loss file to its parts; an error says where, what was expected, and what to do.
 
 Nothing in a file is executed. Size and nesting are checked before anything recursive sees them.
 """

@@ -24,6 +24,7 @@ __all__ = [
     "Spec",
     "Text",
     "Unary",
+    "parts",
     "walk",
 ]
 
@@ -41,10 +42,6 @@ class Expr:
     """An expression; every kind of it remembers where it stands."""
 
     place: Place = field(default=Place(), compare=False, kw_only=True)
-
-    def parts(self) -> tuple[Expr, ...]:
-        """The expressions directly inside this one."""
-        return ()
 
 
 @dataclass(frozen=True)
@@ -89,9 +86,6 @@ class Unary(Expr):
     operator: str
     operand: Expr
 
-    def parts(self) -> tuple[Expr, ...]:
-        return (self.operand,)
-
 
 @dataclass(frozen=True)
 class Binary(Expr):
@@ -100,9 +94,6 @@ class Binary(Expr):
     operator: str
     left: Expr
     right: Expr
-
-    def parts(self) -> tuple[Expr, ...]:
-        return (self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -113,9 +104,6 @@ class Choice(Expr):
     yes: Expr
     no: Expr
 
-    def parts(self) -> tuple[Expr, ...]:
-        return (self.condition, self.yes, self.no)
-
 
 @dataclass(frozen=True)
 class Call(Expr):
@@ -123,9 +111,6 @@ class Call(Expr):
 
     function: str
     arguments: tuple[Expr, ...]
-
-    def parts(self) -> tuple[Expr, ...]:
-        return self.arguments
 
 
 @dataclass(frozen=True)
@@ -135,9 +120,6 @@ class Index(Expr):
     name: str
     arguments: tuple[Expr, ...]
 
-    def parts(self) -> tuple[Expr, ...]:
-        return self.arguments
-
 
 @dataclass(frozen=True)
 class Push(Expr):
@@ -145,9 +127,6 @@ class Push(Expr):
 
     memory: str
     entry: Expr
-
-    def parts(self) -> tuple[Expr, ...]:
-        return (self.entry,)
 
 
 @dataclass(frozen=True)
@@ -159,8 +138,23 @@ class Arcs(Expr):
 
     arcs: tuple[tuple[int, int, Expr | None], ...]
 
-    def parts(self) -> tuple[Expr, ...]:
-        return tuple(condition for _, _, condition in self.arcs if condition is not None)
+
+def parts(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside this one."""
+    match expr:
+        case Unary():
+            return (expr.operand,)
+        case Binary():
+            return (expr.left, expr.right)
+        case Choice():
+            return (expr.condition, expr.yes, expr.no)
+        case Call() | Index():
+            return expr.arguments
+        case Push():
+            return (expr.entry,)
+        case Arcs():
+            return tuple(condition for _, _, condition in expr.arcs if condition is not None)
+    return ()
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -169,7 +163,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(node.parts())
+        stack.extend(parts(node))
 
 
 @dataclass(frozen=True)
@@ -241,6 +235,8 @@ class Spec:
         examples: the file's examples.
         source: the text of the file.
         origin: the file's name, for messages.
+        close: a label that both tapes read once more after the last position, if there is one; n
+            does not count it.
     """
 
     name: str
@@ -256,3 +252,4 @@ class Spec:
     examples: tuple[Example, ...]
     source: str = field(repr=False, default="")
     origin: str = ""
+    close: str | None = None

@@ -1,8 +1,8 @@
 """Expressions evaluated on whole arrays of states and label pairs at once.
 
 Every value is a float64, alone or in an array; a lane is one entry of the broadcast arrays. A lane
-takes part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
-by lane, so that a division by zero counts only where it is asked for.
+takes part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy
+lane by lane, so that a division by zero counts only where it is asked for.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fsmeu.losses.syntax import (
     Unary,
 )
 
-__all__ = ["Memory", "Scope", "constant", "evaluate"]
+__all__ = ["Lanes", "Memory", "Scope", "constant", "evaluate"]
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
@@ -122,18 +122,31 @@ def constant(expr: Expr, params: Mapping[str, Any]) -> float:
         value = float(evaluate(expr, Scope(bound, params, {}, {})))
     except KeyError as error:
         must = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
-        raise LossFileError(
-            sentence("constant", must), expr.place.line, expr.place.column
-        ) from None
+        at = expr.place
+        raise LossFileError(sentence("constant", must), at.line, at.column) from None
     return value
+
+
+def closed(
+    bound: Bound, registers: Mapping[str, Lanes], n: int, memories: Mapping[str, Memory], active: Mask
+) -> Mapping[str, Lanes]:
+    """The registers after the closing label, where the file asks for one; else as they are."""
+    if bound.spec.close is None:
+        return registers
+    label = float(bound.label_values[bound.alphabet.index[bound.spec.close]])
+    current = {**registers, "z": label, "y": label, "i": n + 1.0, "n": float(n)}
+    scope = Scope(bound, current, registers, memories)
+    for register in bound.spec.registers:
+        current[register.name] = evaluate(register.update, scope, active)
+    return current
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression in every lane.
 
     Raises:
-        LossFileError: in an active lane, something is divided by zero, a root is taken of a negative
-            number, a result is not finite, or not exactly one arc of a state applies.
+        LossFileError: in an active lane, something is divided by zero, a root is taken of a
+            negative number, a result is not finite, or not exactly one arc of a state applies.
     """
     with np.errstate(all="ignore"):
         return _eval(expr, scope, active)
@@ -175,7 +188,7 @@ def _text(expr: Text, scope: Scope, active: Mask) -> float:
 
 
 def _and(active: Mask, condition: Lanes) -> Mask:
-    truth = np.not_equal(condition, 0.0)
+    truth: NDArray[np.bool_] = np.not_equal(condition, 0.0)
     return truth if active is None else active & truth
 
 
@@ -244,7 +257,8 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
 
 def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> NDArray[np.int64]:
     number = np.asarray(packed).astype(np.int64)
-    return (number // memory.base**steps) % memory.base
+    digits: NDArray[np.int64] = (number // memory.base**steps) % memory.base
+    return digits
 
 
 def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:

@@ -1,9 +1,9 @@
 """A loss as it is walked: the states, what a step does to them, what they are worth at the end.
 
 There are two views of one loss. With the hypothesis free, a step reads a pair of labels and every
-register is part of the state. With the hypothesis given, a step reads a label of y only, and registers
-that look at z alone are constants. In both, registers in which the value is linear may ride in
-the weight instead of the state.
+register is part of the state. With the hypothesis given, a step reads a label of y only, and
+registers that look at z alone are constants. In both, registers in which the value is linear may
+ride in the weight instead of the state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import Space, domain_of, memory_of
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
-from fsmeu.losses.values import Scope, constant, evaluate
+from fsmeu.losses.values import Scope, closed, constant, evaluate
 
 __all__ = ["SpecView", "View", "trajectories"]
 
@@ -68,8 +68,8 @@ class SpecView:
         n: length of the sequences.
         z: label indices of the hypothesis, or None to leave it free.
         linear: names of registers that ride in the weight.
-        ends: registers that are left out because no step looks at them, with the values they have at
-            the end.
+        ends: registers that are left out because no step looks at them, with the values they have
+            at the end.
         memo: a dictionary shared by all views with the same arguments but z.
     """
 
@@ -136,6 +136,7 @@ class SpecView:
         return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
     def contexts(self) -> list[Hashable]:
+        """For each position the numbers that its step looks at: i, z, registers that read z."""
         z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
         return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
 
@@ -166,6 +167,11 @@ class SpecView:
         return {"z": given, "y": labels[None, :], "n": float(self.n), **clock}
 
     def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+        """Targets (states, symbols) of the step at position i, and gains (linear, same shape).
+
+        Raises:
+            LossFileError: a register leaves its bounds, or an expression has no value.
+        """
         old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
         old |= {name: track[0, i - 1] for name, track in self.track.items()}
         current = {**old, **self._tapes_at(i)}
@@ -192,6 +198,11 @@ class SpecView:
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        """Value of ending in each state with all linear registers 0, and the slope of each.
+
+        Raises:
+            LossFileError: an expression has no value, or it lies outside the declared range.
+        """
         tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
         value, slopes = self.values_with(tracks, codes, (len(codes),), None)
         if not self.linear:
@@ -217,7 +228,8 @@ class SpecView:
     def _value(
         self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None
     ) -> Floats:
-        scope = Scope(self.bound, current, current, self.memories)
+        ended = closed(self.bound, current, self.n, self.memories, active)
+        scope = Scope(self.bound, ended, ended, self.memories)
         value = evaluate(self.bound.spec.value, scope, active)
         if active is not None:
             value = np.where(active, value, 0.0)
