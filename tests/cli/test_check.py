@@ -1,0 +1,161 @@
+"""`fsmeu check`: examples are run, and what follows from a definition is said."""
+
+import pytest
+
+from fsmeu.losses.examples import labels_in, run_examples
+from fsmeu.losses.library import library, read_spec
+from fsmeu.losses.read import read
+
+TAGS = """
+utility kinds "share of positions whose chunk kinds agree, less half for other types"
+labels bio
+count same when kind(z) == kind(y)
+count bad by -1/2 when type(z) != type(y)
+value (same + bad) / n or 1 when n == 0
+example "O B-NP" "O B-VP" = 3/4
+example O B-NP = -0.5
+example OOO OOO = 1
+"""
+COSTS = """
+loss costs(cost: table, w = 1)
+labels any
+count total by w * cost[z, y]
+value total
+example ABA AAB = 3
+example ABA AAB = 6 with w = 2
+"""
+WRONG = """
+loss wrong(k: int = 2)
+labels 0 1
+count bad when z != y
+value bad / (bad + k - 1)
+example 01 00 = 1/2
+example 01 00 = 1 with k = 3
+example 01 00 = 1/3 with k = 3
+example 01 002 = 1
+example 01 0 = 1
+example 01 01 = 0 with k = 1
+"""
+
+
+@pytest.mark.parametrize("name", library())
+def test_every_example_of_the_shelf_holds(fsmeu, name):
+    """The files on the shelf keep what they promise."""
+    ran = fsmeu("check", name)
+    assert ran.code == 0, ran.out
+    assert "FAILS" not in ran.out
+    count = len(read_spec(name).examples)
+    assert f"{count} of {count} examples hold." in ran.out
+
+
+def test_failing_examples_are_told_one_by_one(fsmeu):
+    """The exit code is 1; a value that differs and a pair without value are told apart."""
+    ran = fsmeu("check", "-", stdin=WRONG)
+    assert ran.code == 1
+    assert "ok    line 6: 01 00 = 0.5" in ran.out
+    assert f"FAILS line 7: 01 00 with k = 3 = {1 / 3!r}, the file says 1.0" in ran.out
+    assert "ok    line 8" in ran.out
+    assert "FAILS line 9: 01 002 has no value" in ran.out
+    assert "label 3 must be one of 0, 1" in ran.out
+    assert "same length" in ran.out
+    assert "division by zero" in ran.out
+    assert "2 of 6 examples hold." in ran.out
+    assert ran.err == ""
+
+
+def test_the_same_as_data(fsmeu):
+    """What programs get of the same file."""
+    ran = fsmeu("check", "-", "--json", stdin=WRONG)
+    data = ran.json
+    assert ran.code == 1
+    assert not data["holds"]
+    assert [example["holds"] for example in data["examples"]] == [True, False, True, *[False] * 3]
+    assert data["examples"][1]["value"] == pytest.approx(1 / 3, rel=1e-15)
+    assert data["examples"][1]["expected"] == 1.0
+    assert data["examples"][1]["with"] == {"k": 3}
+    assert data["examples"][3]["value"] is None
+
+
+def test_tags_are_taken_from_the_examples(fsmeu):
+    """A loss over chunk tags is checked without saying which tags there are."""
+    ran = fsmeu("check", "-", stdin=TAGS)
+    assert (ran.code, "3 of 3" in ran.out) == (0, True)
+
+
+def test_parameters_may_be_given_to_examples(fsmeu):
+    """A table has no place in an example, so it comes from outside; examples bind the rest."""
+    assert fsmeu("check", "-", stdin=COSTS).code == 1
+    ran = fsmeu("check", "-", "-p", "cost=[[0, 1], [2, 0]]", stdin=COSTS)
+    assert (ran.code, "2 of 2" in ran.out) == (0, True)
+
+
+def test_labels_may_be_given_to_examples(fsmeu):
+    """The order of the labels is the order of the rows of a table."""
+    options = ["-p", "cost=[[0, 1], [2, 0]]", "--labels", "B,A", "--json"]
+    data = fsmeu("check", "-", *options, stdin=COSTS).json
+    # z = ABA, y = AAB: one B for A, cost[B, A] = 1, and one A for B, cost[A, B] = 2.
+    assert [example["value"] for example in data["examples"]] == [3, 6]
+    lone = COSTS.replace("ABA AAB", "ABA ABB")
+    data = fsmeu("check", "-", *options, stdin=lone).json
+    assert [example["value"] for example in data["examples"]] == [2, 4]
+
+
+def test_a_file_without_examples_says_so(fsmeu):
+    """Nothing was run, and nothing is wrong."""
+    ran = fsmeu("check", "-", stdin="loss one value 1")
+    assert ran.code == 0
+    assert "no examples" in ran.out
+
+
+def test_derived_properties_of_the_f_score(fsmeu):
+    """The value is linear in tp alone; hyp reads z only, ref y only (Jansche 2007, section 3)."""
+    rows = {row["name"]: row for row in fsmeu("check", "fscore", "--json").json["registers"]}
+    assert {name: row["tapes"] for name, row in rows.items()} == {
+        "tp": ["z", "y"],
+        "hyp": ["z"],
+        "ref": ["y"],
+    }
+    assert {name: row["given"] for name, row in rows.items()} == {
+        "tp": "weight",
+        "hyp": "constant",
+        "ref": "state",
+    }
+    assert {name: row["free"] for name, row in rows.items()} == {
+        "tp": "weight",
+        "hyp": "state",
+        "ref": "state",
+    }
+
+
+def test_a_register_that_waits_for_the_clock_reads_it(fsmeu):
+    """Windows of Pk begin to count at position k."""
+    rows = {row["name"]: row for row in fsmeu("check", "pk", "--json").json["registers"]}
+    assert rows["bad"]["tapes"] == ["z", "y", "i"]
+    assert rows["az"]["given"] == "constant"
+
+
+def test_example_results_can_be_had_in_python():
+    """The function behind the command, with a value that differs in the tenth digit."""
+    file = "loss third value 1/3\nexample 0 0 = 0.3333333333\nexample 0 0 = 0.33333333"
+    assert [result.holds for result in run_examples(read(file))] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("texts", "tags", "labels"),
+    [
+        (["0110", "0100"], False, ()),
+        (["", ""], False, ()),
+        (["012", "210"], False, (0, 1, 2)),
+        (["10 9", "9 -1"], False, (-1, 9, 10)),
+        (["ABA", "B"], False, ("A", "B")),
+        (["1A", "A1"], False, ("1", "A")),
+        (["DT NN", "NN,VB", "NN"], False, ("DT", "NN", "VB")),
+        (["007"], False, (0, 7)),
+        (["B-NP", "O"], True, ("O", "B-NP")),
+        (["OOO", ""], True, ("O",)),
+        (["I-NP B-NP", "O O"], True, ("O", "B-NP", "I-NP")),
+    ],
+)
+def test_labels_are_read_off_texts(texts, tags, labels):
+    """Numbers stay numbers and in order, tags begin with O, words are kept whole."""
+    assert labels_in(texts, tags) == labels

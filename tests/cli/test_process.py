@@ -1,0 +1,155 @@
+"""The command as a program: pipes, signals, terminals, closed streams."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fsmeu.cli.failures import INTERRUPTED, NO_READER
+
+PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
+FULL = Path("/dev/full")
+
+
+def shell(command, *args, env=None):
+    """Runs a shell command in which "$@" stands for the program with its arguments."""
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}", "bash", *PROGRAM, *args],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+
+
+def on_terminal(*args, env=None):
+    """What the program prints on a terminal, and its exit code."""
+    master, slave = pty.openpty()
+    settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **(env or {})}
+    process = subprocess.Popen(
+        [*PROGRAM, *args], stdin=slave, stdout=slave, stderr=slave, env=settings
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:  # Linux says so when the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    process.wait(timeout=120)
+    os.close(master)
+    return shown.decode(), process.returncode
+
+
+def test_a_machine_through_a_pipe(fsmeu, tmp_path):
+    """Standard output gets the same bytes as a file, and nothing else."""
+    file = tmp_path / "f.fst"
+    fsmeu("compile", "fscore", "--n", 3, "-o", file)
+    piped = shell('"$@"', "compile", "fscore", "--n", "3", "-o", "-")
+    assert piped.returncode == 0
+    assert piped.stdout == file.read_bytes()
+    assert b"20 states" in piped.stderr
+
+
+def test_a_shown_loss_is_a_loss():
+    """What `show` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
+    ran = shell('"$@" show hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
+    assert float(ran.stdout) == pytest.approx((0.25 + 0.75) / 2, rel=1e-12)
+    assert ran.stderr == b""
+
+
+def test_debug_shows_a_traceback():
+    """Where an error comes from is shown on demand only."""
+    ran = shell('"$@"', "show", "fscor", "--debug")
+    assert ran.returncode != 0
+    assert ran.stderr.startswith(b"Traceback")
+    assert b"'fscore'" in ran.stderr
+
+
+@pytest.mark.parametrize("args", [["losses"], ["compile", "fscore", "-n9", "-o-"]])
+def test_a_reader_that_goes_away(args):
+    """A pipe that closes early ends the program without a word."""
+    ran = shell('"$@" | true', *args)
+    assert ran.returncode == NO_READER
+    assert ran.stderr == b""
+
+
+def test_a_closed_input():
+    """There is nothing to read from."""
+    ran = shell('"$@" <&-', "check", "-")
+    says = b"fsmeu: standard input: must be open to read a loss file from it.\n"
+    assert (ran.returncode, ran.stderr) == (2, says)
+
+
+def test_a_closed_output():
+    """There is nothing to write to."""
+    ran = shell('"$@" >&-', "losses")
+    assert (ran.returncode, ran.stderr) == (2, b"fsmeu: standard output: it must be open.\n")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full, a disk that is always full")
+def test_a_full_disk():
+    """What cannot be written is told once."""
+    ran = shell(f'"$@" >{FULL}', "losses")
+    assert (ran.returncode, ran.stderr.count(b"\n")) == (2, 1)
+    assert b"No space" in ran.stderr
+
+
+def test_an_interruption_is_quiet():
+    """Ctrl-C while the program waits for its input."""
+    start = "import fsmeu.cli.main as m; print('ready', flush=True); m.main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, "check", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (INTERRUPTED, b"", b"")
+
+
+def test_words_are_set_apart_on_a_terminal():
+    """Words of the language are bold, texts coloured, comments dim."""
+    shown, code = on_terminal("show", "pk")
+    assert code == 0
+    assert "\x1b[1mcount\x1b[0m" in shown
+    assert '\x1b[32m"share of' in shown
+    assert "\x1b[2m# As in" in shown
+
+
+def test_no_colour_when_it_is_not_wanted():
+    """NO_COLOR keeps colours off a terminal."""
+    shown, code = on_terminal("show", "pk", env={"NO_COLOR": "1"})
+    assert code == 0
+    assert '"share of' in shown
+    assert "\x1b[3" not in shown
+
+
+def test_a_machine_is_kept_from_the_terminal():
+    """Binary output would spoil the screen."""
+    shown, code = on_terminal("compile", "fscore", "--n", "2", "-o", "-")
+    assert code == 2
+    assert "terminal" in shown
+    assert "log64" not in shown
+
+
+def test_terminals_that_know_ascii_only():
+    """Tables are drawn with what there is; labels are escaped."""
+    ran = shell('"$@"', "trace", "hamming", "é a", "a a", env={"PYTHONIOENCODING": "ascii"})
+    assert ran.returncode == 0
+    assert ran.stdout.isascii()
+    assert b"\\xe9" in ran.stdout
+    assert ran.stdout.splitlines()[1].startswith(b"--")
