@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from lark import Token, Tree
@@ -305,6 +306,9 @@ class _Reader:
                 return self.name(str(children[0]), place)
             case "old":
                 return self.old(str(children[0]), place)
+            case "old_index":
+                entry = self.index(str(children[0]), children[1:], place)
+                return replace(entry, old=True)
             case "at":
                 return self.at(str(children[0]), place)
             case "call":
@@ -374,7 +378,7 @@ class _Reader:
             message = f"the first argument of {function} must be the name of a memory"
             raise self.error(place_of(node), message)
 
-    def index(self, name: str, arguments: list[Any], place: Place) -> Expr:
+    def index(self, name: str, arguments: list[Any], place: Place) -> Index:
         tables = [p.name for p in self.params if p.type == "table"]
         if self.names.get(name) != "a memory" and name not in tables:
             message = f"only a memory or a table parameter has entries, {name!r} is neither"

@@ -115,10 +115,14 @@ class Call(Expr):
 
 @dataclass(frozen=True)
 class Index(Expr):
-    """An entry of a memory (``m[0]`` is the newest) or of a table parameter (``cost[z, y]``)."""
+    """An entry of a memory (``m[0]`` is the newest) or of a table parameter (``cost[z, y]``).
+
+    With ``old``, an entry of the memory as it was before this step.
+    """
 
     name: str
     arguments: tuple[Expr, ...]
+    old: bool = False
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,8 @@ def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
         if np.ndim(back) or not 0 <= back < memory.depth or back != int(back):
             message = f"the index of {expr.name} must be a constant from 0 to {memory.depth - 1}"
             raise scope.fault(expr, message)
-        return _entry(memory, _memory_digits(memory, scope.current[expr.name], int(back)))
+        held = scope.old if expr.old else scope.current
+        return _entry(memory, _memory_digits(memory, held[expr.name], int(back)))
     table = scope.bound.params[expr.name]
     if table.ndim != len(expr.arguments):
         raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")
