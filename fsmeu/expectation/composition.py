@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
 from fsmeu.errors import EmptyError, sentence
@@ -15,8 +14,8 @@ from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.layers import Layered
+from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
+from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.losses.machine import Machine
 
 __all__ = ["Composition", "arc_products", "compose_machines", "ending_masses"]
@@ -35,7 +34,7 @@ class Composition:
         machine: the compiled loss in the middle.
     """
 
-    fst: pynini.Fst
+    fst: Fst
     machine: Machine
 
     @cached_property
@@ -61,7 +60,7 @@ class Composition:
     @property
     def total(self) -> float:
         """The total weight, less the shift: the expected value."""
-        return total_weight(self.table) - self.machine.shift * self.ending.sum()
+        return total_weight(self.table) - self.machine.shift * float(self.ending.sum())
 
     @cached_property
     def ending(self) -> Floats:
@@ -122,42 +121,47 @@ def ending_masses(table: ArcTable, keep: int | None = None) -> Floats:
 def arc_products(hypothesis: Layered, machine: Machine, model: Layered) -> tuple[float, Floats]:
     """The expected value, and its derivative with respect to the weight of every arc of the model.
 
-    Requires a model with one start and no final weights, as models with parameters are. It enters the
-    composition as a transducer from labels to the numbers of its arcs, all of weight one, so that each
-    composed arc says which arc of the model it took, also where that arc has probability zero.
+    Requires a model with one start and no final weights, as models with parameters are. It enters
+    the composition as a transducer from labels to the numbers of its arcs, all of weight one, so
+    that each composed arc says which arc of the model it took, also where that arc has probability
+    zero.
     """
-    weights = np.concatenate([x.weight for x in model.layers] or [np.zeros(0)])
-    labels = np.concatenate([x.label for x in model.layers] or [np.zeros(0, np.int64)])
+    arcs = all_arcs(model)
     left = compose_fsts(fst_from_layered(hypothesis), machine.fst, ("hypothesis z", "loss"))
     left.set_output_symbols(None)
-    whole = compose_fsts(left, fst_from_table(_arc_names(model)), ("loss", "model"))
+    whole = compose_fsts(
+        left, fst_from_table(_arc_names(arcs, model.widths[-1])), ("loss", "model")
+    )
     table = table_from_fst(whole, "composition")
     arc = table.olabel - 1
     factor = np.exp(-table.weight)
-    weighted = replace(table, weight=_minus_log(factor * weights[arc]))
-    inside = _run_loss(table, machine, labels[arc])
+    weighted = replace(table, weight=_minus_log(factor * arcs.weight[arc]))
+    inside = _run_loss(table, machine, arcs.label[arc])
     depth, arcs_at = by_depth(table, "composition")
     ends = np.flatnonzero(depth == len(arcs_at))
     values = np.zeros(table.states)
     values[ends] = machine.values[inside[ends]]
     worth = backward(weighted, values)
     flow = forward(weighted)[table.source] * factor * worth[table.target]
-    return float(worth[table.start]), np.bincount(arc, flow, minlength=len(weights))
+    return float(worth[table.start]), np.bincount(arc, flow, minlength=len(arcs.weight)).astype(
+        float
+    )
 
 
-def _arc_names(model: Layered) -> ArcTable:
-    """The model as a transducer: input labels, output arc numbers + 1, every weight one."""
-    base = np.concatenate([[0], np.cumsum(model.widths)])
-    source = np.concatenate([base[k] + x.source for k, x in enumerate(model.layers)] or [[]])
-    target = np.concatenate([base[k + 1] + x.target for k, x in enumerate(model.layers)] or [[]])
-    label = np.concatenate([x.label for x in model.layers] or [[]])
-    order = np.lexsort((label, source))
-    final = np.full(base[-1], np.inf)
-    final[base[-2] :] = 0.0
-    ints = [
-        c[order].astype(np.int64) for c in (source, label + 1, np.arange(len(source)) + 1, target)
-    ]
-    return ArcTable(0, ints[0], ints[1], ints[2], np.zeros(len(order)), ints[3], final)
+def _arc_names(arcs: Layer, ends: int) -> ArcTable:
+    """A transducer from labels to arc numbers + 1, every weight one; the last states are final."""
+    order = np.lexsort((arcs.label, arcs.source))
+    final = np.full(arcs.width, np.inf)
+    final[arcs.width - ends :] = 0.0
+    return ArcTable(
+        start=0,
+        source=arcs.source[order],
+        ilabel=arcs.label[order] + 1,
+        olabel=order + 1,
+        weight=np.zeros(len(order)),
+        target=arcs.target[order],
+        final=final,
+    )
 
 
 def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:

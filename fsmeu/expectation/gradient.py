@@ -1,8 +1,8 @@
 """Derivatives of an expectation with respect to the parameters of the model.
 
 Forward distances say how much mass arrives at an arc of the composition, backward distances what
-follows it is worth; their product is the derivative of the expectation with respect to the weight of
-the arc, all arcs taken as free variables. The model pulls these back to its own parameters.
+follows it is worth; their product is the derivative of the expectation with respect to the weight
+of the arc, all arcs taken as free variables. The model pulls these back to its own parameters.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Grad
     Args:
         loss: a loss or utility.
         z: a label sequence, or a model on the hypothesis tape.
-        model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent`` dE/dp
-            of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
+        model: a model with parameters: ``Bernoulli`` gives dE/dp of shape (n,), ``Independent``
+            dE/dp of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
         engine: "lattice" or "openfst".
 
     >>> from fsmeu.losses.library import load
@@ -85,7 +85,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
 
 
 def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
-    """Derivatives with respect to the model's arcs, from those of arcs paired with the hypothesis."""
+    """Derivatives for the arcs of the model, from those for arcs paired with the hypothesis."""
     pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
     return [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
 

@@ -1,4 +1,4 @@
-"""What the loss machine reads, as factors per position: the model, or hypothesis and model paired."""
+"""What the loss machine reads, as factors per position: the model, or hypothesis and model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The streamed engine: the composition is walked layer by layer and never built.
 
-One layer is in memory at a time (Jansche 2007, Algorithm 4, for any model): mass over (loss state, model
-state) moves forward by array operations. With ``keep`` only the most probable states of each layer
-are expanded (section 4 of the paper).
+One layer is in memory at a time (Jansche 2007, Algorithm 4, for any model): mass over (loss state,
+model state) moves forward by array operations. With ``keep`` only the most probable states of each
+layer are expanded (section 4 of the paper).
 """
 
 from __future__ import annotations

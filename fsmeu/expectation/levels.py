@@ -1,4 +1,4 @@
-"""The distribution of a utility: its level sets and their probabilities (Jansche 2007, section 3.2)."""
+"""The distribution of a utility: level sets and their probabilities (Jansche 2007, section 3.2)."""
 
 from __future__ import annotations
 

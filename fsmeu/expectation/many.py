@@ -1,7 +1,7 @@
 """Expectations of many sequences at once: the walk of one sequence with one more axis.
 
-Sequences are put in buckets of equal length and model size. Within a bucket every array has the sequences
-as its first axis; at each position those whose step is the same move together.
+Sequences are put in buckets of equal length and model size. Within a bucket every array has the
+sequences as its first axis; at each position those whose step is the same move together.
 """
 
 from __future__ import annotations

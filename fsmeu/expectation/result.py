@@ -1,4 +1,4 @@
-"""What a query returns: the expected value with its distribution and bounds, computed when asked for."""
+"""What a query returns: the expected value, its bounds, and its distribution when asked for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Expectation:
 
     @cached_property
     def levels(self) -> Levels:
-        """The distribution of the utility: ``levels.values`` and ``levels.probabilities``, sorted."""
+        """The distribution of the utility, ascending: ``.values`` and ``.probabilities``."""
         return self._levels()
 
     @property

@@ -1,8 +1,8 @@
 """A faster walk for losses whose gains do not depend on the state.
 
-When what the linear registers gain at a step depends on the position and the symbol alone, the step of a
-position is one small matrix over (quantity, model state), the same for every loss state. All of
-these are laid out beforehand, and a step is a matrix product, a gather and a sum.
+When what the linear registers gain at a step depends on the position and the symbol alone, the step
+of a position is one small matrix over (quantity, model state), the same for every loss state. All
+of these are laid out beforehand, and a step is a matrix product, a gather and a sum.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def steady_walk(transfers: Sequence[Transfer], factors: Floats, mass: Floats) ->
 def _walk(transfers: Sequence[Transfer], matrices: Floats, now: Floats) -> None:
     """Moves the mass through these positions, in place.
 
-    One more state than there are holds no mass, and serves as the predecessor of states without one.
+    One more state than there are holds no mass; it stands in as predecessor of states without one.
     """
     if not len(transfers):
         return
@@ -99,7 +99,7 @@ def _padded(transfer: Transfer, symbols: int, states: int) -> NDArray[np.int64]:
 def _matrices(transfers: Sequence[Transfer], factors: Floats, quantities: int) -> Floats:
     """For each position the weights from (quantity, model state) to the same and a symbol.
 
-    The shape is (positions, quantities and next model states, symbols, quantities and model states).
+    The shape is (positions, quantities * next model states, symbols, quantities * model states).
     """
     n, after, symbols, width = factors.shape
     whole = np.zeros((n, quantities, after, symbols, quantities, width))

@@ -1,8 +1,8 @@
 """Moving mass from the states of one layer to the states of the next, as array operations.
 
-Mass is an array of shape (quantities, model states, loss states): quantity 0 is probability, the others
-are expectations of the registers that ride in the weight. Loss states come last because there are most
-of them.
+Mass is an array of shape (quantities, model states, loss states): quantity 0 is probability, the
+others are expectations of the registers that ride in the weight. Loss states come last because
+there are most of them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Transfer:
         gains: what each linear register gains, (linear, symbols, states), or None.
         width: number of states of the next layer.
         stride: the number of states that flat indices symbol * stride + state count with.
-        before: for each target the flat indices that lead there, padded with one index past the end;
-            shape (most predecessors, width). None when that would be large.
+        before: for each target the flat indices that lead there, padded with one index past the
+            end; shape (most predecessors, width). None when that would be large.
         order: flat indices sorted by target, for the other way of summing.
         starts: where each target's run begins in ``order``.
         reached: the targets that have a run.
@@ -145,8 +145,8 @@ def pull(transfer: Transfer, worth: Floats, factors: Floats) -> tuple[Floats, Fl
 
     Args:
         transfer: where each (symbol, state) leads.
-        worth: shape (quantities, next model states, next states); quantity 0 is the value to come, the
-            others the slopes of linear registers.
+        worth: shape (quantities, next model states, next states); quantity 0 is the value to come,
+            the others the slopes of linear registers.
         factors: weight of (next model state, symbol, model state) at this position.
 
     Returns:

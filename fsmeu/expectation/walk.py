@@ -2,7 +2,8 @@
 
 Where the numbers of a loss's states span a space that arrays can hold, the steps of all of them are
 computed once per context, and states are ordered by the layer that first reaches them, so that the
-layers are prefixes. Otherwise each layer holds what is reached, and steps are computed as they come.
+layers are prefixes. Otherwise each layer holds what is reached, and steps are computed as they
+come.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Label alphabets: the order of the labels, and their numbers on an OpenFst tape.
 
-A label is an int or a str. Inside fsmeu a label is its *index* (0, 1, ...); on an OpenFst tape it is
-its index plus one, because OpenFst reserves 0 for epsilon.
+A label is an int or a str. Inside fsmeu a label is its *index* (0, 1, ...); on an OpenFst tape it
+is its index plus one, because OpenFst reserves 0 for epsilon.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ class Alphabet:
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
             if str(label) in seen:
-                raise InputError(
-                    sentence("labels", f"labels must differ, {label!r} is there twice")
-                )
+                must = f"labels must differ, {label!r} is there twice"
+                raise InputError(sentence("labels", must))
             seen.add(str(label))
 
     def __len__(self) -> int:

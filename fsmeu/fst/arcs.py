@@ -90,4 +90,5 @@ def _leaving(table: ArcTable, states: Ints) -> Ints:
     begin = table.offsets[states]
     counts = table.offsets[states + 1] - begin
     steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(begin, counts) + steps
+    arcs: Ints = np.repeat(begin, counts) + steps
+    return arcs

@@ -10,7 +10,7 @@ from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.fst.symbols import symbol_table
 
 __all__ = [
@@ -29,20 +29,15 @@ def table_from_layered(layered: Layered) -> ArcTable:
 
     One state is added in front when the acceptor can start in several states.
     """
-    base = np.concatenate([[0], np.cumsum(layered.widths)])
-    parts = [
-        (base[k] + x.source, x.label + 1, x.weight, base[k + 1] + x.target)
-        for k, x in enumerate(layered.layers)
-    ]
-    columns = [np.concatenate(c) for c in zip(*parts, strict=True)] if parts else _no_arcs()
-    source, label, weight, target = columns
-    final = np.zeros(base[-1])
-    final[base[-2] :] = layered.final
+    arcs = all_arcs(layered)
+    source, label, target, weight = arcs.source, arcs.label + 1, arcs.target, arcs.weight
+    final = np.zeros(arcs.width)
+    final[arcs.width - layered.widths[-1] :] = layered.final
     start = 0
     if len(layered.start) != 1 or layered.start[0] != 1.0:
         start = len(final)
-        first = np.flatnonzero(source < base[1])
-        final = np.append(final, layered.start @ final[: base[1]])
+        first = np.flatnonzero(source < len(layered.start))
+        final = np.append(final, layered.start @ final[: len(layered.start)])
         source = np.concatenate([source, np.full(len(first), start)])
         weight = np.concatenate([weight, weight[first] * layered.start[source[first]]])
         label, target = (np.concatenate([c, c[first]]) for c in (label, target))
@@ -58,11 +53,6 @@ def table_from_layered(layered: Layered) -> ArcTable:
             target[kept],
             -np.log(final),
         )
-
-
-def _no_arcs() -> list[NDArray[np.generic]]:
-    ints = np.zeros(0, np.int64)
-    return [ints, ints, np.zeros(0), ints]
 
 
 def fst_from_layered(layered: Layered) -> pynini.Fst:

@@ -40,7 +40,7 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
         table: a machine in which all paths to a state have the same length.
         ending: what ending in each state is worth; any real numbers.
     """
-    distance = ending.copy()
+    distance: Floats = ending.copy()
     factor = np.exp(-table.weight)
     for arcs in reversed(by_depth(table)[1]):
         flow = distance[table.target[arcs]] * factor[arcs]

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
 
-__all__ = ["fst_from_table", "table_from_fst"]
+__all__ = ["Fst", "fst_from_table", "table_from_fst"]
+
+Fst = pynini.Fst
+"""An OpenFst machine, as pynini hands it out."""
 
 _MAGIC = 2125659606
 _ARC_TYPE = b"log64"
@@ -40,11 +43,11 @@ _STATE_WORDS, _ARC_WORDS = 4, 5
 
 def fst_from_table(
     table: ArcTable,
-    isymbols: pynini.SymbolTable | None = None,
-    osymbols: pynini.SymbolTable | None = None,
-) -> pynini.Fst:
+    isymbols: pywrapfst.SymbolTable | None = None,
+    osymbols: pywrapfst.SymbolTable | None = None,
+) -> Fst:
     """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    fst = pynini.Fst.read_from_string(_header(table) + _vector_body(table).tobytes())
+    fst = Fst.read_from_string(_header(table) + _vector_body(table).tobytes())
     if isymbols is not None:
         fst.set_input_symbols(isymbols)
     if osymbols is not None:
@@ -52,13 +55,14 @@ def fst_from_table(
     return fst
 
 
-def table_from_fst(fst: pynini.Fst, where: str = "machine") -> ArcTable:
+def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
     """The arcs of an OpenFst machine; other arc types than log64 are converted first.
 
     Tropical and single-precision weights keep their numbers: both are read as -log.
     """
     image = _const_image(fst, where)
-    kind, arc_type, version, flags, _, start, states, arcs, offset = _read_header(image, where)
+    (kind, arc_type), numbers, offset = _read_header(image, where)
+    version, flags, _, start, states, arcs = numbers
     if kind != b"const" or arc_type != _ARC_TYPE or version not in (1, 2):
         raise FstError(sentence(where, "OpenFst must write a const image of log64 arcs", kind))
     aligned = version == 1 or bool(flags & _ALIGNED)
@@ -78,7 +82,7 @@ def table_from_fst(fst: pynini.Fst, where: str = "machine") -> ArcTable:
     )
 
 
-def _const_image(fst: pynini.Fst, where: str) -> bytes:
+def _const_image(fst: Fst, where: str) -> bytes:
     plain = fst.copy()
     if plain.arc_type() != "log64":
         plain = _to_log64(plain, where)
@@ -88,7 +92,7 @@ def _const_image(fst: pynini.Fst, where: str) -> bytes:
     return image
 
 
-def _to_log64(fst: pynini.Fst, where: str) -> pynini.Fst:
+def _to_log64(fst: Fst, where: str) -> Fst:
     if fst.arc_type() not in ("standard", "log"):
         must = "the arc type must be standard, log or log64"
         raise FstError(sentence(where, must, fst.arc_type()))
@@ -132,9 +136,8 @@ def _put(words: NDArray[np.uint32], at: NDArray[np.int64], values: NDArray[np.ge
         words[at + k] = parts[:, k]
 
 
-def _read_header(
-    image: bytes, where: str
-) -> tuple[bytes, bytes, int, int, int, int, int, int, int]:
+def _read_header(image: bytes, where: str) -> tuple[list[bytes], tuple[int, ...], int]:
+    """Two texts, six numbers, and where the header ends."""
     offset = 4
     if len(image) < 8 or struct.unpack_from("<i", image)[0] != _MAGIC:
         raise FstError(sentence(where, "the image must be OpenFst's"))
@@ -144,7 +147,7 @@ def _read_header(
         texts.append(image[offset + 4 : offset + 4 + size])
         offset += 4 + size
     numbers = struct.unpack_from("<iiQqqq", image, offset)
-    return (*texts, *numbers, offset + 40)  # type: ignore[return-value]
+    return texts, numbers, offset + 40
 
 
 def _aligned(offset: int) -> int:

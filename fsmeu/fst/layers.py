@@ -1,7 +1,8 @@
 """Layered acceptors: one layer of states before each position, probabilities on the arcs.
 
-Every label model becomes one of these, and so does a hypothesis. Arcs lead from layer i to layer i + 1
-only, so states are in topological order by construction and every path reads exactly n labels.
+Every label model becomes one of these, and so does a hypothesis. Arcs lead from layer i to layer
+i + 1 only, so states are in topological order by construction and every path reads exactly n
+labels.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.alphabet import Alphabet
 
-__all__ = ["Layer", "Layered", "string_layers"]
+__all__ = ["Layer", "Layered", "all_arcs", "string_layers"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,6 +67,23 @@ class Layered:
     def widths(self) -> tuple[int, ...]:
         """The number of states of layers 0, ..., n."""
         return (len(self.start), *(layer.width for layer in self.layers))
+
+
+def all_arcs(layered: Layered) -> Layer:
+    """The arcs of all positions in one table, its states numbered through from layer to layer."""
+    none = np.zeros(0, np.int64)
+    layers = layered.layers or (Layer(none, none, none, np.zeros(0), 0),)
+    counts = [len(layer.source) for layer in layers]
+    ends = np.cumsum(layered.widths)
+    begins = ends - layered.widths
+    return Layer(
+        np.concatenate([layer.source for layer in layers])
+        + np.repeat(begins[: len(layers)], counts),
+        np.concatenate([layer.label for layer in layers]),
+        np.concatenate([layer.target for layer in layers]) + np.repeat(ends[: len(layers)], counts),
+        np.concatenate([layer.weight for layer in layers]),
+        int(ends[-1]),
+    )
 
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pynini
+from pywrapfst import SymbolTable
 
 from fsmeu.fst.alphabet import Alphabet
 
@@ -11,9 +11,9 @@ __all__ = ["EPSILON", "symbol_table"]
 EPSILON = "<eps>"
 
 
-def symbol_table(alphabet: Alphabet) -> pynini.SymbolTable:
+def symbol_table(alphabet: Alphabet) -> SymbolTable:
     """The table that names label index k as number k + 1; 0 is epsilon."""
-    table = pynini.SymbolTable()
+    table = SymbolTable()
     table.add_symbol(EPSILON, 0)
     for k, label in enumerate(alphabet.labels):
         name = str(label)
