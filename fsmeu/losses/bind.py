@@ -30,9 +30,6 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
     where = f"{spec.kind} {spec.name}"
     if spec.bio:
         _check_tags(alphabet, where)
-    if spec.close is not None and spec.close not in alphabet.index:
-        must = f"the closing label {spec.close!r} must be one of the labels"
-        raise InputError(sentence(where, must, list(alphabet.labels)))
     names = [param.name for param in spec.params]
     for name in given:
         if name not in names:

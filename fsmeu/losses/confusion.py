@@ -71,7 +71,7 @@ class Fractional:
 
 def confusion(bound: Bound) -> Confusion | None:
     """The confusion form of a loss, or None when its value depends on more."""
-    if len(bound.alphabet) != 2 or bound.spec.close is not None:
+    if len(bound.alphabet) != 2:
         return None
     free = {"z", "y", *bound.params}
     amounts: dict[str, Floats] = {}

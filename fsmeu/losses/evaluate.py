@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import memory_of
-from fsmeu.losses.values import Lanes, Scope, closed, constant, evaluate
+from fsmeu.losses.values import Lanes, Scope, constant, evaluate
 
 __all__ = ["trace_pairs", "values_of_pairs"]
 
@@ -47,6 +47,6 @@ def values_of_pairs(bound: Bound, z: Ints, y: Ints) -> Floats:
 def value_of_state(bound: Bound, state: dict[str, Floats], pairs: int, n: int) -> Floats:
     """What ending in these register values is worth, for each pair."""
     memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
-    ended = closed(bound, {**state, "n": float(n)}, n, memories, None)
-    scope = Scope(bound, ended, ended, memories)
+    current = {**state, "n": float(n)}
+    scope = Scope(bound, current, state, memories)
     return np.broadcast_to(evaluate(bound.spec.value, scope), (pairs,)).astype(np.float64)

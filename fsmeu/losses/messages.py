@@ -15,7 +15,7 @@ __all__ = ["SYNTAX_ERRORS", "WORDS", "fault"]
 WORDS = tuple(
     word
     for line in (
-        "utility loss labels reference close let value or range example with int real table",
+        "utility loss labels reference let value or range example with int real table",
         "count by when age since up to memory of last flag register in start next",
         "state arc otherwise at old if then else and not true false",
     )
@@ -88,7 +88,6 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "state a arc a -> a when value 1",
     ],
     "'labels' is followed by labels, by 'any' or by 'bio'": [_HEAD + "labels value 1"],
-    "'close' is followed by one label": [_HEAD + "close value 1", _HEAD + "close"],
     "'reference' is followed by a quoted text": [
         _HEAD + "reference Jansche",
         _HEAD + "reference 1",

@@ -115,7 +115,6 @@ class _Reader:
             examples=tuple(self.examples),
             source=self.source,
             origin=self.origin,
-            close=self.single.get("close"),
         )
 
     # -- declarations -------------------------------------------------------------------------
@@ -176,11 +175,6 @@ class _Reader:
 
     def on_reference(self, node: Any) -> None:
         self.references.append(_unquote(node.children[0]))
-
-    def on_close(self, node: Any) -> None:
-        token = node.children[0].children[0]
-        text = _unquote(token) if token.type == "STRING" else str(token)
-        self.once(node, "close", text)
 
     def on_let(self, node: Any) -> None:
         token, body = node.children

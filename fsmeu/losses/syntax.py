@@ -239,8 +239,6 @@ class Spec:
         examples: the file's examples.
         source: the text of the file.
         origin: the file's name, for messages.
-        close: a label that both tapes read once more after the last position, if there is one; n
-            does not count it.
     """
 
     name: str
@@ -256,4 +254,3 @@ class Spec:
     examples: tuple[Example, ...]
     source: str = field(repr=False, default="")
     origin: str = ""
-    close: str | None = None

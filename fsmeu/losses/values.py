@@ -127,20 +127,6 @@ def constant(expr: Expr, params: Mapping[str, Any]) -> float:
     return value
 
 
-def closed(
-    bound: Bound, registers: Mapping[str, Lanes], n: int, memories: Mapping[str, Memory], active: Mask
-) -> Mapping[str, Lanes]:
-    """The registers after the closing label, where the file asks for one; else as they are."""
-    if bound.spec.close is None:
-        return registers
-    label = float(bound.label_values[bound.alphabet.index[bound.spec.close]])
-    current = {**registers, "z": label, "y": label, "i": n + 1.0, "n": float(n)}
-    scope = Scope(bound, current, registers, memories)
-    for register in bound.spec.registers:
-        current[register.name] = evaluate(register.update, scope, active)
-    return current
-
-
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression in every lane.
 

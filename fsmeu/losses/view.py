@@ -20,7 +20,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import Space, domain_of, memory_of
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
-from fsmeu.losses.values import Scope, closed, constant, evaluate
+from fsmeu.losses.values import Scope, constant, evaluate
 
 __all__ = ["SpecView", "View", "trajectories"]
 
@@ -228,8 +228,7 @@ class SpecView:
     def _value(
         self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None
     ) -> Floats:
-        ended = closed(self.bound, current, self.n, self.memories, active)
-        scope = Scope(self.bound, ended, ended, self.memories)
+        scope = Scope(self.bound, current, current, self.memories)
         value = evaluate(self.bound.spec.value, scope, active)
         if active is not None:
             value = np.where(active, value, 0.0)

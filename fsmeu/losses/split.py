@@ -1,0 +1,214 @@
+"""A loss split by tape: what happens on z alone, what on y alone, and how the two meet.
+
+A loss splits when every register that reads both tapes only accumulates, and the value is affine in
+these accumulators:
+
+    value = sum over r of  r * g_r(end of z-part, end of y-part)  +  h(end of z-part, end of y-part)
+
+Then the z-part and the y-part are automata of their own, and an amount added at a position depends on
+*features* of a step of each: the largest pieces of its expression that read one tape only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.losses.analysis import increment, linear_registers, names_read, tapes
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.syntax import Binary, Expr, Name, Number, Register, Spec, parts
+from fsmeu.losses.values import Scope, evaluate
+from fsmeu.losses.view import SpecView
+
+__all__ = ["Meeting", "Part", "Split", "amounts_table", "split"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_ZERO = Number(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One tape's share of a loss, as a loss of its own that reads labels as ``y``.
+
+    Attributes:
+        bound: a spec with the registers of this tape; features are accumulators named ``#0``, ``#1``...
+        features: how many features there are.
+        registers: names of the registers that make up the state.
+        ends: those of them that the value looks at.
+    """
+
+    bound: Bound
+    features: int
+    registers: tuple[str, ...]
+    ends: tuple[str, ...]
+
+    @property
+    def counter(self) -> str | None:
+        """The register that the value looks at, when it is one that only counts, read by nothing."""
+        if len(self.ends) != 1:
+            return None
+        register = next(r for r in self.bound.spec.registers if r.name == self.ends[0])
+        return register.name if _counts(register, self.bound.spec) else None
+
+    def view(self, n: int) -> SpecView:
+        """The part as a machine over one tape; gains are the features and the counter, in order."""
+        names = [f"#{k}" for k in range(self.features)]
+        if self.counter is not None:
+            names.append(self.counter)
+        place = {r.name: k for k, r in enumerate(self.bound.spec.registers)}
+        ordered = tuple(sorted(names, key=place.__getitem__))
+        return SpecView(self.bound, n, np.zeros(n, np.int64), ordered)
+
+
+def _counts(register: Register, spec: Spec) -> bool:
+    """True for an accumulator that starts at 0 and that no other register looks at."""
+    others = [r for r in spec.registers if r.name != register.name]
+    unread = all(register.name not in names_read(r.update) for r in others)
+    return unread and increment(register) is not None and register.start == _ZERO
+
+
+def _put(expr: Expr, name: str, value: Expr) -> Expr:
+    """The expression with a name replaced."""
+    if isinstance(expr, Name):
+        return value if expr.name == name else expr
+    return _with_parts(expr, tuple(_put(part, name, value) for part in parts(expr)))
+
+
+@dataclass(frozen=True, eq=False)
+class Meeting:
+    """An accumulator: its amount as an expression of features ``z#k`` and ``y#k``."""
+
+    register: str
+    amount: Expr
+    reads_clock: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A loss as two parts and the accumulators in which they meet.
+
+    Attributes:
+        bound: the whole loss.
+        z: what happens on z.
+        y: what happens on y.
+        meetings: the accumulators in which the value is affine.
+        additive: True when the value depends on nothing else: a sum over positions.
+    """
+
+    bound: Bound
+    z: Part
+    y: Part
+    meetings: tuple[Meeting, ...]
+    additive: bool
+
+
+def split(bound: Bound) -> Split | None:
+    """The loss split by tape, or None when a register that reads both tapes is not an accumulator."""
+    spec = bound.spec
+    reach = tapes(spec)
+    joint = [name for name, t in reach.items() if {"z", "y"} <= t]
+    linear = linear_registers(spec)
+    if not set(joint) <= set(linear):
+        return None
+    z_names = {n for n, t in reach.items() if "y" not in t and n not in linear}
+    y_names = {n for n, t in reach.items() if "y" in t and n not in linear}
+    splitter = _Splitter({"z", *z_names}, {"y", *y_names})
+    meetings = []
+    for register in spec.registers:
+        if register.name in linear:
+            amount = splitter.cut(increment(register) or _ZERO, register.name)
+            meetings.append(Meeting(register.name, amount, "i" in names_read(amount)))
+    read = names_read(spec.value)
+    z_part = _part(bound, z_names, splitter.z_features, "z", read)
+    y_part = _part(bound, y_names, splitter.y_features, "y", read)
+    additive = not (z_part.ends or y_part.ends)
+    return Split(bound, z_part, y_part, tuple(meetings), additive)
+
+
+class _Splitter:
+    """Cuts expressions into pieces that read one tape, and numbers the pieces."""
+
+    def __init__(self, z_names: set[str], y_names: set[str]) -> None:
+        self.names = {"z": z_names, "y": y_names}
+        self.z_features: list[tuple[str, Expr]] = []
+        self.y_features: list[tuple[str, Expr]] = []
+
+    def cut(self, expr: Expr, register: str) -> Expr:
+        """The expression with its one-tape pieces replaced by the names of features."""
+        read = names_read(expr)
+        on_z, on_y = bool(read & self.names["z"]), bool(read & self.names["y"])
+        if on_z and not on_y:
+            return self._feature(expr, register, "z", self.z_features)
+        if on_y and not on_z:
+            return self._feature(expr, register, "y", self.y_features)
+        if not on_z:
+            return expr
+        return _with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
+
+    def _feature(
+        self, expr: Expr, register: str, tape: str, features: list[tuple[str, Expr]]
+    ) -> Name:
+        if (register, expr) not in features:
+            features.append((register, expr))
+        return Name(f"{tape}#{features.index((register, expr))}")
+
+
+def _with_parts(expr: Expr, pieces: tuple[Expr, ...]) -> Expr:
+    """The same kind of expression with other parts."""
+    values = list(pieces)
+    changes: dict[str, Expr | tuple[Expr, ...]] = {}
+    for field in fields(expr):
+        held = getattr(expr, field.name)
+        if isinstance(held, Expr):
+            changes[field.name] = values.pop(0)
+        elif isinstance(held, tuple) and held and isinstance(held[0], Expr):
+            changes[field.name] = tuple(values.pop(0) for _ in held)
+    return replace(expr, **changes)  # type: ignore[arg-type]
+
+
+def _part(
+    bound: Bound, names: set[str], features: list[tuple[str, Expr]], tape: str, read: frozenset[str]
+) -> Part:
+    """The registers of one tape in their order, each feature where its accumulator stood."""
+    spec = bound.spec
+    kept: list[Register] = []
+    for register in spec.registers:
+        if register.name in names:
+            kept.append(replace(register, update=_put(register.update, tape, Name("y"))))
+        for k, (owner, expr) in enumerate(features):
+            if owner == register.name:
+                name = f"#{k}"
+                update = Binary("+", Name(name), _put(expr, tape, Name("y")))
+                kept.append(Register(name, "count", _ZERO, update, None, None, register.place))
+    part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
+    state = tuple(r.name for r in spec.registers if r.name in names)
+    ends = tuple(name for name in state if name in read)
+    return Part(replace(bound, spec=part_spec), len(features), state, ends)
+
+
+def amounts_table(
+    form: Split, meeting: Meeting, z_features: Floats, y_features: Floats, i: int, n: int
+) -> Floats:
+    """The amount added for each combination of feature rows.
+
+    Args:
+        form: the split loss.
+        meeting: the accumulator.
+        z_features: rows of feature values, (rows of z, features of z).
+        y_features: rows of feature values, (rows of y, features of y).
+        i: the position, from 1.
+        n: the length.
+
+    Returns:
+        An array (rows of z, rows of y).
+    """
+    current: dict[str, Floats | float] = {"i": float(i), "n": float(n)}
+    current |= {f"z#{k}": column[:, None] for k, column in enumerate(z_features.T)}
+    current |= {f"y#{k}": column[None, :] for k, column in enumerate(y_features.T)}
+    scope = Scope(form.bound, current, current, {})
+    table = evaluate(meeting.amount, scope)
+    return np.broadcast_to(table, (len(z_features), len(y_features))).astype(np.float64)
