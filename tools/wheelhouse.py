@@ -138,7 +138,7 @@ def _build(version: str, sdist: Path, workshop: Path) -> Path:
     compiler = compiling.find_compiler()
     print(
         f"[set-up] there is no pynini wheel for this machine: building one, once, in {workshop} "
-        "(about four minutes on two cores)",
+        "(about two minutes on two cores)",
         file=sys.stderr,
     )
     fst = openfst.provide(workshop)

@@ -19,7 +19,7 @@ def shop(tmp_path, monkeypatch, programs):
     """pynini's source in small, and a compiler that logs what it is asked."""
     extensions = tmp_path / "source" / "extensions"
     extensions.mkdir(parents=True)
-    names = ("_pynini.cpp", "_pywrapfst.cpp", "stringutil.cc", "unknown.cc", "cdrewritescript.cc")
+    names = ("_pynini.cpp", "_pywrapfst.cpp", "stringutil.cc", "unknown.cc", *compiling.JOINED)
     for name in names:
         (extensions / name).touch()
     (tmp_path / "libs").mkdir()
@@ -50,12 +50,28 @@ def compiled(log):
 def test_longest_first_and_unknown_in_the_middle(shop):
     shop()
     assert compiled(shop.log) == [
-        "cdrewritescript.cc",
+        "joined.cc",
         "unknown.cc",
         "_pywrapfst.cpp",
         "_pynini.cpp",
         "stringutil.cc",
     ]
+
+
+def test_files_that_share_templates_are_compiled_as_one(shop):
+    """Each of them is included once, and none is compiled alone."""
+    shop()
+    included = (shop.folder / "joined.cc").read_text().split()[1::2]
+    assert sorted(included) == sorted(f'"{name}"' for name in compiling.JOINED)
+
+
+@pytest.mark.parametrize(
+    ("free", "jobs"), [(0.5e9, 1), (4e9, 1), (4.6e9, 2), (64e9, 2), (float("inf"), 2)]
+)
+def test_memory_limits_the_number_of_compilers(monkeypatch, free, jobs):
+    monkeypatch.setattr(compiling.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(compiling, "_free_memory", lambda: free)
+    assert compiling.parallel_jobs() == jobs
 
 
 def test_modules_find_their_libraries_beside_them(shop):
