@@ -66,7 +66,7 @@ def _print_report(loss: SpecLoss, results: list[ExampleResult]) -> None:
     from fsmeu.cli.output import line
     from fsmeu.cli.registers import print_registers
 
-    line(signature(loss.spec), style="bold")
+    line(signature(loss.spec), style="bold", wrap=True)
     line(f"labels: {labels_text(loss.spec)}")
     line()
     print_registers(loss)
@@ -87,12 +87,12 @@ def _example_text(result: ExampleResult) -> str:
     example = result.example
     pair = " ".join(_quoted(text) for text in (example.z, example.y))
     bound = ", ".join(f"{name} = {value:g}" for name, value in result.bindings.items())
-    text = f"line {example.place.line}: {pair}" + (f" with {bound}" if bound else "")
-    if result.holds:
-        return f"ok    {text} = {result.value!r}"
+    text, given = f"line {example.place.line}: {pair}", f" with {bound}" if bound else ""
     if result.value is None:
-        return f"FAILS {text} has no value:"
-    return f"FAILS {text} = {result.value!r}, the file says {result.expected!r}"
+        return f"FAILS {text}{given} has no value:"
+    if result.holds:
+        return f"ok    {text} = {result.value!r}{given}"
+    return f"FAILS {text} = {result.value!r}{given}; the file says {result.expected!r}"
 
 
 def _quoted(text: str) -> str:

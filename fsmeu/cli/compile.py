@@ -59,6 +59,9 @@ def compile_loss(
     from fsmeu.cli.output import note
     from fsmeu.errors import InputError, sentence
 
+    if output == STDOUT and sys.stdout.isatty():
+        must = "a machine is not written to a terminal"
+        raise InputError(sentence("compile", must, None, "Use -o FILE, or a pipe"))
     loaded = load_loss(loss, param, labels, types)
     given = None
     if z is not None:
@@ -67,9 +70,6 @@ def compile_loss(
     if n is None and given is None:
         must = "the length of the sequences must be given"
         raise InputError(sentence("compile", must, None, "Add --n N, or --z Z"))
-    if output == STDOUT and sys.stdout.isatty():
-        must = "a machine is not written to a terminal"
-        raise InputError(sentence("compile", must, None, "Use -o FILE, or a pipe"))
     length = n if n is not None else len(given or ())
     machine = loaded.compile(length, given)
     _write(machine.fst.write_to_string(), None if output == STDOUT else Path(output))

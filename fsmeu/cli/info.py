@@ -34,7 +34,7 @@ def inform(
         head = {"name": loaded.name, "kind": loaded.kind, "labels": list(loaded.labels)}
         print_json({**head, **sizes[-1], "growth": sizes, "registers": register_data(loaded)})
         return
-    line(signature(loaded.spec), style="bold")
+    line(signature(loaded.spec), style="bold", wrap=True)
     line(f"labels: {' '.join(map(str, loaded.labels))}")
     line()
     print_registers(loaded)

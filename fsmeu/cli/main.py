@@ -22,6 +22,7 @@ from fsmeu.cli.trace import trace_pair
 app = typer.Typer(
     cls=Guarded,
     help="Finite-state maximum expected utility.",
+    epilog="Exit codes: 0 done, 1 an example of a loss file does not hold, 2 bad input.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -41,9 +41,9 @@ def print_table(made: Table) -> None:
     screen().print(made)
 
 
-def line(text: str = "", style: str = "") -> None:
-    """Prints one line, however long."""
-    screen().print(Text(text, style=style), soft_wrap=True)
+def line(text: str = "", style: str = "", wrap: bool = False) -> None:
+    """Prints one line, however long unless it is to be wrapped."""
+    screen().print(Text(text, style=style), soft_wrap=not wrap)
 
 
 def note(text: str) -> None:

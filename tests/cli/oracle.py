@@ -4,6 +4,15 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 
+WINDOWS = """
+loss windows(k: int in 1..) "share of windows of length k in which only one has a boundary"
+labels 0 1
+age az since z == 1 up to k
+age ay since y == 1 up to k
+count bad when i >= k and (az < k) != (ay < k)
+value bad / (n - k + 1) or 0 when n < k
+"""
+
 
 def f_score(z: Sequence[int], y: Sequence[int], empty: int = 1) -> Fraction:
     """F1 from its definition, in exact arithmetic."""

@@ -95,8 +95,8 @@ def test_bounds_hold_the_truth(fsmeu):
 
 
 def test_nothing_kept_has_no_quantiles(fsmeu):
-    """One path of three thousand fair coins has a probability that no double can hold."""
-    n = 3000
+    """One path of twelve hundred fair coins has a probability that no double can hold."""
+    n = 1200
     command = ["expect", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--keep", 1]
     data = fsmeu(*command, "--json").json
     assert data["kept"] == 0.0

@@ -5,7 +5,7 @@ from math import comb
 
 import pytest
 
-from tests.cli.oracle import f_score
+from tests.cli.oracle import WINDOWS, f_score
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 8])
@@ -33,10 +33,10 @@ def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
 
 def test_the_table_for_people(fsmeu):
     """The same numbers, the registers, at most 80 columns."""
-    ran = fsmeu("info", "pk", "-p", "k=2", "--n", 4)
+    ran = fsmeu("info", "-", "-p", "k=2", "--n", 4, stdin=WINDOWS)
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
-    assert ran.rows()[0] == ["loss", "pk(k:", "int", "in", "1..)"]
+    assert ran.rows()[0] == ["loss", "windows(k:", "int", "in", "1..)"]
     assert ["bad", "count", "z", "y", "i", "weight", "weight"] in ran.rows()
     # One window at n = 2, so values 0 and 1; three at n = 4, so four values; none at n = 1.
     assert {row[0]: row[-1] for row in ran.rows()[-3:]} == {"1": "1", "2": "2", "4": "4"}

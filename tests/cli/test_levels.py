@@ -49,8 +49,8 @@ def test_only_the_most_probable_are_shown(fsmeu):
 
 
 def test_nothing_kept_says_so(fsmeu):
-    """One path of three thousand fair coins has a probability that no double can hold."""
-    n = 3000
+    """One path of twelve hundred fair coins has a probability that no double can hold."""
+    n = 1200
     ran = fsmeu("levels", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--keep", 1)
     assert ran.code == 0
     assert ran.out == "Nothing of positive probability was kept.\n"

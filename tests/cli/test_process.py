@@ -127,7 +127,7 @@ def test_words_are_set_apart_on_a_terminal():
     assert code == 0
     assert "\x1b[1mcount\x1b[0m" in shown
     assert '\x1b[32m"share of' in shown
-    assert "\x1b[2m# As in" in shown
+    assert "\x1b[2m# Pk" in shown
 
 
 def test_no_colour_when_it_is_not_wanted():
