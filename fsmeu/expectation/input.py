@@ -65,8 +65,8 @@ def pair_input(hypothesis: Layered, model: Layered) -> Input:
             )
         )
     both = hypothesis.unambiguous and model.unambiguous
-    start = np.kron(hypothesis.start, model.start)
-    final = np.kron(hypothesis.final, model.final)
+    start = np.outer(hypothesis.start, model.start).ravel()
+    final = np.outer(hypothesis.final, model.final).ravel()
     product = Layered(model.alphabet, start, tuple(layers), final, unambiguous=both)
     return _from_layers(product, size * size)
 

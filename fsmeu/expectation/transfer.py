@@ -113,30 +113,30 @@ def push(
 
     Args:
         transfer: where each (symbol, state) leads.
-        mass: shape (quantities, model states, states).
-        factors: weight of (next model state, symbol, model state) at this position.
+        mass: shape (..., quantities, model states, states).
+        factors: weight of (..., next model state, symbol, model state) at this position.
         space: arrays to work in; the result then lasts until the next call but one.
     """
     space = space or Workspace()
-    quantities, width, states = mass.shape
-    after, symbols, _ = factors.shape
-    spread = space.array("spread", (quantities, after, symbols * transfer.stride + 1))
-    inner = spread[:, :, :-1].reshape(quantities, after, symbols, transfer.stride)[..., :states]
+    quantities, width, states = mass.shape[-3:]
+    after, symbols, _ = factors.shape[-3:]
+    rows = (*mass.shape[:-3], quantities, after)
+    spread = space.array("spread", (*rows, symbols * transfer.stride + 1))
+    inner = spread[..., :-1].reshape(*rows, symbols, transfer.stride)[..., :states]
     if width == 1:
-        np.multiply(mass[:, :, None, :], factors, out=inner)
+        np.multiply(mass[..., None, :], factors[..., None, :, :, :], out=inner)
     else:
-        inner[...] = (factors.reshape(-1, width) @ mass).reshape(inner.shape)
+        steps = factors.reshape(*factors.shape[:-3], 1, after * symbols, width)
+        inner[...] = (steps @ mass).reshape(inner.shape)
     if transfer.gains is not None:
-        inner[1:] += transfer.gains[:, None] * inner[0]
+        inner[..., 1:, :, :, :] += transfer.gains[:, None] * inner[..., :1, :, :, :]
     if transfer.before is not None:
-        shape = (quantities, after, transfer.width)
-        gathered = space.array("gathered", (quantities, after, *transfer.before.shape))
-        spread.take(transfer.before, axis=2, out=gathered, mode="clip")
-        return np.add.reduce(gathered, axis=2, out=space.result(shape))
-    moved = np.zeros((quantities, after, transfer.width))
-    if len(transfer.order):
-        gathered = spread.take(transfer.order, axis=2)
-        moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=2)
+        gathered = space.array("gathered", (*rows, *transfer.before.shape))
+        spread.take(transfer.before, axis=-1, out=gathered, mode="clip")
+        return np.add.reduce(gathered, axis=-2, out=space.result((*rows, transfer.width)))
+    moved = np.zeros((*rows, transfer.width))
+    gathered = spread.take(transfer.order, axis=-1)
+    moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=-1)
     return moved
 
 

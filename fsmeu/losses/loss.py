@@ -130,7 +130,15 @@ class SpecLoss:
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels, where the file leaves them open."""
-        return replace(self, chosen=alphabet)
+        if alphabet not in self._relabelled:
+            if len(self._relabelled) >= _MOST_MEMOS:
+                self._relabelled.clear()
+            self._relabelled[alphabet] = replace(self, chosen=alphabet)
+        return self._relabelled[alphabet]
+
+    @cached_property
+    def _relabelled(self) -> dict[Alphabet, SpecLoss]:
+        return {}
 
     def linear(self, z_given: bool) -> tuple[str, ...]:
         """The registers that may ride in the weight; with z given, z-only ones are constants."""

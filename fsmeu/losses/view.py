@@ -18,6 +18,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import Space, domain_of, memory_of
+from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
 from fsmeu.losses.values import Scope, constant, evaluate
@@ -71,6 +72,8 @@ class SpecView:
         ends: registers that are left out because no step looks at them, with the values they have
             at the end.
         memo: a dictionary shared by all views with the same arguments but z.
+        merge: whether values of a register that nothing can tell apart are one; else each state
+            has the register values that the file gives it.
     """
 
     def __init__(
@@ -81,8 +84,10 @@ class SpecView:
         linear: tuple[str, ...] = (),
         ends: Mapping[str, float] | None = None,
         memo: dict[Hashable, Any] | None = None,
+        merge: bool = True,
     ) -> None:
         spec = bound.spec
+        merged = merged_registers(bound, n) if merge else {}
         self.bound, self.n, self.z = bound, n, z
         self.memo = {} if memo is None else memo
         self.linear_names = linear
@@ -93,12 +98,16 @@ class SpecView:
             r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"
         }
         reach = tapes(spec)
-        fixed = {name for name, t in reach.items() if z is not None and "y" not in t}
+        constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
+        fixed = constant_in_y - set(linear)
         self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
         self.gain_exprs = [steps(spec)[r.name][0] for r in spec.registers if r.name in linear]
-        domains = {r.name: domain_of(bound, r, n) for r in self.carried}
+        domains = {
+            r.name: merged[r.name].domain if r.name in merged else domain_of(bound, r, n)
+            for r in self.carried
+        }
         self.space_of = Space(domains)
         if self.space_of.size >= 2**62:
             must = "the registers together may take at most 2^62 values"
@@ -204,10 +213,7 @@ class SpecView:
             LossFileError: an expression has no value, or it lies outside the declared range.
         """
         tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
-        value, slopes = self.values_with(tracks, codes, (len(codes),), None)
-        if not self.linear:
-            self._check_range(value)
-        return value, slopes
+        return self.values_with(tracks, codes, (len(codes),), None)
 
     def values_with(
         self,
@@ -220,6 +226,8 @@ class SpecView:
         registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
         zeros = dict.fromkeys(self.linear_names, 0.0)
         value = self._value({**registers, **zeros}, shape, active)
+        if not self.linear:
+            self._check_range(value if active is None else value[active])
         slopes = np.empty((self.linear, *shape))
         for k, name in enumerate(self.linear_names):
             slopes[k] = self._value({**registers, **zeros, name: 1.0}, shape, active) - value

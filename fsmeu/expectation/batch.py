@@ -1,0 +1,116 @@
+"""Many sequences of one length at once: the walk of one sequence with one more axis.
+
+Every array has the sequences as its first axis. At each position those whose step is the same move
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError
+from fsmeu.expectation.transfer import Transfer, push
+from fsmeu.expectation.walk import DenseWalker
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.view import SpecView, trajectories
+from fsmeu.models.dense import Dense
+
+__all__ = ["batch_values"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Groups = list[tuple[Ints, Transfer]]
+"""Rows that step alike, with the step they take."""
+
+_MOST_STATES = 4096
+_MOST_CELLS = 4_000_000
+
+
+def batch_values(loss: SpecLoss, z: Ints, arrays: Dense) -> Floats | None:
+    """The expected value of each hypothesis under its model.
+
+    Args:
+        loss: a loss over the labels of the models.
+        z: label indices of the hypotheses, (sequences, n).
+        arrays: the arrays of the models, with the sequences as first axis.
+
+    Returns:
+        The values; None when arrays cannot span the states of the loss, be it that there are too
+        many, or that a step is undefined in some that no sequence reaches.
+    """
+    view = loss.view(z.shape[1], z[0], weights=True)
+    if view.space is None or view.space > _MOST_STATES:
+        return None
+    cells = (1 + view.linear) * view.space * view.symbols * arrays.tables.shape[2]
+    size = max(1, _MOST_CELLS // cells)
+    values = np.empty(len(z))
+    try:
+        for begin in range(0, len(z), size):
+            rows = slice(begin, begin + size)
+            part = Dense(arrays.tables[rows], arrays.start[rows], arrays.final[rows])
+            values[rows] = _walk(loss, view, view.space, z[rows], part)
+    except LossFileError:
+        return None
+    return values
+
+
+def _walk(loss: SpecLoss, view: SpecView, space: int, z: Ints, arrays: Dense) -> Floats:
+    batch, n = z.shape
+    tracks = trajectories(view.bound, n, z, set(view.track))
+    kinds = _kinds(view.context_cells(z, tracks))
+    known: dict[int, Transfer] = {}
+    factors = np.ascontiguousarray(arrays.tables.transpose(1, 0, 4, 3, 2))
+    mass = np.zeros((batch, 1 + view.linear, arrays.start.shape[1], space))
+    mass[:, 0, :, view.start] = arrays.start
+    for position in range(n):
+        groups = _groups(loss, z, kinds, position, known)
+        mass = _push(groups, mass, factors[position])
+    ending = np.einsum("bqms,bm->bqs", mass, arrays.final)
+    return _expected(view, ending, {name: track[:, n:] for name, track in tracks.items()})
+
+
+def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Floats:
+    """The expected values, from the mass in which each sequence ends in each state."""
+    batch, _, states = ending.shape
+    reached = ending[:, 0] > 0
+    value, slopes = view.values_with(ends, np.arange(states), (batch, states), reached)
+    expected: Floats = np.einsum("bs,bs->b", ending[:, 0], value)
+    expected += np.einsum("brs,rbs->b", ending[:, 1:], slopes)
+    return expected
+
+
+def _kinds(cells: Floats) -> Ints:
+    """A number for each (sequence, position): the same where all numbers of the context are."""
+    batch, n, columns = cells.shape
+    kinds = np.zeros(batch * n, np.int64)
+    for column in cells.reshape(batch * n, columns).T:
+        levels, codes = np.unique(column, return_inverse=True)
+        kinds = np.unique(kinds * len(levels) + codes, return_inverse=True)[1]
+    return kinds.reshape(batch, n)
+
+
+def _groups(
+    loss: SpecLoss, z: Ints, kinds: Ints, position: int, known: dict[int, Transfer]
+) -> Groups:
+    """The rows that step alike at a position; steps that are met for the first time are kept."""
+    groups = []
+    for kind in np.unique(kinds[:, position]).tolist():
+        rows = np.flatnonzero(kinds[:, position] == kind)
+        if kind not in known:
+            view = loss.view(z.shape[1], z[rows[0]], weights=True)
+            known[kind] = DenseWalker(view, view.space or 0).transfer(position + 1)
+        groups.append((rows, known[kind]))
+    return groups
+
+
+def _push(groups: Groups, mass: Floats, factors: Floats) -> Floats:
+    """The mass (sequences, quantities, model states, states) after one more position."""
+    if len(groups) == 1:
+        return push(groups[0][1], mass, factors)
+    moved = np.empty((*mass.shape[:2], factors.shape[1], mass.shape[3]))
+    for rows, transfer in groups:
+        moved[rows] = push(transfer, mass[rows], factors[rows])
+    return moved
