@@ -94,20 +94,20 @@ class Scope:
     old: Mapping[str, Lanes]
     memories: Mapping[str, Memory]
 
-    def fault(self, expr: Expr, message: str, lane: Any = None) -> LossFileError:
-        """The error of an expression, with the state in which it happened."""
+    def fault(self, expr: Expr, message: str, lanes: Any = None) -> LossFileError:
+        """The error of an expression, with the state of the first of the lanes it happened in."""
         spec = self.bound.spec
-        held = []
-        if lane is not None:
-            for name, value in {**self.old, **self.current}.items():
-                if name in ("n", "i", "z", "y") or any(r.name == name for r in spec.registers):
-                    held.append(f"{name}={self._show(name, value, lane)}")
-        where = f" when {' '.join(held)}" if held else ""
+        shown = {"n", "i", "z", "y"} | {r.name for r in spec.registers}
+        held = {k: v for k, v in {**self.old, **self.current}.items() if k in shown}
+        where = ""
+        if lanes is not None and held:
+            shape = np.broadcast_shapes(np.shape(lanes), *map(np.shape, held.values()))
+            at = tuple(np.argwhere(np.broadcast_to(lanes, shape))[0])
+            cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in held.items()}
+            where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
         return fault(spec.origin, spec.source, expr.place, message + where)
 
-    def _show(self, name: str, value: Lanes, lane: Any) -> str:
-        shape = lane[0].shape
-        cell = float(np.broadcast_to(value, shape)[lane[1]])
+    def _show(self, name: str, cell: float) -> str:
         if name in ("z", "y") and not self.bound.numeric:
             return next((t for t, c in self.bound.codes.items() if c == cell), "?")
         return f"{cell:g}"
@@ -327,9 +327,7 @@ def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> N
     if bad.any():
         lanes = np.asarray(bad if active is None else bad & active)
         if lanes.any():
-            first = tuple(int(x[0]) for x in np.nonzero(np.atleast_1d(lanes)))
-            lane = (lanes, first if lanes.ndim else ())
-            raise scope.fault(expr, message, lane)
+            raise scope.fault(expr, message, lanes)
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
