@@ -157,7 +157,7 @@ def _old(expr: Old, scope: Scope, active: Mask) -> Lanes:
 
 def _unary(expr: Unary, scope: Scope, active: Mask) -> Lanes:
     value = _eval(expr.operand, scope, active)
-    return -value if expr.operator == "-" else np.equal(value, 0.0) * 1.0
+    return -value if expr.operator == "-" else ~_true(value) * 1.0
 
 
 def _name(expr: Name, scope: Scope, active: Mask) -> Lanes:
@@ -173,13 +173,17 @@ def _text(expr: Text, scope: Scope, active: Mask) -> float:
     return bound.codes.get(expr.value, NONE - 1)
 
 
-def _and(active: Mask, condition: Lanes) -> Mask:
-    truth: NDArray[np.bool_] = np.not_equal(condition, 0.0)
+def _true(condition: Lanes) -> Any:
+    """Where a condition holds; what a memory has before the start (nan) is not true."""
+    return np.greater(np.abs(condition), 0.0)
+
+
+def _and(active: Mask, truth: NDArray[np.bool_]) -> Mask:
     return truth if active is None else active & truth
 
 
 def _choice(expr: Choice, scope: Scope, active: Mask) -> Lanes:
-    condition = np.not_equal(_eval(expr.condition, scope, active), 0.0)
+    condition = _true(_eval(expr.condition, scope, active))
     if condition.ndim == 0:
         return _eval(expr.yes if condition else expr.no, scope, active)
     yes_lanes = _and(active, condition)
@@ -190,11 +194,11 @@ def _choice(expr: Choice, scope: Scope, active: Mask) -> Lanes:
 
 
 def _lazy(expr: Binary, scope: Scope, active: Mask) -> Lanes:
-    left = np.not_equal(_eval(expr.left, scope, active), 0.0)
+    left = _true(_eval(expr.left, scope, active))
     wanted = left if expr.operator == "and" else ~left
     if left.ndim == 0 and not wanted:
         return float(left)
-    right = np.not_equal(_eval(expr.right, scope, _and(active, wanted)), 0.0)
+    right = _true(_eval(expr.right, scope, _and(active, wanted)))
     return (left & right if expr.operator == "and" else left | right) * 1.0
 
 
@@ -237,8 +241,8 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     if scope.bound.numeric:
         raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
     table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
-    with_none = np.append(table, NONE)
-    return with_none[np.asarray(codes).astype(np.int64)]
+    known = np.asarray(codes) >= 0
+    return np.append(table, np.nan)[np.where(known, codes, -1).astype(np.int64)]
 
 
 def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> NDArray[np.int64]:
@@ -248,8 +252,7 @@ def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> NDArray[np.int6
 
 
 def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:
-    nothing = np.nan if memory.numeric else NONE
-    return np.append(nothing, memory.values)[digits]
+    return np.append(np.nan, memory.values)[digits]
 
 
 def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
@@ -310,7 +313,7 @@ def _arcs(expr: Arcs, scope: Scope, active: Mask) -> Lanes:
             fallback.append((source, goal))
             continue
         lanes = _and(active, here)
-        holds = here & np.not_equal(_eval(condition, scope, lanes), 0.0)
+        holds = here & _true(_eval(condition, scope, lanes))
         taken = taken + holds
         target = target + holds * float(goal)
     for source, goal in fallback:
