@@ -227,7 +227,7 @@ def _call(expr: Call, scope: Scope, active: Mask) -> Lanes:
         choose = np.minimum if expr.function == "min" else np.maximum
         for other in arguments[1:]:
             first = choose(first, other)
-        return first
+        return _finite(expr, np.float64(first), scope, active)
     if expr.function == "sqrt":
         _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
         return np.sqrt(np.maximum(first, 0.0))
@@ -258,6 +258,8 @@ def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:
 def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
     name = expr.arguments[0].name  # type: ignore[attr-defined]
     memory, packed = scope.memories[name], scope.current[name]
+    if expr.function == "sum" and not memory.numeric:
+        raise scope.fault(expr, f"sum needs numbers, {name} holds labels")
     total: Lanes = 0.0
     sought = _eval(expr.arguments[1], scope, active) if expr.function == "tally" else None
     for back in range(memory.depth):
@@ -278,15 +280,16 @@ def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
     table = scope.bound.params[expr.name]
     if table.ndim != len(expr.arguments):
         raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")
-    at = [_label_index(_eval(a, scope, active), scope) for a in expr.arguments]
+    at = [_label_index(expr, _eval(a, scope, active), scope, active) for a in expr.arguments]
     return table[tuple(at)]
 
 
-def _label_index(values: Lanes, scope: Scope) -> NDArray[np.int64]:
+def _label_index(expr: Index, values: Lanes, scope: Scope, active: Mask) -> NDArray[np.int64]:
     known = scope.bound.label_values
     order = np.argsort(known)
-    place = np.minimum(np.searchsorted(known[order], values), len(known) - 1)
-    found: NDArray[np.int64] = order[place]
+    found: NDArray[np.int64] = order[np.searchsorted(known[order], values).clip(0, len(known) - 1)]
+    strange = np.not_equal(known[found], values)
+    _refuse(expr, f"{expr.name} has no entry for this, only for labels", strange, scope, active)
     return found
 
 
