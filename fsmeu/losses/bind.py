@@ -44,8 +44,9 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bound:
-    numeric = all(isinstance(label, int) for label in alphabet.labels)
-    names = [str(label) for label in alphabet.labels]
+    labels = _labels_of_file(spec, alphabet)
+    numeric = all(isinstance(label, int) for label in labels)
+    names = [str(label) for label in labels]
     parts = [_tag_parts(name) for name in names]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
@@ -54,8 +55,18 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     for name, (kind, tag_type) in zip(names, parts, strict=True):
         kinds[int(codes[name])] = codes[kind]
         types[int(codes[name])] = codes[tag_type] if tag_type else NONE
-    values = np.array([float(x) if numeric else codes[str(x)] for x in alphabet.labels])
+    values = np.array([float(x) if numeric else codes[str(x)] for x in labels])
     return Bound(spec, alphabet, params, numeric, values, codes, kinds, types)
+
+
+def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
+    """What the file calls the labels: where it names its own, others are new names for those."""
+    if spec.labels is None:
+        return alphabet.labels
+    own = {str(label): label for label in spec.labels}
+    if own.keys() == {str(label) for label in alphabet.labels}:
+        return tuple(own[str(label)] for label in alphabet.labels)
+    return spec.labels
 
 
 def _texts(spec: Spec) -> list[str]:

@@ -168,9 +168,11 @@ def _name(expr: Name, scope: Scope, active: Mask) -> Lanes:
 
 def _text(expr: Text, scope: Scope, active: Mask) -> float:
     bound = scope.bound
-    if bound.numeric and expr.value in bound.alphabet.index:
-        return float(bound.label_values[bound.alphabet.index[expr.value]])
-    return bound.codes.get(expr.value, NONE - 1)
+    code = bound.codes.get(expr.value, NONE - 1)
+    if not bound.numeric:
+        return code
+    labels = bound.label_values  # their texts have the first codes
+    return float(labels[int(code)]) if 0 <= code < len(labels) else np.nan
 
 
 def _true(condition: Lanes) -> Any:
