@@ -16,6 +16,7 @@ from fsmeu.fst.symbols import symbol_table
 __all__ = [
     "determinize_layered",
     "fst_from_layered",
+    "label_numbers",
     "layered_from_fst",
     "shortest_paths",
     "table_from_layered",
@@ -80,7 +81,7 @@ def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor
     table = table_from_fst(trimmed, where)
     if (table.ilabel != table.olabel).any():
         raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
-    label = _label_numbers(trimmed, alphabet, table, where)
+    label = label_numbers(trimmed, alphabet, table, where)
     try:
         depth, arcs_at = by_depth(table, where)
     except FstError as error:
@@ -118,7 +119,7 @@ def _layers_by_depth(
     return Layered(alphabet, np.ones(1), layers, final, unambiguous=bool(deterministic))
 
 
-def _label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
+def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
     """Label index of each arc, through the symbol table if the machine has one."""
     symbols = fst.input_symbols()
     index = np.empty_like(table.ilabel)

@@ -27,10 +27,8 @@ def indistinguishable(targets: Ints, outputs: Ints) -> Ints:
         outputs: the number of each state's output, -1 where it has none.
 
     Returns:
-        Class numbers from 0; -1 for states that the start does not reach, or that reach no output.
-
-    >>> indistinguishable(np.array([[1, 2], [3, 3], [3, 3], [-1, -1]]), np.array([-1, -1, -1, 0]))
-    array([0, 1, 1, 2])
+        Class numbers, the same for states of one class; -1 for states that the start does not
+        reach, or that reach no output.
     """
     fst = fst_from_table(_acceptor(targets, outputs))
     fst.minimize()
@@ -41,7 +39,7 @@ def indistinguishable(targets: Ints, outputs: Ints) -> Ints:
     steps = table.ilabel <= symbols
     after = np.full((table.states, symbols), -1, np.int64)
     after[table.source[steps], table.ilabel[steps] - 1] = table.target[steps]
-    return _renumbered(_in_step(targets, after, table.start))
+    return _in_step(targets, after, table.start)
 
 
 def _acceptor(targets: Ints, outputs: Ints) -> ArcTable:
@@ -72,10 +70,3 @@ def _in_step(targets: Ints, after: Ints, start: int) -> Ints:
         partner[reached[fresh]] = partners[fresh]
         frontier = np.unique(reached[fresh])
     return partner
-
-
-def _renumbered(partner: Ints) -> Ints:
-    """Classes numbered in the order of their first states."""
-    known, first, inverse = np.unique(partner, return_index=True, return_inverse=True)
-    first = np.where(known < 0, -1, first)
-    return (np.argsort(np.argsort(first)) - int(known[0] < 0))[inverse]

@@ -1,0 +1,1 @@
+"""Decisions: the label sequence with the best expected value, exact wherever the algebra allows."""

@@ -1,0 +1,42 @@
+"""Values c * g(hyp, ref) + h(hyp, ref): exact under any model (after Dembczynski et al. 2011).
+
+c is a joint count whose increments depend on a step of each tape, hyp counts on z alone and ref on y
+alone. P(step of y at i, ref = s) comes from forward and backward distances over the counting
+machine; for each end hyp = k the worth of every step of z is then known, and what remains is a best path
+with exactly k counts: the k best positions where z has no other state, else dynamic programming.
+"""
+
+from __future__ import annotations
+
+from fsmeu.decoding.meeting import Worth, step_worths
+from fsmeu.decoding.path import best_path
+from fsmeu.decoding.problem import Answer, Problem, refuse
+from fsmeu.losses.split import Part
+
+__all__ = ["counting"]
+
+
+def counting(problem: Problem) -> Answer:
+    """The best sequence for each end of the hypothesis's count, then the best of these.
+
+    Requires a loss that splits by tape, its value looking at no more than one count of each tape.
+    """
+    form = problem.split
+    if form is None:
+        must = "what reads both tapes must only be counted, and the value be linear in it"
+        raise refuse("counting", must)
+    for part, tape in ((form.z, "z"), (form.y, "y")):
+        _one_counter(part, tape)
+    worth = step_worths(form, problem.model)
+    signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
+    path, _ = best_path(signed, problem.constraint)
+    counts = ", ".join(meeting.register for meeting in form.meetings) or "no joint count"
+    why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
+    return Answer(path, True, why, worth.z.most + 1)
+
+
+def _one_counter(part: Part, tape: str) -> None:
+    if part.ends and part.counter is None:
+        seen = ", ".join(part.ends)
+        must = f"the value may look at one count of {tape} that nothing else reads, not at {seen}"
+        raise refuse("counting", must)

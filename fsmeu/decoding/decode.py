@@ -1,0 +1,110 @@
+"""``decode``: the label sequence with the best expected value, by the method its algebra allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fsmeu.decoding.additive import additive
+from fsmeu.decoding.constraint import as_constraint
+from fsmeu.decoding.counting import counting
+from fsmeu.decoding.problem import Answer, Decision, Method, Problem
+from fsmeu.decoding.ranking import ranking
+from fsmeu.decoding.ranking_fast import ranking_fast
+from fsmeu.decoding.search import search
+from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
+from fsmeu.errors import FsmeuError, InputError, nearest, sentence
+from fsmeu.expectation.expect import over_labels
+from fsmeu.losses.loss import Loss
+from fsmeu.models import as_model
+
+__all__ = ["EXACT", "METHODS", "decode", "decode_problem", "explain"]
+
+METHODS: dict[str, Method] = {
+    "ranking_fast": ranking_fast,
+    "additive": additive,
+    "counting": counting,
+    "viterbi": viterbi,
+    "ranking": ranking,
+    "exhaustive": exhaustive,
+    "search": search,
+    "nbest": nbest,
+    "marginal": marginal,
+}
+"""Every method by name, in the order in which "auto" tries those that it tries."""
+
+EXACT = ("ranking_fast", "additive", "counting", "viterbi", "ranking", "exhaustive")
+_CHEAP_ALL = 4096
+
+
+def decode(
+    loss: Loss,
+    model: Any,
+    *,
+    method: str = "auto",
+    keep: int | None = None,
+    constraint: Any = None,
+    budget: int = 65_536,
+) -> Decision:
+    """The label sequence with the highest expected utility, or the lowest expected loss.
+
+    Args:
+        loss: a loss or utility.
+        model: a label model; a sequence of probabilities stands for ``Bernoulli``.
+        method: "auto" takes the first exact method whose condition the loss and the model satisfy, and
+            searches where there is none; or one of ``METHODS`` by name.
+        keep: value candidates by this many states per layer (with "ranking", "nbest",
+            "exhaustive"; Jansche 2007, section 4). Nothing is then proven.
+        constraint: a regular expression over labels or an acceptor; the decision is the best among the
+            sequences that satisfy it.
+        budget: how many candidates methods that try many may value.
+
+    >>> from fsmeu.losses.library import load
+    >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
+    [1, 1, 0]
+    """
+    made = as_model(model)
+    bound = over_labels(loss, made.alphabet, "decode")
+    limits = as_constraint(constraint, made.alphabet)
+    return decode_problem(Problem(bound, made, limits, keep, budget), method)
+
+
+def decode_problem(problem: Problem, method: str) -> Decision:
+    """The decision of one method, or of the first that fits."""
+    if method != "auto" and method not in METHODS:
+        known = ", ".join(["auto", *METHODS])
+        must = f"method must be one of {known}"
+        raise InputError(sentence("decode", must, method, nearest(method, METHODS)))
+    if method != "auto":
+        return _decision(problem, method, METHODS[method](problem))
+    name, answer = _first_that_fits(problem)
+    return _decision(problem, name, answer)
+
+
+def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
+    names = list(EXACT)
+    if problem.keep is not None:
+        names = ["ranking", "exhaustive", "nbest"]
+    elif len(problem.model.labels) ** min(problem.n, 64) > min(problem.budget, _CHEAP_ALL):
+        names.remove("exhaustive")
+    for name in names:
+        try:
+            return name, METHODS[name](problem)
+        except FsmeuError:
+            continue
+    try:
+        return "search", search(problem)
+    except FsmeuError:
+        return "nbest", nbest(problem)
+
+
+def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
+    labels = problem.loss.alphabet.decode(answer.indices)
+    value = problem.value(answer.indices)
+    return Decision(labels, value, method, answer.exact, answer.candidates, answer.why)
+
+
+def explain(decision: Decision) -> str:
+    """A decision in words: which property chose which method, and what that proves."""
+    proof = "No allowed sequence is better" if decision.exact else "This is not proven to be best"
+    tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
+    return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."

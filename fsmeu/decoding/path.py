@@ -1,0 +1,174 @@
+"""The best path through the hypothesis tape, for each end of its counter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.constraint import Constraint
+from fsmeu.decoding.meeting import Worth
+from fsmeu.decoding.tape import Step
+from fsmeu.fst.compose import guard_size
+
+__all__ = ["best_path"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int]:
+    """Label indices of the path of greatest worth, and where its counter ends.
+
+    Args:
+        worth: what steps are worth for every end of the counter; greater is better.
+        constraint: the sequences that are allowed, if not all.
+    """
+    plain = constraint is None and all(count == 1 for count in worth.z.states)
+    if plain and all(step.counted.max(initial=0) <= 1 for step in worth.z.steps):
+        return _select(worth)
+    return _search(worth, constraint)
+
+
+def _select(worth: Worth) -> tuple[Ints, int]:
+    """With no state but the counter: at each end k, the k positions that gain most by counting."""
+    n, most = len(worth.z.steps), worth.z.most
+    without, with_one = np.full((2, n, most + 1), -np.inf)
+    labels = np.zeros((2, n, most + 1), np.int64)
+    for i, step in enumerate(worth.z.steps):
+        scores = worth.steps[i][step.features[:, 0]]
+        for counted, table in ((0, without), (1, with_one)):
+            among = np.flatnonzero(step.counted[:, 0] == counted)
+            if len(among):
+                best = scores[among].argmax(axis=0)
+                labels[counted, i] = among[best]
+                table[i] = scores[among[best], np.arange(most + 1)]
+    gain = _difference(with_one, without)
+    order = np.argsort(-gain, axis=0, kind="stable")
+    totals = np.full(most + 1, -np.inf)
+    for k in range(most + 1):
+        chosen, others = order[:k, k], order[k:, k]
+        totals[k] = with_one[chosen, k].sum() + without[others, k].sum() + worth.ends[k]
+    k = int(totals.argmax())
+    path = labels[0, :, k].copy()
+    path[order[:k, k]] = labels[1, order[:k, k], k]
+    return path, k
+
+
+def _difference(with_one: Floats, without: Floats) -> Floats:
+    """What counting gains; impossible choices come last, forced ones first."""
+    gain = np.zeros(with_one.shape)
+    both = np.isfinite(with_one) & np.isfinite(without)
+    gain[both] = with_one[both] - without[both]
+    gain[np.isneginf(with_one)] = -np.inf
+    gain[np.isneginf(without) & np.isfinite(with_one)] = np.inf
+    return gain
+
+
+def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int]:
+    """Dynamic programming over (counter, tape state, constraint state), for every end at once."""
+    most = worth.z.most
+    ends = np.arange(most + 1)
+    totals = _values(worth, constraint, ends) + worth.ends
+    k = int(totals.argmax())
+    return _trace(worth, constraint, k), k
+
+
+def _size(worth: Worth, constraint: Constraint | None) -> int:
+    return constraint.states if constraint is not None else 1
+
+
+def _values(worth: Worth, constraint: Constraint | None, ends: Ints) -> Floats:
+    """The best worth of a path whose counter ends at k, for every k."""
+    allowed = _size(worth, constraint)
+    counts = worth.z.most + 1
+    guard_size("decode", max(worth.z.states) * allowed * counts * len(ends) // 8)
+    value = np.full((worth.z.states[0], allowed, counts, len(ends)), -np.inf)
+    value[0, 0 if constraint is None else constraint.start, 0] = 0.0
+    for i, step in enumerate(worth.z.steps):
+        after = np.full((worth.z.states[i + 1], *value.shape[1:]), -np.inf)
+        for label, state, target, goes in _moves(step, constraint):
+            gain = worth.steps[i][step.features[label, state]][:, ends]
+            counted = step.counted[label, state]
+            for before, then in goes:
+                moved = value[state, before] + gain[:, None, :]
+                _raise_to(after, target, then, moved, counted)
+        value = after
+    return _ending(value, constraint, ends)
+
+
+def _ending(value: Floats, constraint: Constraint | None, ends: Ints) -> Floats:
+    accepted = value if constraint is None else value[:, constraint.accepting]
+    best = accepted.max(axis=(0, 1), initial=-np.inf)
+    return best[ends, np.arange(len(ends))]
+
+
+def _moves(
+    step: Step, constraint: Constraint | None
+) -> list[tuple[int, Ints, Ints, list[tuple[int, int]]]]:
+    """For each label the tape states that can read it, where they lead, and constraint moves."""
+    moves = []
+    for label in range(len(step.targets)):
+        state = np.flatnonzero(step.targets[label] >= 0)
+        goes = [(0, 0)] if constraint is None else constraint.moves(label)
+        if len(state) and goes:
+            moves.append((label, state, step.targets[label, state], goes))
+    return moves
+
+
+def _raise_to(after: Floats, target: Ints, then: int, moved: Floats, counted: Ints) -> None:
+    """Raises the values of targets to those of the moves that lead there."""
+    for amount in np.unique(counted):
+        lanes = counted == amount
+        block = moved[lanes]
+        if amount:
+            shifted = np.full_like(block, -np.inf)
+            shifted[:, amount:] = block[:, : block.shape[1] - amount]
+            block = shifted
+        np.maximum.at(after[:, then], target[lanes], block)
+
+
+def _trace(worth: Worth, constraint: Constraint | None, k: int) -> Ints:
+    """The best path whose counter ends at k: values again for this end alone, then backwards."""
+    values = _layers(worth, constraint, k)
+    final = values[-1][:, :, k]
+    if constraint is not None:
+        barred = np.ones(final.shape[1], bool)
+        barred[constraint.accepting] = False
+        final = np.where(barred, -np.inf, final)
+    state, allowed = np.unravel_index(int(final.argmax()), final.shape)
+    count, path = k, np.empty(len(worth.z.steps), np.int64)
+    for i in range(len(worth.z.steps) - 1, -1, -1):
+        step, best = worth.z.steps[i], (-np.inf, 0, 0, 0, 0)
+        for label, states, targets, goes in _moves(step, constraint):
+            here = states[targets == state]
+            counted = step.counted[label, here]
+            fits = here[counted <= count]
+            counted = counted[counted <= count]
+            for before, then in goes:
+                if then == allowed and len(fits):
+                    gain = worth.steps[i][step.features[label, fits], k]
+                    reach = values[i][fits, before, count - counted] + gain
+                    at = int(reach.argmax())
+                    if reach[at] > best[0]:
+                        found = (label, int(fits[at]), before, int(counted[at]))
+                        best = (float(reach[at]), *found)
+        path[i], state, allowed, count = best[1], best[2], best[3], count - best[4]
+    return path
+
+
+def _layers(worth: Worth, constraint: Constraint | None, k: int) -> list[Floats]:
+    """The best worth of reaching each (tape state, constraint state, count), layer by layer."""
+    allowed, counts = _size(worth, constraint), k + 1
+    guard_size("decode", sum(worth.z.states) * allowed * counts // 8)
+    value = np.full((worth.z.states[0], allowed, counts), -np.inf)
+    value[0, 0 if constraint is None else constraint.start, 0] = 0.0
+    layers = [value]
+    for i, step in enumerate(worth.z.steps):
+        after = np.full((worth.z.states[i + 1], allowed, counts), -np.inf)
+        for label, state, target, goes in _moves(step, constraint):
+            gain = worth.steps[i][step.features[label, state], k]
+            for before, then in goes:
+                moved = layers[-1][state, before] + gain[:, None]
+                _raise_to(after, target, then, moved, step.counted[label, state])
+        layers.append(after)
+    return layers

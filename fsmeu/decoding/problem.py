@@ -1,0 +1,136 @@
+"""A decoding problem, and what a method answers to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.constraint import Constraint
+from fsmeu.errors import InputError, sentence
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.many import expect_many
+from fsmeu.fst.alphabet import Label
+from fsmeu.losses.confusion import Confusion, confusion
+from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.split import Split, split
+from fsmeu.models import Bernoulli, Independent, Model
+
+__all__ = ["Answer", "Decision", "Method", "Problem", "refuse"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Which label sequence has the best expected value?
+
+    Attributes:
+        loss: the loss or utility, over the model's labels.
+        model: the label model.
+        constraint: the sequences that are allowed, if not all.
+        keep: for approximate evaluation, the states kept per layer (Jansche 2007, section 4).
+        budget: how many candidates may be valued by methods that try many.
+    """
+
+    loss: Loss
+    model: Model
+    constraint: Constraint | None = None
+    keep: int | None = None
+    budget: int = 65_536
+
+    @property
+    def n(self) -> int:
+        """The length of the sequences."""
+        return self.model.n
+
+    @property
+    def sign(self) -> float:
+        """1 when greater is better, -1 when smaller is."""
+        return 1.0 if self.loss.kind == "utility" else -1.0
+
+    @cached_property
+    def split(self) -> Split | None:
+        """The loss split by tape, if it splits."""
+        return split(self.loss.bound) if isinstance(self.loss, SpecLoss) else None
+
+    @cached_property
+    def confusion(self) -> Confusion | None:
+        """The loss as a function of (tp, hyp, ref, n), if it is one."""
+        return confusion(self.loss.bound) if isinstance(self.loss, SpecLoss) else None
+
+    @property
+    def probabilities(self) -> Floats | None:
+        """P(y_i = second label) when labels are independent and there are two, else None."""
+        if isinstance(self.model, Bernoulli):
+            return self.model.p
+        if isinstance(self.model, Independent) and len(self.model.labels) == 2:
+            return self.model.probabilities[:, 1]
+        return None
+
+    def value(self, indices: Ints) -> float:
+        """The exact expected value of a sequence of label indices."""
+        return expect(self.loss, self.loss.alphabet.decode(indices), self.model).value
+
+    def values(self, candidates: Sequence[Ints]) -> Floats:
+        """The expected values of many sequences, kept states only where ``keep`` says so."""
+        names = [self.loss.alphabet.decode(indices) for indices in candidates]
+        if self.keep is not None:
+            found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
+            return np.array(found)
+        return expect_many(self.loss, names, [self.model] * len(names))
+
+    def allows(self, indices: Ints) -> bool:
+        """True when the constraint accepts the sequence."""
+        return self.constraint is None or self.constraint.accepts(indices)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a method found.
+
+    Attributes:
+        indices: label indices of the sequence.
+        exact: True when no sequence is better.
+        why: the property that makes it exact, or why it is not proven.
+        candidates: how many sequences were compared, 0 when that is not how it was found.
+    """
+
+    indices: Ints
+    exact: bool
+    why: str
+    candidates: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """The label sequence that was decided on.
+
+    Attributes:
+        labels: the sequence.
+        value: its exact expected value.
+        method: the method that found it.
+        exact: True when it is proven that no allowed sequence is better.
+        candidates: how many sequences were compared, 0 when that is not how it was found.
+        why: which property chose the method and makes it exact, in words.
+    """
+
+    labels: list[Label]
+    value: float
+    method: str
+    exact: bool
+    candidates: int
+    why: str
+
+
+Method = Callable[[Problem], Answer]
+
+
+def refuse(method: str, must: str) -> InputError:
+    """The error of a method whose condition does not hold."""
+    remedy = 'Use method="auto", or one that fits'
+    return InputError(sentence(f"decode by {method}", must, None, remedy))

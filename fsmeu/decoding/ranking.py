@@ -1,0 +1,98 @@
+"""Ranking by probability: n + 1 candidates (Jansche 2007, Algorithm 1; Natarajan 2016, Algorithm 1).
+
+When the value depends on (tp, hyp, ref, n) and does not get worse with more true positives, the best
+sequence with k ones has them at the k most probable positions (Natarajan 2016, Theorem 6), so n + 1
+candidates remain. With the first k positions in that order chosen, tp and ref - tp are independent sums,
+and one table of distributions serves all candidates: O(n^3) together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.problem import Answer, Problem, refuse
+from fsmeu.losses.confusion import Confusion, phi, tp_counterexample
+
+__all__ = ["prefix_counts", "ranked", "ranking"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_WHY = (
+    "labels are independent and the value depends on (tp, hyp, ref, n) and never gets worse with "
+    "more true positives, so the best sequence ranks positions by probability"
+)
+
+
+def ranking(problem: Problem) -> Answer:
+    """The best of the n + 1 sequences that rank positions by probability.
+
+    Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic. With
+    ``keep``, candidates are valued by their kept states, and nothing is proven.
+    """
+    form, p = ranked_problem(problem, "ranking")
+    found = tp_counterexample(form, problem.n)
+    if found is not None:
+        must = (
+            f"more true positives must never make it worse; with n={found.n} hyp={found.hyp} "
+            f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
+            f"{found.value_with_one_more:g} at tp={found.tp + 1}"
+        )
+        raise refuse("ranking", must)
+    order = np.argsort(-p, kind="stable")
+    if problem.keep is not None:
+        values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
+        best = int((problem.sign * values).argmax())
+        why = f"{_WHY}; but only {problem.keep} states per layer were kept"
+        return Answer(ranked(order, best), False, why, problem.n + 1)
+    values = _candidate_values(form, p[order])
+    best = int((problem.sign * values).argmax())
+    return Answer(ranked(order, best), True, _WHY, problem.n + 1)
+
+
+def ranked_problem(problem: Problem, method: str) -> tuple[Confusion, Floats]:
+    """The confusion form and the probabilities, where a problem has both."""
+    form, p = problem.confusion, problem.probabilities
+    if form is None:
+        raise refuse(method, "the value must depend on (tp, hyp, ref, n) of two labels only")
+    if p is None:
+        raise refuse(method, "the labels must be independent")
+    if problem.constraint is not None:
+        raise refuse(method, "there must be no constraint: the ranked sequences may not satisfy it")
+    return form, p
+
+
+def ranked(order: Ints, k: int) -> Ints:
+    """Label indices with ones at the first k positions of an order."""
+    indices = np.zeros(len(order), np.int64)
+    indices[order[:k]] = 1
+    return indices
+
+
+def prefix_counts(p: Floats) -> Floats:
+    """P(the first k labels hold c ones) for every sequence, an array (sequences, k, c).
+
+    Args:
+        p: probabilities of ones, (sequences, n).
+    """
+    batch, n = p.shape
+    table = np.zeros((batch, n + 1, n + 1))
+    table[:, 0, 0] = 1.0
+    for k in range(n):
+        one = p[:, k : k + 1]
+        np.multiply(table[:, k, : k + 2], 1.0 - one, out=table[:, k + 1, : k + 2])
+        table[:, k + 1, 1 : k + 2] += table[:, k, : k + 1] * one
+    return table
+
+
+def _candidate_values(form: Confusion, p: Floats) -> Floats:
+    """The expected value of each candidate: the first k of the sorted positions are ones."""
+    n = len(p)
+    first, last = prefix_counts(p[None])[0], prefix_counts(p[None, ::-1])[0]
+    values = np.empty(n + 1)
+    for k in range(n + 1):
+        tp, rest = np.arange(k + 1.0)[:, None], np.arange(n - k + 1.0)[None, :]
+        table = phi(form, n, tp, float(k), tp + rest)
+        values[k] = first[k, : k + 1] @ table @ last[n - k, : n - k + 1]
+    return values
