@@ -1,0 +1,265 @@
+"""Derivatives of expectations on both engines, against expectations that list every sequence.
+
+A listed expectation is an analytic function of every parameter, so the imaginary part of
+E(x + ih) / h is its derivative up to rounding for tiny h (the complex step).
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from tests import brute_force, shelf
+from tests.models import oracle
+from tests.models.strategies import cases
+from tests.strategies import losses
+
+ENGINES = ("lattice", "openfst")
+STEP = 1e-30
+TEXTS = {
+    "age, flag and division": """
+        utility f
+        age a since y == 1 up to 3
+        flag seen when z == y
+        count near by 1 / (1 + a) when z == 1
+        value (near - seen) / (1 + a)
+    """,
+    "states and a memory": """
+        loss f
+        memory m of y last 2
+        state out inside
+        arc out -> inside when z == 1 and y == 1
+        arc inside -> out when m[1] == 0
+        arc out -> out otherwise
+        arc inside -> inside otherwise
+        count c when at inside
+        value c * c - 2 * tally(m, 1)
+    """,
+}
+names = pytest.mark.parametrize("name", fsmeu.library())
+engines = pytest.mark.parametrize("engine", ENGINES)
+
+
+def parameters(model):
+    """Each parameter by name, with the listed distribution as a function of it."""
+    labels, n = model.labels, model.n
+    if isinstance(model, Bernoulli):
+        return {"": (model.p, oracle.bernoulli)}
+    if isinstance(model, Independent):
+        return {"": (model.probabilities, lambda x: oracle.independent(x, labels, n))}
+    if isinstance(model, Markov):
+        initial, transition = model.initial, model.transition
+        return {
+            "initial": (initial, lambda x: oracle.markov(x, transition, labels, n)),
+            "transition": (transition, lambda x: oracle.markov(initial, x, labels, n)),
+        }
+    unary, pairwise = model.unary, model.pairwise
+    return {
+        "unary": (unary, lambda x: oracle.potentials(x, pairwise, labels, n)),
+        "pairwise": (pairwise, lambda x: oracle.potentials(unary, x, labels, n)),
+    }
+
+
+def derivatives(model, values):
+    """What the gradient must be, when a reference y is worth ``values[y]``."""
+    found = {}
+    for name, (array, distribution) in parameters(model).items():
+        found[name] = np.zeros(array.shape)
+        for index in np.ndindex(array.shape):
+            moved = array.astype(complex)
+            moved[index] += STEP * 1j
+            found[name][index] = oracle.expectation(distribution(moved), values).imag / STEP
+    return found
+
+
+def by_name(gradient):
+    return gradient if isinstance(gradient, dict) else {"": gradient}
+
+
+def assert_gradient(loss, z, model, values):
+    """Both engines give the derivatives of the listed expectation, and its value."""
+    wanted = derivatives(model, values)
+    scale = max(1.0, *map(abs, values.values()))
+    mean = oracle.expectation(next(f(x) for x, f in parameters(model).values()), values)
+    for engine in ENGINES:
+        value, found = fsmeu.value_and_gradient(loss, z, model, engine=engine)
+        assert value == pytest.approx(mean, rel=1e-12, abs=1e-12 * scale)
+        assert by_name(found).keys() == wanted.keys()
+        for name, array in by_name(found).items():
+            assert array.shape == wanted[name].shape
+            limit = 1e-12 * scale * max(1, model.n)
+            np.testing.assert_allclose(array, wanted[name], rtol=1e-12, atol=limit)
+
+
+def floats(values):
+    return {y: float(v) for y, v in values.items()}
+
+
+def enumerated(loss, z, n):
+    """The value of every y by Algorithm 3, one pair at a time."""
+    return {y: fsmeu.evaluate(loss, z, y) for y in brute_force.sequences(loss.labels, n)}
+
+
+# -- random losses --------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), known=cases(["bernoulli", "independent", "markov"], most=4))
+def test_probabilities(data, known):
+    """Probabilities of exactly 0 and 1 are among them."""
+    model = known.model
+    case = data.draw(losses((tuple(model.labels),)))
+    z = tuple(data.draw(st.sampled_from(model.labels)) for _ in range(model.n))
+    assert_gradient(case.load(), z, model, floats(case.world(model.n).every_y(z)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), known=cases(["potentials", "hmm"], most=4))
+def test_potentials(data, known):
+    """Potentials of one table and of one for each position; some forbid."""
+    model = known.model
+    case = data.draw(losses((tuple(model.labels),)))
+    z = tuple(data.draw(st.sampled_from(model.labels)) for _ in range(model.n))
+    assert_gradient(case.load(), z, model, floats(case.world(model.n).every_y(z)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 2**32), n=st.integers(0, 3))
+def test_distribution_on_the_hypothesis_tape(data, seed, n):
+    """With z at random, a reference is worth its average over z."""
+    random = np.random.default_rng(seed)
+    case = data.draw(losses(((0, 1),)))
+    ours = oracle.bernoulli(p := random.random(n).round(1))
+    chain = Markov(random.dirichlet([1, 1]), random.dirichlet([1, 1], size=2), n=n)
+    crf = from_potentials(random.normal(size=(n, 2)), random.normal(size=(2, 2)))
+    model = data.draw(st.sampled_from([Bernoulli(random.random(n).round(1)), chain, crf]))
+    world = case.world(n)
+    values = dict.fromkeys(ours, 0.0)
+    for z, weight in ours.items():
+        for y, value in world.every_y(z).items():
+            values[y] += weight * float(value)
+    assert_gradient(case.load(), Bernoulli(p), model, values)
+
+
+# -- the shelf, and a few files -------------------------------------------------------------
+
+
+@names
+def test_every_loss_of_the_shelf(name):
+    loss = shelf.load(name, size=3)
+    random, labels, n = np.random.default_rng(len(name)), loss.labels, 3
+    table = random.dirichlet(np.ones(len(labels)), size=n)
+    table[1] = np.eye(len(labels))[1]
+    z = tuple(labels[k] for k in random.integers(0, len(labels), n))
+    assert_gradient(loss, z, Independent(table, labels), enumerated(loss, z, n))
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("each", [True, False])
+def test_files_under_chains(text, order, each):
+    loss, random, n = fsmeu.loads(text), np.random.default_rng(order), 5
+    initial = random.dirichlet(np.ones(2**order)).reshape((2,) * order)
+    transition = random.dirichlet([1, 1], size=((n - order,) * each + (2,) * order))
+    z = tuple(random.integers(0, 2, n).tolist())
+    assert_gradient(loss, z, Markov(initial, transition, n=n), enumerated(loss, z, n))
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("shape", [(2, 2), (4, 2, 2)])
+def test_files_under_potentials(text, shape):
+    loss, random = fsmeu.loads(text), np.random.default_rng(len(shape))
+    model = from_potentials(random.normal(size=(5, 2)), random.normal(size=shape))
+    z = tuple(random.integers(0, 2, 5).tolist())
+    assert_gradient(loss, z, model, enumerated(loss, z, 5))
+
+
+# -- laws -----------------------------------------------------------------------------------
+
+
+@engines
+@pytest.mark.parametrize("name", ["fscore", "jaccard", "hamming", "pk", "zero_one"])
+def test_an_expectation_is_linear_in_each_probability(name, engine):
+    """So its derivative is the difference between a label that is surely 1 and surely 0."""
+    loss, random, n = shelf.load(name), np.random.default_rng(7), 30
+    p = random.random(n)
+    p[[3, 11]], p[[4, 20]] = 0.0, 1.0
+    z = random.integers(0, 2, n)
+    found = fsmeu.gradient(loss, z, p, engine=engine)
+    for i in range(n):
+        sure, never = (fsmeu.expect(loss, z, np.where(np.arange(n) == i, x, p)) for x in (1.0, 0.0))
+        assert found[i] == pytest.approx(sure.value - never.value, rel=1e-12, abs=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3, 3)])
+def test_central_differences_of_expect(shape):
+    """With a step of 1e-5 they are good to about 1e-10: the step squared, and rounding over it."""
+    loss = fsmeu.loads("""
+        loss f
+        labels 0 1 2
+        age a since z == y up to 2
+        count b when y != 0
+        value if a == 1 then b else 1 / (1 + b)
+    """)
+    random = np.random.default_rng(3)
+    arrays = {"unary": random.normal(size=(6, 3)), "pairwise": random.normal(size=shape)}
+    z = random.integers(0, 3, 6)
+    found = fsmeu.gradient(loss, z, from_potentials(**arrays))
+    for part, array in arrays.items():
+        for index in np.ndindex(array.shape):
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = array.copy()
+                moved[index] += step
+                model = from_potentials(**{**arrays, part: moved})
+                ends.append(fsmeu.expect(loss, z, model).value)
+            assert found[part][index] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-9)
+
+
+def test_potentials_of_a_position_can_be_moved_together():
+    """A constant added to all scores of a position changes nothing."""
+    random = np.random.default_rng(5)
+    model = from_potentials(random.normal(size=(40, 2)), random.normal(size=(39, 2, 2)))
+    found = fsmeu.gradient(fsmeu.load("fscore"), random.integers(0, 2, 40), model)
+    assert np.abs(found["unary"].sum(axis=1)).max() < 1e-14
+    assert np.abs(found["pairwise"].sum(axis=(1, 2))).max() < 1e-14
+    assert np.abs(found["unary"]).max() > 1e-4
+
+
+@engines
+@settings(max_examples=25, deadline=None)
+@given(known=cases(["bernoulli", "independent", "markov", "potentials", "hmm"]))
+def test_value_is_that_of_expect(engine, known):
+    labels, n = known.model.labels, known.model.n
+    loss = fsmeu.load("hamming", labels=labels)
+    z = [labels[k % len(labels)] for k in range(n)]
+    value, _ = fsmeu.value_and_gradient(loss, z, known.model, engine=engine)
+    wanted = fsmeu.expect(loss, z, known.model, engine=engine).value
+    assert value == pytest.approx(wanted, rel=1e-12, abs=1e-15)
+
+
+# -- what has no gradient -------------------------------------------------------------------
+
+
+def test_models_without_parameters():
+    chain = Markov([0.5, 0.5], [[0.5, 0.5], [0.1, 0.9]], n=2)
+    for model in (
+        NBest([(0, 1), (1, 1)], [0.5, 0.5]),
+        Mixture([chain, Bernoulli([0.1, 0.2])], [0.3, 0.7]),
+        Acceptor(chain.layered()),
+    ):
+        with pytest.raises(InputError, match=f"must have parameters.*Got {type(model).__name__}"):
+            fsmeu.gradient(fsmeu.load("fscore"), (0, 1), model)
+
+
+def test_a_hypothesis_of_another_length():
+    with pytest.raises(InputError, match=r"gradient: .*same length\. Got lengths 3 and 2"):
+        fsmeu.gradient(fsmeu.load("fscore"), (0, 1, 1), [0.5, 0.5])
+
+
+def test_an_engine_that_does_not_exist():
+    with pytest.raises(InputError, match="gradient: engine must be one of lattice, openfst"):
+        fsmeu.gradient(fsmeu.load("fscore"), (0, 1), [0.5, 0.5], engine="magic")

@@ -1,0 +1,234 @@
+"""Expectations of many sequences at once, against one at a time and against listing sequences."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError
+from fsmeu.expectation import batch
+from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from tests import brute_force, shelf
+from tests.expectation.checks import close, scale_of
+from tests.losses.writer import LABEL_SETS
+from tests.strategies import losses, model_cases
+
+TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
+KINDS = ("vector", "table", "bernoulli", "independent", "markov", "field", "list", "mixture", "any")
+
+
+def some_model(random, labels, n, kind):
+    """A model of the kind, or what may stand for it."""
+    size = len(labels)
+    rows = random.dirichlet(np.ones(size), size=n)
+    if kind == "vector" and labels == (0, 1):
+        return random.random(n) if random.random() < 0.5 else random.random(n).round(0).tolist()
+    if kind == "table" and labels == tuple(range(size)) and n:
+        return rows
+    if kind == "bernoulli" and labels == (0, 1):
+        return Bernoulli(random.random(n))
+    if kind == "markov":
+        order = int(random.integers(1, 3))
+        initial = random.dirichlet(np.ones(size**order)).reshape((size,) * order)
+        transition = random.dirichlet(np.ones(size), size=(size,) * order)
+        return Markov(initial, transition, n, labels)
+    if kind == "field":
+        return from_potentials(
+            random.normal(size=(n, size)), random.normal(size=(size,) * 2), labels
+        )
+    if kind == "list":
+        listed = random.integers(0, size, (3, n))
+        return NBest([[labels[k] for k in row] for row in listed], [0.5, 0.3, 0.2], labels)
+    if kind == "mixture":
+        other = Independent(random.dirichlet(np.ones(size), size=n), labels)
+        return Mixture([Independent(rows, labels), other], [0.25, 0.75])
+    if kind == "any":
+        return Acceptor(Independent(rows, labels).layered())
+    return Independent(rows, labels)
+
+
+def some_pairs(seed, labels, count=25, longest=6):
+    """Hypotheses of mixed lengths, 0 included, with models of mixed kinds."""
+    random = np.random.default_rng(seed)
+    zs, models = [], []
+    for k in range(count):
+        n = int(random.integers(0, longest + 1))
+        zs.append([labels[x] for x in random.integers(0, len(labels), n)])
+        models.append(some_model(random, labels, n, KINDS[k % len(KINDS)]))
+    return zs, models
+
+
+def one_by_one(loss, zs, models):
+    return np.array([fsmeu.expect(loss, z, m).value for z, m in zip(zs, models, strict=True)])
+
+
+def assert_same(loss, zs, models):
+    found, wanted = fsmeu.expect_many(loss, zs, models), one_by_one(loss, zs, models)
+    assert found.shape == (len(zs),)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), case=losses(tuple(x for x in LABEL_SETS if len(x) < 4)))
+def test_random_losses_equal_enumeration(data, case):
+    """Each value is the sum over every reference, by a second reading of the file."""
+    zs, models, wanted = [], [], []
+    for _ in range(data.draw(st.integers(0, 5))):
+        n = data.draw(st.integers(0, 4))
+        z = tuple(data.draw(st.sampled_from(case.labels)) for _ in range(n))
+        known = data.draw(model_cases(case.labels, n))
+        pairs = brute_force.joint(case.world(n).every_y(z), known.distribution)
+        zs.append(z)
+        models.append(known.model)
+        wanted.append(close(brute_force.mean(pairs), scale_of(pairs)))
+    assert fsmeu.expect_many(case.load(), zs, models).tolist() == wanted
+
+
+@pytest.mark.parametrize("name", fsmeu.library())
+def test_every_loss_of_the_shelf(name):
+    loss = shelf.load(name, size=3)
+    assert_same(loss, *some_pairs(11, tuple(loss.labels), longest=5))
+
+
+def test_labels_are_taken_from_each_model():
+    """A loss that leaves its labels open is asked over tags, numbers and names in one call."""
+    loss = fsmeu.load("hamming")
+    zs, models = some_pairs(5, TAGS, 12)
+    more_zs, more_models = some_pairs(6, (0, 1), 12)
+    assert loss.open
+    assert_same(loss, [*zs, *more_zs], [*models, *more_models])
+
+
+def test_order_is_kept():
+    """Every order of the pairs gives the same values in that order."""
+    loss, random = fsmeu.load("fscore"), np.random.default_rng(1)
+    zs, models = some_pairs(2, (0, 1), 40)
+    values = fsmeu.expect_many(loss, zs, models)
+    assert len(np.unique(values.round(9))) > 20
+    for _ in range(3):
+        order = random.permutation(len(zs))
+        again = fsmeu.expect_many(loss, [zs[k] for k in order], [models[k] for k in order])
+        np.testing.assert_allclose(again, values[order], rtol=1e-14)
+
+
+def test_arrays_of_hypotheses_and_probabilities():
+    loss, random = fsmeu.load("fscore"), np.random.default_rng(4)
+    p = random.random((50, 7))
+    p[3], p[4] = 0.0, 1.0
+    assert_same(loss, random.integers(0, 2, (50, 7)), p)
+    assert_same(
+        loss, (row for row in ["101", "000"]), (row for row in p[:2, :3])
+    ) if False else None
+
+
+def test_iterators_will_do():
+    zs, models = some_pairs(9, (0, 1), 10)
+    loss = fsmeu.load("jaccard")
+    found = fsmeu.expect_many(loss, iter(zs), iter(models))
+    np.testing.assert_allclose(found, one_by_one(loss, zs, models), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cells", [1, 500, 3000])
+def test_a_bucket_may_be_walked_in_parts(monkeypatch, cells):
+    monkeypatch.setattr(batch, "_MOST_CELLS", cells)
+    zs, models = some_pairs(3, (0, 1), 40, longest=3)
+    assert_same(fsmeu.load("fscore"), zs, models)
+    assert_same(fsmeu.load("pk", k=2), zs, models)
+
+
+def test_distributions_as_hypotheses():
+    zs, models = some_pairs(8, (0, 1), 12, longest=3)
+    zs[::2] = [Bernoulli(np.full(len(z), 0.3)) for z in zs[::2]]
+    assert_same(fsmeu.load("fscore"), zs, models)
+
+
+def test_nothing():
+    assert fsmeu.expect_many(fsmeu.load("fscore"), [], []).shape == (0,)
+
+
+# -- losses whose states no array spans ---------------------------------------------------------
+
+
+class Runs:
+    """How many runs of agreement there are; states are tuples."""
+
+    def start(self):
+        return (0, False)
+
+    def step(self, state, z, y):
+        runs, inside = state
+        return (runs + (z == y and not inside), z == y)
+
+    def value(self, state):
+        return state[0] ** 2
+
+
+def test_python_losses():
+    assert_same(fsmeu.function_loss(Runs()), *some_pairs(12, (0, 1)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "count c by 0.3 * z + 0.7 * y when z != y\nvalue sqrt(c)",
+        "memory m of z + 2 * y in 0..3 last 8\nvalue tally(m, 3) * m[0]",
+        "register r in -9..9 start 0 next if r > 8 then 1 / 0 else r + z - y\nvalue r * r",
+        "register r in 0..9 start 9 next r - (z == y)\nvalue 1 / r",
+    ],
+    ids=["amounts", "long memory", "undefined beyond reach", "value undefined beyond reach"],
+)
+def test_losses_that_no_array_spans(body):
+    assert_same(fsmeu.loads(f"loss f\n{body}"), *some_pairs(13, (0, 1)))
+
+
+# -- bad input -----------------------------------------------------------------------------------
+
+
+def refusal(*arguments, loss="fscore"):
+    with pytest.raises(FsmeuError) as caught:
+        fsmeu.expect_many(fsmeu.load(loss), *arguments)
+    assert isinstance(caught.value, InputError)
+    return str(caught.value)
+
+
+def test_as_many_models_as_hypotheses():
+    told = refusal(["01", "11"], [[0.5, 0.5]])
+    assert re.match("expect_many: there must be one model for each hypothesis.*Got 2 and 1", told)
+
+
+def test_lengths_must_agree():
+    told = refusal(["01", "1", "011"], [[0.5, 0.5], [0.5], [0.5, 0.5]])
+    assert re.match(r"expect_many, zs\[2\]: .*same length\. Got lengths 3 and 2", told)
+
+
+@pytest.mark.parametrize(
+    "bad", [[0.5, 1.5], [0.5, -0.1], [0.5, float("nan")], ["a", "b"], [[0.5], [0.1, 0.9]], None]
+)
+def test_a_model_that_is_none(bad):
+    told = refusal(["01", "11", "10"], [[0.5, 0.5], [0.1, 0.2], bad])
+    assert told.startswith("expect_many, models[2]: ")
+
+
+@pytest.mark.parametrize("bad", ["21", [0, 7], 5, None, [0.5, 0.5]])
+def test_a_hypothesis_that_is_none(bad):
+    told = refusal(["01", bad], [[0.5, 0.5], [0.1, 0.2]])
+    assert told.startswith("expect_many, zs[1]: ")
+
+
+def test_labels_must_be_those_of_the_loss():
+    told = refusal(["01"], [Independent([[0.5, 0.5]] * 2, ("a", "b"))])
+    assert told.startswith("expect_many: utility fscore and model must have the same labels")
+
+
+@pytest.mark.parametrize("value", ["1 / (n - 3)", "log(c)", "c"])
+def test_a_loss_without_a_value(value):
+    """The refusal is the one that a single expectation gives."""
+    loss = fsmeu.loads(f"loss f\ncount c when z != y\nvalue {value}\nrange 1 .. 1")
+    zs, models = ["011", "101"], [[0.5, 0.25, 0.5]] * 2
+    with pytest.raises(FsmeuError) as alone:
+        fsmeu.expect(loss, zs[0], models[0])
+    with pytest.raises(FsmeuError, match=re.escape(str(alone.value))):
+        fsmeu.expect_many(loss, zs, models)
