@@ -145,11 +145,10 @@ def unread_registers(spec: Spec) -> frozenset[str]:
 
 
 def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Counts in which the value is jointly affine, and which nothing else looks at.
+    """Accumulators in which the value is jointly affine, and which nothing else looks at.
 
     They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
-    read both tapes are taken first, because they cost the most as states. Other accumulators
-    start where the file says and must be seen to keep its bounds, so they stay states.
+    read both tapes are taken first, because they cost the most as states.
     """
     allowed = None if among is None else set(among)
     unread = unread_registers(spec)
@@ -159,8 +158,8 @@ def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[st
         for r in spec.registers
         if r.name in unread
         and (allowed is None or r.name in allowed)
-        and r.sugar == "count"
         and increment(r) is not None
+        and isinstance(r.start, Number)
     ]
     candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()

@@ -58,7 +58,7 @@ class View(Protocol):
         """
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with all linear registers 0, and the slope of each."""
+        """Value of ending in each state with linear registers at their start, and their slopes."""
 
 
 class SpecView:
@@ -207,7 +207,7 @@ class SpecView:
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
-        """Value of ending in each state with all linear registers 0, and the slope of each.
+        """Value of ending in each state with linear registers at their start, and their slopes.
 
         Raises:
             LossFileError: an expression has no value, or it lies outside the declared range.
@@ -224,13 +224,15 @@ class SpecView:
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
-        zeros = dict.fromkeys(self.linear_names, 0.0)
-        value = self._value({**registers, **zeros}, shape, active)
+        linear = [r for r in self.bound.spec.registers if r.name in self.linear_names]
+        begin = {r.name: self._start_value(r) for r in linear}
+        value = self._value({**registers, **begin}, shape, active)
         if not self.linear:
             self._check_range(value if active is None else value[active])
         slopes = np.empty((self.linear, *shape))
         for k, name in enumerate(self.linear_names):
-            slopes[k] = self._value({**registers, **zeros, name: 1.0}, shape, active) - value
+            one_more = {**registers, **begin, name: begin[name] + 1.0}
+            slopes[k] = self._value(one_more, shape, active) - value
         return value, slopes
 
     def _value(
