@@ -153,6 +153,8 @@ def _operation(node: Any, place: Place, names: Names) -> Expr:
 def _name(name: str, place: Place, names: Names) -> Expr:
     if name in names.lets:
         return names.lets[name]
+    if name in names.tables:
+        raise names.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
     if names.meaning.get(name, _FUNCTION) != _FUNCTION:
         return Number(float("inf"), place=place) if name == "inf" else Name(name, place=place)
     if name in names.states:
