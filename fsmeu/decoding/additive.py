@@ -24,6 +24,6 @@ def additive(problem: Problem) -> Answer:
         raise refuse("additive", "the value must be a sum over positions that splits by tape")
     worth = step_worths(form, problem.model)
     signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
-    path, _ = best_path(signed, problem.constraint)
+    path, best = best_path(signed, problem.constraint)
     why = "the value is a sum over positions, and each tape's share of a step is known"
-    return Answer(path, True, why)
+    return Answer(path, True, why, 0, problem.sign * best)

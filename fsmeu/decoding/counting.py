@@ -29,10 +29,10 @@ def counting(problem: Problem) -> Answer:
         _one_counter(part, tape)
     worth = step_worths(form, problem.model)
     signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
-    path, _ = best_path(signed, problem.constraint)
+    path, best = best_path(signed, problem.constraint)
     counts = ", ".join(meeting.register for meeting in form.meetings) or "no joint count"
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
-    return Answer(path, True, why, worth.z.most + 1)
+    return Answer(path, True, why, worth.z.most + 1, problem.sign * best)
 
 
 def _one_counter(part: Part, tape: str) -> None:

@@ -99,7 +99,7 @@ def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
     labels = problem.loss.alphabet.decode(answer.indices)
-    value = problem.value(answer.indices)
+    value = problem.value(answer.indices) if answer.value is None else answer.value
     return Decision(labels, value, method, answer.exact, answer.candidates, answer.why)
 
 

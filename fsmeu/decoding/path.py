@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fsmeu.decoding.constraint import Constraint
 from fsmeu.decoding.meeting import Worth
 from fsmeu.decoding.tape import Step
+from fsmeu.errors import InputError, sentence
 from fsmeu.fst.compose import guard_size
 
 __all__ = ["best_path"]
@@ -16,8 +17,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int]:
-    """Label indices of the path of greatest worth, and where its counter ends.
+def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]:
+    """Label indices of the path of greatest worth, and that worth.
 
     Args:
         worth: what steps are worth for every end of the counter; greater is better.
@@ -29,7 +30,7 @@ def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int]:
     return _search(worth, constraint)
 
 
-def _select(worth: Worth) -> tuple[Ints, int]:
+def _select(worth: Worth) -> tuple[Ints, float]:
     """With no state but the counter: at each end k, the k positions that gain most by counting."""
     n, most = len(worth.z.steps), worth.z.most
     without, with_one = np.full((2, n, most + 1), -np.inf)
@@ -51,7 +52,7 @@ def _select(worth: Worth) -> tuple[Ints, int]:
     k = int(totals.argmax())
     path = labels[0, :, k].copy()
     path[order[:k, k]] = labels[1, order[:k, k], k]
-    return path, k
+    return path, float(totals[k])
 
 
 def _difference(with_one: Floats, without: Floats) -> Floats:
@@ -64,13 +65,15 @@ def _difference(with_one: Floats, without: Floats) -> Floats:
     return gain
 
 
-def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int]:
+def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]:
     """Dynamic programming over (counter, tape state, constraint state), for every end at once."""
     most = worth.z.most
     ends = np.arange(most + 1)
     totals = _values(worth, constraint, ends) + worth.ends
     k = int(totals.argmax())
-    return _trace(worth, constraint, k), k
+    if not np.isfinite(totals[k]):
+        raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+    return _trace(worth, constraint, k), float(totals[k])
 
 
 def _size(worth: Worth, constraint: Constraint | None) -> int:

@@ -98,12 +98,14 @@ class Answer:
         exact: True when no sequence is better.
         why: the property that makes it exact, or why it is not proven.
         candidates: how many sequences were compared, 0 when that is not how it was found.
+        value: its expected value, where the method knows it.
     """
 
     indices: Ints
     exact: bool
     why: str
     candidates: int = 0
+    value: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ def ranking(problem: Problem) -> Answer:
         return Answer(ranked(order, best), False, why, problem.n + 1)
     values = _candidate_values(form, p[order])
     best = int((problem.sign * values).argmax())
-    return Answer(ranked(order, best), True, _WHY, problem.n + 1)
+    return Answer(ranked(order, best), True, _WHY, problem.n + 1, float(values[best]))
 
 
 def ranked_problem(problem: Problem, method: str) -> tuple[Confusion, Floats]:

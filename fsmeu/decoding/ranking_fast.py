@@ -45,7 +45,7 @@ def ranking_fast(problem: Problem) -> Answer:
     order = np.argsort(-p, kind="stable")
     values = fast_values(form, ratio, p[None, order])[0]
     best = int((problem.sign * values).argmax())
-    return Answer(ranked(order, best), True, WHY, problem.n + 1)
+    return Answer(ranked(order, best), True, WHY, problem.n + 1, float(values[best]))
 
 
 def _whole(ratio: Fractional) -> tuple[int, tuple[int, int, int, int]]:
