@@ -23,7 +23,8 @@ def indistinguishable(targets: Ints, outputs: Ints) -> Ints:
     """The class of each state: states of one class have the same outputs after every continuation.
 
     Args:
-        targets: target (states, symbols) of each step, -1 where there is none. State 0 is the start.
+        targets: target (states, symbols) of each step, -1 where there is none; state 0 is the
+            start.
         outputs: the number of each state's output, -1 where it has none.
 
     Returns:

@@ -18,7 +18,7 @@ from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
 from fsmeu.losses.values import Memory, constant
 
-__all__ = ["MAX_DOMAIN", "Domain", "Pool", "Space", "domain_of", "memory_of"]
+__all__ = ["MAX_DOMAIN", "Domain", "Merged", "Pool", "Space", "domain_of", "memory_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,8 +55,36 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
+class Merged:
+    """Classes of values that nothing can tell apart; one of each class stands for all of it.
+
+    Attributes:
+        values: all values that occur, ascending.
+        classes: the class of each.
+        representatives: the value that stands for each class.
+        length: the least length of sequences for which these are the classes.
+    """
+
+    values: Floats
+    classes: Ints
+    representatives: Floats
+    length: int
+
+    @property
+    def domain(self) -> Domain:
+        """The classes as the domain of a register."""
+        size = len(self.representatives)
+        return Domain(0, size, False, reachable=size, merged=self)
+
+    def encode(self, values: Floats) -> Ints:
+        """The class of each value, -1 for values that do not occur."""
+        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[place] == values, self.classes[place], -1)
+
+
+@dataclass(frozen=True, eq=False)
 class Domain:
-    """The values low, ..., low + size - 1, or a pool of real values.
+    """The values low, ..., low + size - 1, or a pool of real values, or merged values.
 
     Attributes:
         low: least value.
@@ -65,6 +93,7 @@ class Domain:
             and no reachable state leaves them.
         pool: the values of a register without bounds.
         reachable: about how many of the values can be reached.
+        merged: the classes, where they take the place of the values.
     """
 
     low: int
@@ -72,6 +101,7 @@ class Domain:
     strict: bool
     pool: Pool | None = None
     reachable: int = 0
+    merged: Merged | None = None
 
 
 def domain_of(bound: Bound, register: Register, n: int) -> Domain:
@@ -185,6 +215,8 @@ class Space:
             rest, digit = np.divmod(rest, domain.size)
             if domain.pool is not None:
                 values[name] = np.array(domain.pool.values, np.float64)[digit]
+            elif domain.merged is not None:
+                values[name] = domain.merged.representatives[digit]
             else:
                 values[name] = digit + float(domain.low)
         return values
@@ -201,6 +233,9 @@ class Space:
         for name, domain in self.domains.items():
             if domain.pool is not None:
                 digit = domain.pool.encode(np.asarray(values[name], np.float64))
+            elif domain.merged is not None:
+                digit = domain.merged.encode(np.asarray(values[name]))
+                outside = outside | (digit < 0)
             else:
                 exact = np.asarray(values[name]) - domain.low
                 digit = exact.astype(np.int64)
