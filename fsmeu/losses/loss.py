@@ -19,6 +19,7 @@ from fsmeu.losses.domains import domain_of
 from fsmeu.losses.evaluate import values_of_pairs
 from fsmeu.losses.function import FunctionView, SimpleFunction
 from fsmeu.losses.machine import Machine, build_machine, machine_view
+from fsmeu.losses.minimize import minimize as merge_states
 from fsmeu.losses.syntax import Spec
 from fsmeu.losses.view import SpecView, View
 
@@ -48,7 +49,9 @@ class Loss(Protocol):
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
 
-    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+    def compile(
+        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+    ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
 
     def with_labels(self, alphabet: Alphabet) -> Loss:
@@ -167,7 +170,9 @@ class SpecLoss:
     def _memos(self) -> dict[Hashable, dict[Hashable, Any]]:
         return {}
 
-    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+    def compile(
+        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+    ) -> Machine:
         """The explicit two-tape machine for sequences of length n.
 
         Args:
@@ -175,13 +180,16 @@ class SpecLoss:
             z: a hypothesis; then registers that read z alone are left out where no step looks at
                 them, and only what z can reach is built.
             max_states: limit on the number of states.
+            minimize: merge what no continuation can tell apart: values of a register before the
+                machine is built, states afterwards. The registers are those of one state of many.
         """
         check_length(n)
         given = None if z is None else self.alphabet.encode(z, "hypothesis z")
         check_same_length(given, n)
-        view = machine_view(self.bound, n, given)
+        view = machine_view(self.bound, n, given, merge=minimize)
         name = f"{self.kind} {self.name}, n = {n}"
-        return build_machine(name, self.alphabet, view, view.registers, given, max_states)
+        built = build_machine(name, self.alphabet, view, view.registers, given, max_states)
+        return merge_states(built) if minimize else built
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
@@ -219,14 +227,17 @@ class FunctionLoss:
         """The loss as an engine walks it; nothing rides in the weight."""
         return FunctionView(self.function, self.alphabet, n, z)
 
-    def compile(self, n: int, z: Any = None, max_states: int | None = None) -> Machine:
+    def compile(
+        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+    ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
         check_length(n)
         given = None if z is None else self.alphabet.encode(z, "hypothesis z")
         check_same_length(given, n)
         view = FunctionView(self.function, self.alphabet, n)
         name = f"{self.kind} {self.name}, n = {n}"
-        return build_machine(name, self.alphabet, view, view.registers, given, max_states)
+        built = build_machine(name, self.alphabet, view, view.registers, given, max_states)
+        return merge_states(built) if minimize else built
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
