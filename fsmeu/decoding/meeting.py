@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.tape import Tape, walk_tape
+from fsmeu.decoding.tape import Step, Tape, walk_tape
 from fsmeu.expectation.input import Input, model_input
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.split import Split, amounts_table
@@ -28,6 +28,7 @@ from fsmeu.models import Model
 __all__ = ["Worth", "step_worths"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
 
@@ -63,7 +64,8 @@ def step_worths(form: Split, model: Model) -> Worth:
         for i in range(n):
             if meeting.reads_clock:
                 amounts = amounts_table(form, meeting, z.rows, y.rows, i + 1, n)
-            steps[i] += amounts @ met[i]
+            above, below = np.unique(z.steps[i].features), np.unique(y.steps[i].features)
+            steps[i, above] += amounts[np.ix_(above, below)] @ met[i, below]
     return Worth(z, steps, offset @ ending)
 
 
@@ -85,61 +87,79 @@ def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[F
     return [at({**ends, **zeros, m.register: 1.0}) - offset for m in form.meetings], offset
 
 
+@dataclass(frozen=True, eq=False)
+class _Arcs:
+    """The arcs of the y-part composed with the model at one position.
+
+    Attributes:
+        label: the label that each kind of arc reads.
+        after: the model state that it leads to.
+        factors: its weight from every model state, (kinds, model states).
+        targets: the tape state that it leads to from every tape state, (kinds, states).
+        phase: the generating function of what it counts, (kinds, states, roots).
+    """
+
+    label: Ints
+    after: Ints
+    factors: Floats
+    targets: Ints
+    phase: Complex
+
+
+def _arcs(step: Step, factors: Floats, powers: Complex) -> _Arcs:
+    after, label = np.nonzero(factors.any(axis=2))
+    targets = step.targets[label]
+    return _Arcs(label, after, factors[after, label], targets, powers[step.counted[label]])
+
+
 def _reference_distribution(y: Tape, source: Input) -> tuple[Floats, Floats]:
     """P(features of the step at i, counter ends at e) for every i, and P(counter ends at e)."""
     size = y.most + 1
     roots = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-    backward = _backward(y, source, roots)
+    most = max((int(step.counted.max(initial=0)) for step in y.steps), default=0)
+    powers = np.stack([roots**k for k in range(most + 1)])
+    arcs = [_arcs(step, source.factors(i), powers) for i, step in enumerate(y.steps)]
+    backward = _backward(arcs, y, source.final, len(roots))
     shown = np.empty((len(y.steps), len(y.rows), size))
     forward = np.zeros((len(source.start), 1, len(roots)), np.complex128)
     forward[:, 0] = source.start[:, None]
-    for i, step in enumerate(y.steps):
-        spread = _spread(forward, source.factors(i), roots, step.counted)
-        reached = backward[i + 1][:, np.maximum(step.targets, 0)]
-        flows = (spread * reached).sum(axis=0).reshape(-1, len(roots))
-        transforms = np.zeros((len(y.rows), len(roots)), np.complex128)
-        np.add.at(transforms, step.features.ravel(), flows)
+    for i, (step, arc) in enumerate(zip(y.steps, arcs, strict=True)):
+        spread = _times(arc.factors, forward) * arc.phase
+        flows = spread * backward[i + 1][arc.after[:, None], arc.targets]
+        transforms = _summed(flows, step.features[arc.label], len(y.rows))
         shown[i] = np.fft.irfft(transforms, size, axis=1)
-        forward = _gathered(spread, step.transfer.order, step.transfer.starts,
-                            step.transfer.reached, step.transfer.width)
+        place = arc.after[:, None] * y.states[i + 1] + arc.targets
+        moved = _summed(spread, place, len(backward[i + 1]) * y.states[i + 1])
+        forward = moved.reshape(len(backward[i + 1]), y.states[i + 1], len(roots))
     ending = np.einsum("m,msj->j", source.final, forward)
     return shown, np.fft.irfft(ending, size)
 
 
-def _spread(forward: Complex, factors: Floats, roots: Complex, counted: Any) -> Complex:
-    """Mass on each (next model state, label, state), with what the step counts as a phase."""
-    after, symbols, width = factors.shape
-    states = forward.shape[1]
-    flat = factors.reshape(-1, width) @ forward.reshape(width, -1)
-    spread = flat.reshape(after, symbols, states, len(roots))
-    return spread * _phase(roots, counted)
+def _times(factors: Floats, values: Complex) -> Complex:
+    """Factors (rows, model states) times values (model states, states, roots)."""
+    flat = values.reshape(len(values), -1)
+    both = factors @ flat.real + 1j * (factors @ flat.imag)
+    return both.reshape(len(factors), *values.shape[1:])
 
 
-def _phase(roots: Complex, counted: Any) -> Complex:
-    """roots ** counted for every (label, state)."""
-    powers = np.stack([roots**k for k in range(int(counted.max(initial=0)) + 1)])
-    return powers[counted]
+def _summed(values: Complex, place: Ints, size: int) -> Complex:
+    """Sums of the rows of values that share a place."""
+    flat, rows = place.ravel(), values.reshape(place.size, values.shape[-1])
+    order = np.argsort(flat, kind="stable")
+    found, starts = np.unique(flat[order], return_index=True)
+    sums = np.zeros((size, values.shape[-1]), np.complex128)
+    if len(found):
+        sums[found] = np.add.reduceat(rows[order], starts, axis=0)
+    return sums
 
 
-def _gathered(spread: Complex, order: Any, starts: Any, reached: Any, width: int) -> Complex:
-    """Sums over the (label, state) pairs that lead to each next state."""
-    after, roots = spread.shape[0], spread.shape[3]
-    flat = spread.reshape(after, -1, roots)
-    moved = np.zeros((after, width, roots), np.complex128)
-    moved[:, reached] = np.add.reduceat(flat[:, order], starts, axis=1)
-    return moved
-
-
-def _backward(y: Tape, source: Input, roots: Complex) -> list[Complex]:
+def _backward(arcs: list[_Arcs], y: Tape, final: Floats, roots: int) -> list[Complex]:
     """For each layer, the generating function of what is still to be counted from each state."""
-    guard_size("decode", sum(y.states) * len(source.final) * len(roots) // 4)
-    worth = np.zeros((len(source.final), y.states[-1], len(roots)), np.complex128)
-    worth += source.final[:, None, None]
+    guard_size("decode", sum(y.states) * len(final) * roots // 4)
+    worth = np.zeros((len(final), y.states[-1], roots), np.complex128)
+    worth += final[:, None, None]
     layers = [worth]
-    for i in range(len(y.steps) - 1, -1, -1):
-        step, factors = y.steps[i], source.factors(i)
-        after, symbols, width = factors.shape
-        reached = layers[-1][:, np.maximum(step.targets, 0)] * _phase(roots, step.counted)
-        flat = factors.reshape(-1, width).T @ reached.reshape(after * symbols, -1)
-        layers.append(flat.reshape(width, step.targets.shape[1], len(roots)))
+    for arc in reversed(arcs):
+        reached = layers[-1][arc.after[:, None], arc.targets] * arc.phase
+        layers.append(_times(arc.factors.T, reached))
     return layers[::-1]

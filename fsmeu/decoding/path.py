@@ -127,7 +127,10 @@ def _raise_to(after: Floats, target: Ints, then: int, moved: Floats, counted: In
             shifted = np.full_like(block, -np.inf)
             shifted[:, amount:] = block[:, : block.shape[1] - amount]
             block = shifted
-        np.maximum.at(after[:, then], target[lanes], block)
+        order = np.argsort(target[lanes], kind="stable")
+        found, starts = np.unique(target[lanes][order], return_index=True)
+        best = np.maximum.reduceat(block[order], starts, axis=0)
+        after[found, then] = np.maximum(after[found, then], best)
 
 
 def _trace(worth: Worth, constraint: Constraint | None, k: int) -> Ints:
