@@ -8,10 +8,13 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
+- ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
 from fsmeu import models
+from fsmeu.decoding.decode import decode, explain
+from fsmeu.decoding.many import decode_many
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import compose, expect
 from fsmeu.expectation.gradient import gradient, value_and_gradient
@@ -25,9 +28,12 @@ __all__ = [
     "FsmeuError",
     "__version__",
     "compose",
+    "decode",
+    "decode_many",
     "evaluate",
     "expect",
     "expect_many",
+    "explain",
     "function_loss",
     "gradient",
     "library",
