@@ -27,7 +27,7 @@ from fsmeu.losses.syntax import (
     Unary,
 )
 
-__all__ = ["FUNCTIONS", "Names", "read_expr", "unquote"]
+__all__ = ["FUNCTIONS", "OF_LABELS", "Names", "read_expr", "unquote"]
 
 FUNCTIONS = {
     "min": (1, 99),
@@ -44,6 +44,9 @@ FUNCTIONS = {
     "sum": (1, 1),
 }
 """The functions of the language with the least and the greatest number of their arguments."""
+
+OF_LABELS = ("kind", "type", "tally", "sum")
+"""The functions that ask labels or memories."""
 
 _BUILTIN = ("z", "y", "i", "n", "inf")
 _FUNCTION, _MEMORY = "a function", "a memory"

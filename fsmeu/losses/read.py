@@ -8,7 +8,7 @@ from typing import Any
 from lark import Token, Tree
 
 from fsmeu.errors import nearest
-from fsmeu.losses.expressions import Names, read_expr, unquote
+from fsmeu.losses.expressions import OF_LABELS, Names, read_expr, unquote
 from fsmeu.losses.parse import MAX_DEPTH, parse, place_of
 from fsmeu.losses.syntax import (
     Arcs,
@@ -24,7 +24,9 @@ from fsmeu.losses.syntax import (
     Push,
     Register,
     Spec,
+    Unary,
     parts,
+    walk,
 )
 
 __all__ = ["STATE", "read"]
@@ -61,6 +63,19 @@ class _Reader:
 
     def expr(self, node: Any) -> Expr:
         return self.checked(read_expr(node, self.names), place_of(node))
+
+    def fixed(self, node: Any, length: bool = True) -> Expr:
+        """An expression that is known before a sequence is: of parameters and the length n."""
+        expr = self.expr(node)
+        names = {p.name for p in self.params} | ({"n"} if length else set())
+        for part in walk(expr):
+            known = isinstance(part, Number | Unary | Binary | Choice)
+            known |= isinstance(part, Name) and part.name in names
+            known |= isinstance(part, Call) and part.function not in OF_LABELS
+            if not known:
+                also = " and n" if length else " above it"
+                raise self.names.error(part.place, f"only parameters{also} may be used here")
+        return expr
 
     def checked(self, expr: Expr, place: Place) -> Expr:
         """The same expression, unless it is too large for what walks it."""
@@ -119,18 +134,18 @@ class _Reader:
     def param(self, node: Any) -> None:
         token, kind, default, bounds = node.children
         name = self.names.declare(token, "a parameter")
-        low, high = self.bounds(bounds) if bounds is not None else (None, None)
-        fallback = self.expr(default) if default is not None else None
+        low, high = self.bounds(bounds, False) if bounds is not None else (None, None)
+        fallback = self.fixed(default, False) if default is not None else None
         kind = str(kind) if kind is not None else "real"
         if kind == "table":
             self.names.tables.append(name)
         self.params.append(Param(name, kind, fallback, low, high, place_of(token)))
 
-    def bounds(self, node: Any) -> tuple[Expr | None, Expr | None]:
+    def bounds(self, node: Any, length: bool = True) -> tuple[Expr | None, Expr | None]:
         low, high = (part.children[0] for part in node.children)
         return (
-            self.expr(low) if low is not None else None,
-            self.expr(high) if high is not None else None,
+            self.fixed(low, length) if low is not None else None,
+            self.fixed(high, length) if high is not None else None,
         )
 
     def declare_states(self, statements: Iterable[Any]) -> None:
@@ -186,7 +201,7 @@ class _Reader:
     def on_age(self, node: Any) -> None:
         token, condition, limit = node.children
         name = self.names.declare(token, "an age")
-        top = self.expr(limit)
+        top = self.fixed(limit)
         older = Call("min", (Binary("+", Name(name), _ONE), top))
         update = Choice(self.expr(condition), _ZERO, older)
         self.registers.append(Register(name, "age", top, update, _ZERO, top, place_of(token)))
@@ -199,7 +214,7 @@ class _Reader:
         update = Push(name, body, place=place_of(token))
         place = place_of(token)
         self.registers.append(
-            Register(name, "memory", _ZERO, update, low, high, place, depth=self.expr(depth))
+            Register(name, "memory", _ZERO, update, low, high, place, depth=self.fixed(depth))
         )
 
     def on_flag(self, node: Any) -> None:
@@ -214,7 +229,7 @@ class _Reader:
         low, high = self.bounds(bounds)
         if low is None or high is None:
             raise self.names.error(place_of(token), "a register needs both bounds, LOW..HIGH")
-        begin, body = self.expr(start), self.expr(update)
+        begin, body = self.fixed(start), self.expr(update)
         self.registers.append(Register(name, "register", begin, body, low, high, place_of(token)))
 
     def on_state(self, node: Any) -> None:
@@ -238,6 +253,9 @@ class _Reader:
         condition: Expr | None = _ONE
         if guard is not None:
             condition = self.expr(guard.children[0]) if guard.data == "when" else None
+        if condition is None and any(a == ends[0] and c is None for a, _, c in self.arcs):
+            message = f"only one arc of {str(source)!r} may have 'otherwise'"
+            raise self.names.error(place_of(source), message)
         self.arcs.append((ends[0], ends[1], condition))
 
     def finish_states(self) -> None:
@@ -253,10 +271,15 @@ class _Reader:
         for case in reversed(cases):
             body, condition = case.children
             value = Choice(self.expr(condition), self.expr(body), value)
-        self.once(node, "value", self.checked(value, place_of(node)))
+        for part in walk(self.checked(value, place_of(node))):
+            if isinstance(part, Name) and part.name in ("z", "y", "i"):
+                message = f"the value is asked after the last position, {part.name!r} is no more"
+                remedy = "Keep it in a register, or use n"
+                raise self.names.error(part.place, message, remedy)
+        self.once(node, "value", value)
 
     def on_range(self, node: Any) -> None:
-        low, high = (self.expr(part) for part in node.children)
+        low, high = (self.fixed(part) for part in node.children)
         self.once(node, "range", (low, high))
 
     def on_example(self, node: Any) -> None:
@@ -275,6 +298,6 @@ class _Reader:
                     raise self.names.error(
                         place_of(token), f"{str(token)!r} is not a parameter", hint
                     )
-                bound.append((str(token), self.expr(body)))
-        example = Example(texts[0], texts[1], self.expr(value), tuple(bound), place_of(node))
+                bound.append((str(token), self.fixed(body, False)))
+        example = Example(texts[0], texts[1], self.fixed(value), tuple(bound), place_of(node))
         self.examples.append(example)
