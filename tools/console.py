@@ -17,7 +17,7 @@ from typing import TextIO
 
 DISK_FULL = "the disk is full (no space left on device)"
 MAKE_ROOM = (
-    "Free some space (a first set-up needs about 1.5 GB), or point FSMEU_CACHE and TMPDIR at a "
+    "Free some space (a first set-up needs about 1 GB), or point FSMEU_CACHE and TMPDIR at a "
     "roomier disk, and call again: finished work is kept."
 )
 
