@@ -168,7 +168,7 @@ def _kept(asked: Query, levels: Levels) -> Expectation:
     rounding = 4 * np.finfo(float).eps * (asked.n + 1) * max(1.0, abs(least), abs(most))
     lower = value + lost * least - rounding
     upper = value + lost * most + rounding
-    return Expectation(value, lower, upper, kept, lambda: levels)
+    return Expectation(value, float(lower), float(upper), kept, lambda: levels)
 
 
 def compose(loss: Loss, z: Any, model: Any, *, max_states: int | None = None) -> Composition:

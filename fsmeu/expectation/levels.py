@@ -46,6 +46,9 @@ class Levels:
         """The least value that is not exceeded with probability q."""
         if not 0.0 <= q <= 1.0:
             raise InputError(sentence("quantile", "q must lie in 0..1", q))
+        if not len(self.values):
+            must = "some probability must have been kept to speak of quantiles"
+            raise InputError(sentence("quantile", must, None, "Raise keep"))
         total = np.cumsum(self.probabilities)
         place = int(np.searchsorted(total, q * total[-1] * (1.0 - 1e-12)))
         return float(self.values[min(place, len(self.values) - 1)])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.errors import InputError, LossFileError, nearest, sentence
+from fsmeu.errors import InputError, LossFileError, nearest, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.parse import MAX_SIZE
@@ -87,11 +87,14 @@ def read_spec(name: str | Path) -> Spec:
 def _find(name: str | Path) -> Path:
     text = str(name)
     shelf = grammar_folder() / f"{text}{_SUFFIX}"
-    if "/" not in text and "\\" not in text and shelf.is_file():
-        return shelf
-    path = Path(text).expanduser()
-    if path.is_file():
-        return path
+    try:
+        if "/" not in text and "\\" not in text and shelf.is_file():
+            return shelf
+        path = Path(text).expanduser()
+        if path.is_file():
+            return path
+    except (OSError, RuntimeError, ValueError):
+        raise InputError(sentence("load", f"there is no file {shorten(text)}")) from None
     if text.endswith(_SUFFIX) or "/" in text:
         raise InputError(sentence("load", f"there is no file {text}"))
     hint = nearest(text, library()) or f"There are: {', '.join(library())}"
