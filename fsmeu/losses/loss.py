@@ -113,7 +113,7 @@ class SpecLoss:
         tables = [
             self.given[p.name]
             for p in self.spec.params
-            if p.type == "table" and p.name in self.given and np.ndim(self.given[p.name])
+            if p.type == "table" and isinstance(self.given.get(p.name), Sequence | np.ndarray)
         ]
         return Alphabet(tuple(range(len(tables[0])))) if tables else BINARY
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst, fst_from_table
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.analysis import names_read, reads_clock, tapes
 from fsmeu.losses.bound import Bound
+from fsmeu.losses.explore import explore
 from fsmeu.losses.syntax import Binary, Name, Number, Place, Register
 from fsmeu.losses.view import SpecView, View, trajectories
 
@@ -139,7 +138,7 @@ def build_machine(
         SizeLimitError: there are more states than the limit.
         LossFileError: a reachable step or value is not defined.
     """
-    codes, targets, ending = _explore(name, view, z, len(alphabet), max_states)
+    codes, targets, ending = explore(name, view, z, len(alphabet), max_states)
     size = len(alphabet)
     nxt = targets.reshape(len(codes), size, size)
     values = np.full(len(codes), np.nan)
@@ -147,79 +146,3 @@ def build_machine(
     least = np.nanmin(values) if ending.any() else 0.0
     shift = -float(least) if least < 0 else 0.0
     return Machine(name, view.n, alphabet, nxt, values, shift, registers(codes))
-
-
-def _explore(
-    name: str, view: View, z: Ints | None, size: int, max_states: int | None
-) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Codes of the states in order of discovery, their targets by number, where pairs end."""
-    found = _Numbering(view.start)
-    rows: list[tuple[Ints, Ints, Ints]] = []
-    layer = np.zeros(1, np.int64)
-    expanded: dict[int, Ints] = {}
-    whole = np.arange(size * size)
-    for i in range(1, view.n + 1):
-        given = -1 if z is None else int(z[i - 1])
-        columns = whole if z is None else given * size + np.arange(size)
-        fresh = np.setdiff1d(layer, expanded.get(given, np.zeros(0, np.int64)))
-        if len(fresh):
-            targets = view.advance(i, found.codes[fresh])[0][:, columns]
-            numbers = found.number(targets)
-            guard_size(name, len(found.codes), max_states)
-            rows.append((fresh, columns, numbers))
-            expanded[given] = np.union1d(expanded.get(given, fresh), fresh)
-        elif z is None:
-            break
-        layer = (
-            np.unique(numbers[numbers >= 0]) if z is None else _reached(rows, layer, given, size)
-        )
-    nxt = np.full((len(found.codes), size * size), -1, np.int64)
-    for states, columns, numbers in rows:
-        nxt[states[:, None], columns[None, :]] = numbers
-    return found.codes, nxt, _ending(nxt, view.n, z, size)
-
-
-def _reached(rows: list[tuple[Ints, Ints, Ints]], layer: Ints, given: int, size: int) -> Ints:
-    """States that the layer reaches on the given z label."""
-    reached = [
-        numbers[np.isin(states, layer)].ravel()
-        for states, columns, numbers in rows
-        if columns[0] == given * size
-    ]
-    together = np.concatenate(reached)
-    return np.unique(together[together >= 0])
-
-
-def _ending(nxt: Ints, n: int, z: Ints | None, size: int) -> NDArray[np.bool_]:
-    """Which states a pair of length exactly n can end in."""
-    here = np.zeros(len(nxt), bool)
-    here[0] = True
-    for i in range(n):
-        columns = slice(None) if z is None else slice(int(z[i]) * size, (int(z[i]) + 1) * size)
-        targets = nxt[here, columns]
-        there = np.zeros(len(nxt), bool)
-        there[targets[targets >= 0]] = True
-        if z is None and (there == here).all():
-            break
-        here = there
-    return here
-
-
-class _Numbering:
-    """State numbers for codes, in order of discovery."""
-
-    def __init__(self, start: int) -> None:
-        self.codes = np.array([start], np.int64)
-        self._sorted = self.codes.copy()
-        self._order = np.zeros(1, np.int64)
-
-    def number(self, codes: Any) -> Ints:
-        """The numbers of these codes, new ones for codes not met before; -1 stays."""
-        flat = codes[codes >= 0]
-        fresh = np.setdiff1d(flat, self._sorted)
-        if len(fresh):
-            self.codes = np.concatenate([self.codes, fresh])
-            self._order = np.argsort(self.codes, kind="stable")
-            self._sorted = self.codes[self._order]
-        place = np.minimum(np.searchsorted(self._sorted, codes), len(self._sorted) - 1)
-        return np.where(codes >= 0, self._order[place], -1)

@@ -1,0 +1,134 @@
+"""The reachable states of a view, numbered in order of discovery, and where each step leads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.view import View
+
+__all__ = ["explore"]
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_MOST_LOOKUP = 1 << 26
+
+
+def explore(
+    name: str, view: View, z: Ints | None, size: int, max_states: int | None
+) -> tuple[Ints, Ints, Bools]:
+    """What pairs of length n can reach.
+
+    Args:
+        name: what the machine is called in an error.
+        view: a view with the hypothesis free, the same at every position.
+        z: a hypothesis; then only what it can reach is explored.
+        size: the number of labels.
+        max_states: limit on the number of states.
+
+    Returns:
+        State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
+        states a pair of length exactly n can end in.
+    """
+    found = _Found(view, size * size)
+    if z is None:
+        _explore_free(name, view, found, max_states)
+        return found.codes, found.targets, _ending(found.targets, view.n)
+    layer = np.zeros(1, np.int64)
+    done = np.zeros((size, 1), bool)
+    for i, label in enumerate(z, start=1):
+        columns = int(label) * size + np.arange(size)
+        done = np.pad(done, ((0, 0), (0, len(found.codes) - done.shape[1])))
+        fresh = layer[~done[label, layer]]
+        if len(fresh):
+            found.expand(i, fresh, columns)
+            guard_size(name, len(found.codes), max_states)
+            done[label, fresh] = True
+        layer = _reached(found.targets[layer][:, columns], len(found.codes))
+    ending = np.zeros(len(found.codes), bool)
+    ending[layer] = True
+    return found.codes, found.targets, ending
+
+
+def _explore_free(name: str, view: View, found: _Found, max_states: int | None) -> None:
+    """Expands every state once, at the first depth that reaches it."""
+    columns = np.arange(found.targets.shape[1])
+    begin = 0
+    for i in range(1, view.n + 1):
+        fresh = np.arange(begin, len(found.codes))
+        if not len(fresh):
+            return
+        begin = len(found.codes)
+        found.expand(i, fresh, columns)
+        guard_size(name, len(found.codes), max_states)
+
+
+def _reached(targets: Ints, states: int) -> Ints:
+    mark = np.zeros(states + 1, bool)
+    mark[targets] = True
+    return np.flatnonzero(mark[:-1])
+
+
+def _ending(targets: Ints, n: int) -> Bools:
+    """Which states a pair of length exactly n can end in, with the hypothesis free."""
+    states = len(targets)
+    expanded = (targets >= 0).any(axis=1)
+    loops = (targets == np.arange(states)[:, None]).any(axis=1)
+    if loops[expanded].all():
+        return np.ones(states, bool)
+    here = np.zeros(states, bool)
+    here[0] = True
+    for _ in range(n):
+        after = np.zeros(states + 1, bool)
+        after[targets[here]] = True
+        here = after[:-1]
+    return here
+
+
+class _Found:
+    """The states found so far."""
+
+    def __init__(self, view: View, pairs: int) -> None:
+        self.view = view
+        self.codes = np.array([view.start], np.int64)
+        self._store = np.full((16, pairs), -1, np.int64)
+        space = getattr(view, "space_of", None)
+        self._lookup: NDArray[np.int32] | None = None
+        if space is not None and space.size <= _MOST_LOOKUP:
+            self._lookup = np.full(space.size, -1, np.int32)
+            self._lookup[view.start] = 0
+        self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
+
+    @property
+    def targets(self) -> Ints:
+        """Target numbers (states, pairs), -1 where a step is not known or not taken."""
+        return self._store[: len(self.codes)]
+
+    def expand(self, i: int, states: Ints, columns: Ints) -> None:
+        """Finds where these states lead on these pairs at position i."""
+        reached = self.view.advance(i, self.codes[states])[0][:, columns]
+        numbers = self._number(reached)
+        if len(self.codes) > len(self._store):
+            more = np.full((len(self.codes), self._store.shape[1]), -1, np.int64)
+            self._store = np.concatenate([self._store, more])
+        self._store[states[:, None], columns[None, :]] = numbers
+
+    def _number(self, codes: Ints) -> Ints:
+        """The numbers of these codes, new ones for codes not met before; -1 stays."""
+        flat = codes[codes >= 0]
+        if self._lookup is not None:
+            fresh = np.unique(flat[self._lookup[flat] < 0])
+            self._lookup[fresh] = len(self.codes) + np.arange(len(fresh), dtype=np.int32)
+            self.codes = np.concatenate([self.codes, fresh])
+            return np.where(codes >= 0, self._lookup[codes], -1).astype(np.int64)
+        fresh = np.setdiff1d(flat, self._sorted)
+        if len(fresh):
+            place = np.searchsorted(self._sorted, fresh)
+            self._sorted = np.insert(self._sorted, place, fresh)
+            numbers = len(self.codes) + np.arange(len(fresh))
+            self._order = np.insert(self._order, place, numbers)
+            self.codes = np.concatenate([self.codes, fresh])
+        place = np.minimum(np.searchsorted(self._sorted, codes), len(self._sorted) - 1)
+        return np.where(codes >= 0, self._order[place], -1)
