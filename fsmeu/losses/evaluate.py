@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import memory_of
-from fsmeu.losses.values import Lanes, Scope, constant, evaluate
+from fsmeu.losses.values import Lanes, Scope, constant, evaluate, number
 
 __all__ = ["trace_pairs", "values_of_pairs"]
 
@@ -49,4 +49,4 @@ def value_of_state(bound: Bound, state: dict[str, Floats], pairs: int, n: int) -
     memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
     current = {**state, "n": float(n)}
     scope = Scope(bound, current, state, memories)
-    return np.broadcast_to(evaluate(bound.spec.value, scope), (pairs,)).astype(np.float64)
+    return np.broadcast_to(number(bound.spec.value, scope), (pairs,)).astype(np.float64)

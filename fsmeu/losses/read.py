@@ -193,7 +193,7 @@ class _Reader:
         name = self.names.declare(token, "a count")
         step = self.expr(amount) if amount is not None else _ONE
         whole = isinstance(step, Number) and step.value >= 0 and step.value.is_integer()
-        more = Binary("+", Name(name), step)
+        more = Binary("+", Name(name), step, place=place_of(token))
         update = more if condition is None else Choice(self.expr(condition), more, Name(name))
         low, high = (_ZERO, Binary("*", Name("n"), step)) if whole else (None, None)
         self.registers.append(Register(name, "count", _ZERO, update, low, high, place_of(token)))
@@ -270,7 +270,7 @@ class _Reader:
         value = self.expr(main)
         for case in reversed(cases):
             body, condition = case.children
-            value = Choice(self.expr(condition), self.expr(body), value)
+            value = Choice(self.expr(condition), self.expr(body), value, place=place_of(node))
         for part in walk(self.checked(value, place_of(node))):
             if isinstance(part, Name) and part.name in ("z", "y", "i"):
                 message = f"the value is asked after the last position, {part.name!r} is no more"

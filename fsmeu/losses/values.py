@@ -34,7 +34,7 @@ from fsmeu.losses.syntax import (
     Unary,
 )
 
-__all__ = ["Lanes", "Memory", "Scope", "constant", "evaluate"]
+__all__ = ["Lanes", "Memory", "Scope", "constant", "evaluate", "number"]
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
@@ -125,6 +125,11 @@ def constant(expr: Expr, params: Mapping[str, Any]) -> float:
         at = expr.place
         raise LossFileError(sentence("constant", must), at.line, at.column) from None
     return value
+
+
+def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
+    """The value of an expression that is a result: a finite number in every active lane."""
+    return _finite(expr, np.float64(evaluate(expr, scope, active)), scope, active)
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:

@@ -21,7 +21,7 @@ from fsmeu.losses.domains import Space, domain_of, memory_of
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
-from fsmeu.losses.values import Scope, constant, evaluate
+from fsmeu.losses.values import Scope, constant, evaluate, number
 
 __all__ = ["SpecView", "View", "trajectories"]
 
@@ -196,7 +196,7 @@ class SpecView:
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                gains[k] = evaluate(self.gain_exprs[k], scope)  # type: ignore[arg-type]
+                gains[k] = number(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
                 current[name] = new[name] = evaluate(register.update, scope)
@@ -239,7 +239,7 @@ class SpecView:
         self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None
     ) -> Floats:
         scope = Scope(self.bound, current, current, self.memories)
-        value = evaluate(self.bound.spec.value, scope, active)
+        value = number(self.bound.spec.value, scope, active)
         if active is not None:
             value = np.where(active, value, 0.0)
         return np.broadcast_to(value, shape).astype(np.float64)
