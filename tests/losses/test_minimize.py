@@ -1,0 +1,233 @@
+"""Merged states: every pair keeps its value, and nothing that can be merged is left."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.expectation.composition import compose_machines
+from fsmeu.fst.layers import string_layers
+from fsmeu.losses.minimize import minimize, same_values, unroll
+from tests.losses.writer import LABEL_SETS
+from tests.strategies import losses, questions
+
+FEW = tuple(labels for labels in LABEL_SETS if len(labels) < 4)
+LONGEST = {2: 5, 3: 3}
+
+AGES = """
+loss ages(k: int in 1..)
+labels 0 1
+age   az since z == 1 up to k
+age   ay since y == 1 up to k
+count bad when i >= k and (az < k) != (ay < k)
+value bad / (n - k + 1) or 0 when n < k
+"""
+MEMORIES = """
+loss memories(k: int in 1..)
+labels 0 1
+memory mz of z last k
+memory my of y last k
+count  bad when i >= k and (tally(mz, 1) > 0) != (tally(my, 1) > 0)
+value  bad / (n - k + 1) or 0 when n < k
+"""
+FULL_WINDOWS = MEMORIES.replace("i >= k", "(mz[k - 1] == 0 or mz[k - 1] == 1)")
+WAYS = {"shelf": None, "ages": AGES, "memories": MEMORIES, "full windows": FULL_WINDOWS}
+
+
+def pk(way, k):
+    return fsmeu.load("pk", k=k) if WAYS[way] is None else fsmeu.loads(WAYS[way], k=k)
+
+
+def ends(machine):
+    """The value of every pair, in the order of sequences on both sides."""
+    size = len(machine.alphabet)
+    states = np.zeros((1, 1), np.int64)
+    for _ in range(machine.n):
+        rows, columns = states.shape
+        states = machine.next[states].transpose(0, 2, 1, 3).reshape(rows * size, columns * size)
+    assert (states >= 0).all()
+    return machine.values[states]
+
+
+def values(loss, n):
+    """The same by evaluation of each pair, one by one."""
+    size = len(loss.labels)
+    indices = np.array(list(itertools.product(range(size), repeat=n)), np.int64)
+    indices = indices.reshape(size**n, n)
+    z = np.repeat(indices, len(indices), axis=0)
+    y = np.tile(indices, (len(indices), 1))
+    return loss.pair_values(z, y).reshape(len(indices), len(indices))
+
+
+def distinguishable(table, size, n):
+    """How many prefixes of each length can be told apart by what may follow (Myhill, Nerode).
+
+    Args:
+        table: value of every pair of sequences of length n.
+        size: number of labels.
+        n: length.
+    """
+    counts = []
+    for depth in range(n + 1):
+        heads, tails = size**depth, size ** (n - depth)
+        futures = table.reshape(heads, tails, heads, tails).transpose(0, 2, 1, 3)
+        rows = np.round(futures.reshape(heads * heads, -1), 9) + 0.0
+        counts.append(len(np.unique(rows, axis=0)))
+    return counts
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), case=losses(FEW))
+def test_every_pair_keeps_its_value(data, case):
+    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
+    loss = case.load()
+    machine = loss.compile(n)
+    wanted = values(loss, n)
+    merged = [minimize(machine), minimize(machine, layered=True), loss.compile(n, minimize=True)]
+    for smaller in merged:
+        np.testing.assert_allclose(ends(smaller), wanted, rtol=1e-12, atol=1e-12)
+    assert merged[0].states <= machine.states
+    assert merged[2].states <= machine.states
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), case=losses(FEW))
+def test_layers_hold_what_can_be_told_apart_and_no_more(data, case):
+    """One state for each class of prefixes that some continuation tells apart."""
+    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
+    loss = case.load()
+    least = minimize(loss.compile(n), layered=True)
+    wanted = distinguishable(values(loss, n), len(loss.labels), n)
+    assert unroll(least).widths.tolist() == wanted
+    assert least.states == sum(wanted)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), case=losses(FEW))
+def test_openfst_finds_the_same(data, case):
+    """OpenFst minimises the acceptor whose last label is the number of the value."""
+    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
+    machine = case.load().compile(n)
+    for layered in (False, True):
+        ours = minimize(machine, layered=layered)
+        theirs = minimize(machine, layered=layered, engine="openfst")
+        assert (ours.next == theirs.next).all()
+        np.testing.assert_array_equal(ours.values, theirs.values)
+
+
+@settings(max_examples=30, deadline=None)
+@given(questions(FEW, most=5))
+def test_expectations_stay_as_they_are(asked):
+    """hypothesis o minimised loss o model has the same total weight; z given or free."""
+    loss, n = asked.case.load(), len(asked.z)
+    wanted = fsmeu.expect(loss, asked.z, asked.model.model).value
+    scale = 1e-12 * max(1.0, float(np.abs(values(loss, n)).max()))
+    hypothesis = string_layers(loss.alphabet, loss.alphabet.encode(asked.z))
+    for machine in (
+        minimize(loss.compile(n)),
+        minimize(loss.compile(n), layered=True),
+        loss.compile(n, asked.z, minimize=True),
+    ):
+        whole = compose_machines(hypothesis, machine, asked.model.model.layered())
+        # The shift that keeps weights positive is added and taken away again.
+        slack = scale + 1e-12 * abs(machine.shift)
+        assert whole.total == pytest.approx(wanted, rel=1e-12, abs=slack)
+
+
+@pytest.mark.parametrize("way", ["ages", "memories", "full windows"])
+@pytest.mark.parametrize(("k", "n"), [(1, 6), (2, 2), (2, 9), (3, 2), (3, 10), (4, 12), (5, 9)])
+def test_pk_has_as_many_states_however_it_is_written(way, k, n):
+    """The last k labels of each tape, or the age of the last boundary: it is one loss."""
+    written, shelf = pk(way, k), pk("shelf", k)
+    plain = written.compile(n)
+    assert minimize(plain, layered=True).states == minimize(shelf.compile(n), layered=True).states
+    if n >= k:  # shorter sequences have no window
+        merged = written.compile(n, minimize=True)
+        assert merged.states == shelf.compile(n, minimize=True).states < plain.states
+    if way == "memories":
+        assert minimize(plain).states == minimize(pk("ages", k).compile(n)).states
+
+
+def test_long_memories_of_pk_need_not_be_built():
+    """With k = 12 there are 2^24 pairs of windows; merged, there are as many states as with ages."""
+    sizes = {way: pk(way, 12).compile(30, minimize=True).states for way in WAYS}
+    assert len(set(sizes.values())) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_false_positives_and_negatives_of_one_price_are_one_count(n):
+    """With equal prices, z != y is all that matters: 0 to n mistakes, although three are counted."""
+    text = """
+    loss mistakes
+    labels 0 1
+    count tp  when z == 1 and y == 1
+    count hyp when z == 1
+    count ref when y == 1
+    value (hyp - tp) + (ref - tp)
+    """
+    machine = fsmeu.loads(text).compile(n)
+    assert minimize(machine).states == n + 1
+
+
+def test_states_that_only_the_end_tells_apart_from_others():
+    """At most 2 mistakes: 0, 1, 2, or more, however many more."""
+    text = "loss few labels 0 1 count bad when z != y value if bad > 2 then 1 else 0"
+    for n in range(3, 9):
+        assert minimize(fsmeu.loads(text).compile(n)).states == 4
+
+
+def test_a_minimised_machine_is_left_as_it_is():
+    machine = minimize(fsmeu.load("fscore").compile(6))
+    again = minimize(machine)
+    assert (again.next == machine.next).all()
+    assert list(again.registers) == ["tp", "hyp", "ref"]
+    assert all(len(held) == machine.states for held in again.registers.values())
+
+
+def test_values_that_differ_by_rounding_are_one():
+    one_third = 1 / 3
+    near = np.nextafter(one_third, 1)
+    given_values = np.array([0.5, near, np.nan, one_third, 0.0, -0.0, 1e-17, one_third + 1e-9])
+    numbers = same_values(given_values)
+    assert numbers[1] == numbers[3]
+    assert numbers[4] == numbers[5] != numbers[6]
+    assert numbers[2] == -1
+    assert len(set(numbers.tolist()) - {-1}) == 5
+    assert same_values(np.array([np.nan])).tolist() == [-1]
+    assert same_values(np.zeros(0)).tolist() == []
+
+
+def test_a_python_loss_is_minimised_as_well():
+    class Clumsy:
+        """Mistakes, remembered with their positions where only their number matters."""
+
+        def start(self):
+            return ()
+
+        def step(self, state, z, y):
+            return (*state, z != y)
+
+        def value(self, state):
+            return float(sum(state))
+
+    loss = fsmeu.function_loss(Clumsy())
+    assert loss.compile(5).states == 2**6 - 1
+    merged = loss.compile(5, minimize=True)
+    assert merged.states == sum(range(1, 7))
+    np.testing.assert_array_equal(ends(merged), values(loss, 5))
+
+
+def test_too_many_layers_are_refused():
+    machine = fsmeu.load("fscore").compile(9)
+    with pytest.raises(SizeLimitError, match="in layers"):
+        minimize(machine, layered=True, limit=50)
+    assert minimize(machine, limit=50).states < machine.states
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(InputError, match="arrays, openfst"):
+        minimize(fsmeu.load("hamming").compile(2), engine="other")
