@@ -153,14 +153,14 @@ def test_pk_has_as_many_states_however_it_is_written(way, k, n):
 
 
 def test_long_memories_of_pk_need_not_be_built():
-    """With k = 12 there are 2^24 pairs of windows; merged, there are as many states as with ages."""
+    """With k = 12 there are 2^24 pairs of windows, and merged as many states as with ages."""
     sizes = {way: pk(way, 12).compile(30, minimize=True).states for way in WAYS}
     assert len(set(sizes.values())) == 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 def test_false_positives_and_negatives_of_one_price_are_one_count(n):
-    """With equal prices, z != y is all that matters: 0 to n mistakes, although three are counted."""
+    """With equal prices, z != y is all that matters: 0 to n mistakes, though three are counted."""
     text = """
     loss mistakes
     labels 0 1
