@@ -61,7 +61,9 @@ class Part:
             names.append(self.counter)
         place = {r.name: k for k, r in enumerate(self.bound.spec.registers)}
         ordered = tuple(sorted(names, key=place.__getitem__))
-        return SpecView(self.bound, n, np.zeros(n, np.int64), ordered)
+        # What only the value looks at is not in this spec, so it would be merged away.
+        merge = not set(self.ends) - {self.counter}
+        return SpecView(self.bound, n, np.zeros(n, np.int64), ordered, merge=merge)
 
 
 def _counts(register: Register, spec: Spec) -> bool:
