@@ -1,0 +1,288 @@
+"""What a loss file means, for one pair of sequences: plain numbers, plain control flow.
+
+A second reading of the language that shares only the parsed file with the package. Numbers are
+fractions wherever the language allows it. ``Undefined`` stands for what a file may not do.
+"""
+
+import math
+from fractions import Fraction
+
+from fsmeu.losses.syntax import (
+    Arcs,
+    At,
+    Binary,
+    Call,
+    Choice,
+    Index,
+    Name,
+    Number,
+    Old,
+    Push,
+    Text,
+    Unary,
+)
+
+
+class Undefined(Exception):
+    """The file asks for something that has no answer."""
+
+
+class Nothing:
+    """What a memory holds before the start: different from everything, itself included."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return False
+
+    def __ne__(self, other):
+        return True
+
+
+NOTHING = Nothing()
+NO_TYPE = ("no type",)
+
+
+class World:
+    """A file with its parameters, its labels and the length of the sequences."""
+
+    def __init__(self, spec, labels, n, **given):
+        self.spec, self.labels, self.n = spec, labels, n
+        self.params = {}
+        for param in spec.params:
+            if param.name in given:
+                self.params[param.name] = self.parameter(param, given[param.name])
+            else:
+                self.params[param.name] = self.look(param.default, self.params, {})
+        self.depths = {
+            r.name: int(self.look(r.depth, self.fixed(), {}))
+            for r in spec.registers
+            if r.depth is not None
+        }
+
+    def parameter(self, param, value):
+        if param.type != "table":
+            return exact(value)
+        size = len(self.labels)  # one number stands for a table full of it
+        return [[value] * size] * size if isinstance(value, int | float | Fraction) else value
+
+    def fixed(self):
+        return {**self.params, "n": Fraction(self.n)}
+
+    def start(self):
+        state = {}
+        for r in self.spec.registers:
+            empty = r.depth is not None
+            state[r.name] = () if empty else self.look(r.start, self.fixed(), {})
+            self.check(r, state[r.name])
+        return state
+
+    def step(self, state, z, y, i):
+        names = {**self.fixed(), **state, "z": self.label(z), "y": self.label(y), "i": Fraction(i)}
+        for r in self.spec.registers:
+            names[r.name] = self.look(r.update, names, state)
+            self.check(r, names[r.name])
+        return {r.name: names[r.name] for r in self.spec.registers}
+
+    def label(self, label):
+        return Fraction(label) if all(isinstance(x, int) for x in self.labels) else label
+
+    def check(self, register, value):
+        if register.depth is not None or register.low is None:
+            return
+        low, high = (self.look(side, self.fixed(), {}) for side in (register.low, register.high))
+        if register.sugar != "count" and not (low <= number(value) <= high and value % 1 == 0):
+            raise Undefined(f"{register.name} leaves its bounds")
+
+    def value(self, state):
+        return number(self.look(self.spec.value, {**self.fixed(), **state}, state))
+
+    def run(self, z, y):
+        state = self.start()
+        for i, (a, b) in enumerate(zip(z, y, strict=True), start=1):
+            state = self.step(state, a, b, i)
+        return self.value(state)
+
+    def every_y(self, z):
+        """The value of every y against one z; common beginnings are walked once."""
+        found = {}
+
+        def visit(state, y):
+            if len(y) == self.n:
+                found[y] = self.value(state)
+                return
+            for b in self.labels:
+                visit(self.step(state, z[len(y)], b, len(y) + 1), (*y, b))
+
+        visit(self.start(), ())
+        return found
+
+    # -- expressions -----------------------------------------------------------------------------
+
+    def look(self, expr, names, old):
+        def look(part):
+            return self.look(part, names, old)
+
+        match expr:
+            case Number():
+                return exact(expr.value)
+            case Text():
+                numeric = all(isinstance(x, int) for x in self.labels)
+                known = [str(x) for x in self.labels]
+                return Fraction(expr.value) if numeric and expr.value in known else expr.value
+            case Name():
+                if expr.name not in names:
+                    raise Undefined(f"{expr.name} is not known here")
+                return names[expr.name]
+            case Old():
+                return old[expr.name]
+            case At():
+                states = next(r.states for r in self.spec.registers if r.states)
+                return Fraction(states[int(names["state"])] == expr.state)
+            case Unary(operator="-"):
+                return -number(look(expr.operand))
+            case Unary():
+                return Fraction(not truth(look(expr.operand)))
+            case Choice():
+                return look(expr.yes) if truth(look(expr.condition)) else look(expr.no)
+            case Binary(operator="and"):
+                return Fraction(truth(look(expr.left)) and truth(look(expr.right)))
+            case Binary(operator="or"):
+                return Fraction(truth(look(expr.left)) or truth(look(expr.right)))
+            case Binary(operator="==" | "!="):
+                equal = look(expr.left) == look(expr.right)
+                return Fraction(equal if expr.operator == "==" else not equal)
+            case Binary():
+                return arithmetic(expr.operator, number(look(expr.left)), number(look(expr.right)))
+            case Call(function="tally" | "sum"):
+                return self.over_memory(expr, names, look)
+            case Call(function="kind" | "type"):
+                return tag(expr.function, look(expr.arguments[0]))
+            case Call():
+                return function(expr.function, [number(look(a)) for a in expr.arguments])
+            case Index(name=name) if name in self.depths:
+                held = old[name] if expr.old else names[name]
+                return self.remembered(held, look(expr.arguments[0]), self.depths[name])
+            case Index():
+                return self.entry(self.params[expr.name], [look(a) for a in expr.arguments])
+            case Push():
+                held = (look(expr.entry), *names[expr.memory])
+                return held[: self.depths[expr.memory]]
+            case Arcs():
+                return self.follow(expr, names, look)
+        raise AssertionError(expr)
+
+    def over_memory(self, expr, names, look):
+        held = names[expr.arguments[0].name]
+        if expr.function == "sum":
+            return sum((number(x) for x in held), Fraction(0))
+        sought = look(expr.arguments[1])
+        return Fraction(sum(1 for x in held if x == sought))
+
+    def remembered(self, held, back, depth):
+        if not (back % 1 == 0 and 0 <= back < depth):
+            raise Undefined(f"entry {back}")
+        return held[int(back)] if back < len(held) else NOTHING
+
+    def entry(self, table, keys):
+        for key in keys:
+            known = [self.label(x) for x in self.labels]
+            if key not in known:
+                raise Undefined(f"no row {key}")
+            table = table[known.index(key)]
+        return exact(float(table))
+
+    def follow(self, expr, names, look):
+        here = names["state"]
+        leaving = [(goal, when) for source, goal, when in expr.arcs if source == here]
+        goals = [goal for goal, when in leaving if when is not None and truth(look(when))]
+        goals = goals or [goal for goal, when in leaving if when is None]
+        if len(goals) != 1:
+            raise Undefined(f"{len(goals)} arcs")
+        return Fraction(goals[0])
+
+
+def exact(value):
+    return Fraction(value) if math.isfinite(value) else value
+
+
+def number(value):
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, float) or not math.isfinite(value):
+        raise Undefined(f"{value!r} is not a number")
+    return value
+
+
+def truth(value):
+    return value is not NOTHING and number(value) != 0
+
+
+def tag(function, label):
+    if label is NOTHING:
+        return NOTHING
+    if not isinstance(label, str):
+        raise Undefined(f"{function} of {label!r}")
+    kind, dash, rest = label.partition("-")
+    if function == "kind":
+        return kind if dash and rest else label
+    return rest if dash and rest else NO_TYPE
+
+
+def arithmetic(operator, a, b):
+    match operator:
+        case "+":
+            return number(a + b)
+        case "-":
+            return number(a - b)
+        case "*":
+            return number(a * b)
+        case "<":
+            return Fraction(a < b)
+        case "<=":
+            return Fraction(a <= b)
+        case ">":
+            return Fraction(a > b)
+        case ">=":
+            return Fraction(a >= b)
+    if operator in ("/", "%") and b == 0:
+        raise Undefined("division by zero")
+    if operator == "/":
+        return number(a / b)
+    if operator == "%":
+        return number(a % b)
+    return power(a, b)
+
+
+def power(a, b):
+    if a == 0 and b < 0:
+        raise Undefined("0 to a negative power")
+    try:
+        result = a**b
+    except OverflowError:
+        raise Undefined("too large") from None
+    if isinstance(result, complex):
+        raise Undefined("a fractional power of a negative number")
+    return number(result)
+
+
+def function(name, given):
+    x = given[0]
+    match name:
+        case "min":
+            return min(given)
+        case "max":
+            return max(given)
+        case "abs":
+            return abs(x)
+        case "floor":
+            return Fraction(math.floor(x))
+        case "ceil":
+            return Fraction(math.ceil(x))
+        case "exp":
+            return math.exp(x)
+        case "sqrt" if x >= 0:
+            return math.sqrt(x)
+        case "log" if x > 0:
+            return math.log(x)
+    raise Undefined(f"{name} of {x}")
