@@ -18,7 +18,16 @@ from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
 from fsmeu.losses.values import Memory, constant
 
-__all__ = ["MAX_DOMAIN", "Domain", "Merged", "Pool", "Space", "domain_of", "memory_of"]
+__all__ = [
+    "MAX_DOMAIN",
+    "Domain",
+    "Merged",
+    "Pool",
+    "Space",
+    "domain_of",
+    "keep_bounds",
+    "memory_of",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -127,6 +136,17 @@ def domain_of(bound: Bound, register: Register, n: int) -> Domain:
         message = f"a register may take at most {MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
     return Domain(int(low), size, register.sugar != "count", reachable=size)
+
+
+def keep_bounds(bound: Bound, register: Register, n: int, values: Floats) -> None:
+    """Refuses values that leave the bounds which the file declares for a register."""
+    if register.sugar != "register":
+        return
+    domain = domain_of(bound, register, n)
+    inside = (values >= domain.low) & (values < domain.low + domain.size)
+    if not (inside & (values == np.floor(values))).all():
+        spec, message = bound.spec, f"{register.name} leaves its bounds"
+        raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
 
 def memory_of(bound: Bound, register: Register, n: int) -> Memory:
@@ -238,7 +258,8 @@ class Space:
                 outside = outside | (digit < 0)
             else:
                 exact = np.asarray(values[name]) - domain.low
-                digit = exact.astype(np.int64)
+                with np.errstate(invalid="ignore"):
+                    digit = exact.astype(np.int64)
                 strange = (digit != exact) | (digit < 0) | (digit >= domain.size)
                 if strange.any():
                     outside = outside | strange

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import memory_of
+from fsmeu.losses.domains import keep_bounds, memory_of
 from fsmeu.losses.values import Lanes, Scope, constant, evaluate, number
 
 __all__ = ["trace_pairs", "values_of_pairs"]
@@ -36,6 +36,8 @@ def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
             current[register.name] = evaluate(register.update, scope)
         state = {r.name: np.broadcast_to(current[r.name], (pairs,)) for r in spec.registers}
         trace.append(state)
+    for register in spec.registers:
+        keep_bounds(bound, register, n, np.array([state[register.name] for state in trace]))
     return trace
 
 

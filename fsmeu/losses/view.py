@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import Space, domain_of, memory_of
+from fsmeu.losses.domains import Space, domain_of, keep_bounds, memory_of
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
@@ -300,7 +300,10 @@ def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Fl
         begin = np.full((len(z), 1), constant(r.start, {**bound.params, "n": float(n)}))
         known[r.name] = np.concatenate([begin, begin + np.cumsum(added, axis=1)], axis=1)
     rest = [r for r in ours if r.name not in known]
-    return {**known, **_walk(bound, n, labels, rest, known)} if rest else known
+    tracks = {**known, **_walk(bound, n, labels, rest, known)} if rest else known
+    for r in ours:
+        keep_bounds(bound, r, n, tracks[r.name])
+    return tracks
 
 
 def _walk(
