@@ -108,7 +108,7 @@ class _Found:
 
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
-        reached = self.view.advance(i, self.codes[states])[0][:, columns]
+        reached = self.view.advance(i, self.codes[states], columns)[0]
         numbers = self._number(reached)
         if len(self.codes) > len(self._store):
             more = np.full((len(self.codes), self._store.shape[1]), -1, np.int64)

@@ -80,11 +80,12 @@ class FunctionView:
         """The label of z at each position, when it is given."""
         return [()] * self.n if self.z is None else self.z.tolist()
 
-    def advance(self, i: int, codes: Ints) -> tuple[Ints, None]:
+    def advance(self, i: int, codes: Ints, symbols: Ints | None = None) -> tuple[Ints, None]:
         """Targets (states, symbols) of the step at position i."""
         size = len(self.alphabet)
-        tops = range(size) if self.z is None else [int(self.z[i - 1])]
-        pairs = [(z, y) for z in tops for y in range(size)]
+        read = range(self.symbols) if symbols is None else symbols.tolist()
+        first = 0 if self.z is None else size * int(self.z[i - 1])
+        pairs = [divmod(first + symbol, size) for symbol in read]
         rows = [[self._step(int(code), z, y) for z, y in pairs] for code in codes]
         return np.array(rows, np.int64).reshape(len(codes), len(pairs)), None
 

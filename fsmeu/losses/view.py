@@ -51,9 +51,12 @@ class View(Protocol):
     def contexts(self) -> list[Hashable]:
         """For each position, what makes its step differ from the step at another position."""
 
-    def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+    def advance(
+        self, i: int, codes: Ints, symbols: Ints | None = None
+    ) -> tuple[Ints, Floats | None]:
         """Targets (states, symbols) of the step at position i, and gains (linear, states, symbols).
 
+        Only what these symbols do is asked for, if they are given.
         A target of -1 stands for a step that no sequence of length n takes.
         """
 
@@ -166,16 +169,18 @@ class SpecView:
                 columns += [values[:, :-1], values[:, 1:]]
         return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
 
-    def _tapes_at(self, i: int) -> dict[str, Floats | float]:
+    def _tapes_at(self, i: int, symbols: Ints | slice) -> dict[str, Floats | float]:
         clock = {} if self.clock else {"i": float(i)}
         if self.z is None:
-            z, y = self._pairs
+            z, y = (tape[:, symbols] for tape in self._pairs)
             return {"z": z, "y": y, "n": float(self.n), **clock}
         labels = self.bound.label_values
         given = float(labels[self.z[i - 1]])
-        return {"z": given, "y": labels[None, :], "n": float(self.n), **clock}
+        return {"z": given, "y": labels[None, symbols], "n": float(self.n), **clock}
 
-    def advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
+    def advance(
+        self, i: int, codes: Ints, symbols: Ints | None = None
+    ) -> tuple[Ints, Floats | None]:
         """Targets (states, symbols) of the step at position i, and gains (linear, same shape).
 
         Raises:
@@ -183,9 +188,9 @@ class SpecView:
         """
         old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
         old |= {name: track[0, i - 1] for name, track in self.track.items()}
-        current = {**old, **self._tapes_at(i)}
+        current = {**old, **self._tapes_at(i, slice(None) if symbols is None else symbols)}
         scope = Scope(self.bound, current, old, self.memories)
-        shape = (len(codes), self.symbols)
+        shape = (len(codes), self.symbols if symbols is None else len(symbols))
         gains = np.empty((self.linear, *shape)) if self.linear else None
         new: dict[str, Floats] = {}
         k = 0
