@@ -136,6 +136,24 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "count bad when 1 < z < 3",
         _HEAD + "count bad when z == y == 1",
     ],
+    "a condition that counts as 1 or 0 stands in brackets here": [
+        _HEAD + "value n == 1",
+        _HEAD + "value 1 == 1",
+        _HEAD + "value (n) == 1",
+        _HEAD + "value m[0] == 1",
+        _HEAD + "value min(1) == 1",
+        _HEAD + 'value "a" == 1',
+        _HEAD + "value old m == 1",
+        _HEAD + "value not n",
+        _HEAD + "count bad by n == 1",
+        _HEAD + "count bad by not n",
+        _HEAD + "memory m of z != y last 2",
+        _HEAD + "memory m of not z last 2",
+        _HEAD + "value 1 + not n",
+        _HEAD + "value n and 1",
+        _HEAD + "value if n == 1 then n == 2 else 3",
+        _HEAD + "value if n == 1 then 2 else n == 3",
+    ],
     "an opened bracket is not closed, or something is missing before it closes": [
         _HEAD + "value (1",
         _HEAD + "value (1 value 2",
@@ -179,12 +197,12 @@ SYNTAX_ERRORS = _SYNTAX
 
 def fault(origin: str, source: str, place: Place, message: str, remedy: str = "") -> LossFileError:
     """The error of a place in a file: file, line, column, the line itself with a caret."""
-    lines = source.splitlines()
+    lines = source.split("\n")
     text = f"{origin}:{place.line}:{place.column}: {message.rstrip('.')}."
     if remedy:
         text += f" {remedy.rstrip('.')}{'' if remedy.endswith('?') else '.'}"
     if 0 < place.line <= len(lines):
-        line = lines[place.line - 1].replace("\t", " ")
+        line = "".join(c if c.isprintable() else " " for c in lines[place.line - 1])
         begin = max(0, place.column - 60)
         text += f"\n    {line[begin : begin + 100]}\n    {' ' * (place.column - 1 - begin)}^"
     return LossFileError(text, place.line, place.column)

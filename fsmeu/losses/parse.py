@@ -153,7 +153,7 @@ def _signature(error: Any) -> tuple[int, str]:
 
 def _place_and_word(source: str, error: UnexpectedInput) -> tuple[Place, str]:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        lines = source.splitlines() or [""]
+        lines = source.rstrip("\n").split("\n")
         return Place(len(lines), len(lines[-1]) + 1), ""
     if isinstance(error, UnexpectedToken):
         return Place(error.line, error.column), str(error.token)[:40]

@@ -109,7 +109,7 @@ class _Reader:
         for statement in statements:
             getattr(self, f"on_{statement.data}")(statement)  # type: ignore[union-attr]
         if "value" not in self.single:
-            end = Place(len(self.names.source.splitlines()), 1)
+            end = Place(self.names.source.rstrip("\n").count("\n") + 1, 1)
             raise self.names.error(end, "a loss file needs a 'value' statement")
         self.finish_states()
         labels, bio = self.single.get("labels", (None, False))
