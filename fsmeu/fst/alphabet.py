@@ -55,6 +55,8 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> NDArray[np.int64]:
         """The indices of a label sequence; a str is read character by character."""
+        if not isinstance(sequence, Iterable):
+            raise InputError(sentence(where, "must be a sequence of labels", sequence))
         labels = list(sequence)
         try:
             return np.array([self.index[x] for x in labels], np.int64)  # type: ignore[index]
@@ -99,5 +101,7 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
     """The alphabet of these labels; a str gives one label per character."""
     if isinstance(labels, Alphabet):
         return labels
+    if not isinstance(labels, Iterable):
+        raise InputError(sentence("labels", "must be a sequence of labels", labels))
     plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
     return Alphabet(tuple(plain))
