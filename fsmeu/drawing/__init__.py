@@ -1,0 +1,13 @@
+"""Drawing: machines as pictures, graphs and files; distributions as plots; pages to explore losses.
+
+- ``draw.draw``, ``draw.Drawing``: pictures in a notebook, a terminal or a file
+- ``explore.build.explore``: a page in which a loss can be walked through and tried out
+- ``levels_plot.plot_levels``, ``levels_plot.compare``: distributions of a utility
+- ``graph.to_networkx``, ``graph.from_networkx``, ``formats.to_openfst``, ``formats.from_openfst``,
+  ``formats.to_openfst_text``, ``formats.from_openfst_text``: exchange with other tools
+
+A picture is made in steps: ``subject`` (what is asked for), ``automaton`` (its arcs, registers and
+values; parts of it: ``project``, ``route``), ``frame`` (captions, merged arcs), ``layout`` or
+``graphviz`` (places), ``look`` (shapes), and ``svg``, ``raster``, ``tikz`` (formats); ``dot``,
+``listing`` and ``canvas`` are text; ``summary`` stands in for machines that are too large.
+"""
