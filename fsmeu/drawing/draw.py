@@ -1,0 +1,214 @@
+"""``draw``: a picture of a loss, a machine, a composition or a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fsmeu.drawing.automaton import Automaton
+from fsmeu.drawing.canvas import Cell, canvas
+from fsmeu.drawing.dot import dot, summary_dot
+from fsmeu.drawing.frame import Frame, make_frame
+from fsmeu.drawing.graphviz import DotFailed, dot_program, place_with_dot
+from fsmeu.drawing.layout import Placement, place
+from fsmeu.drawing.listing import Row, listing, summary_listing
+from fsmeu.drawing.look import machine_picture
+from fsmeu.drawing.raster import paint
+from fsmeu.drawing.route import Route
+from fsmeu.drawing.shapes import Picture
+from fsmeu.drawing.subject import Subject, find_subject
+from fsmeu.drawing.summary import Summary, summarize, summary_picture
+from fsmeu.drawing.svg import svg
+from fsmeu.drawing.tikz import tikz
+from fsmeu.errors import InputError, sentence
+
+__all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
+
+LIMIT = 100
+_LINES_PER_STATE = 6
+_MOST_FOR_DOT = 30  # columns of many states become several times as tall there as in our layout
+FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
+LAYOUTS = ("own", "dot")
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format.
+
+    Attributes:
+        automaton: what is drawn.
+        route: the path of a pair of sequences, coloured.
+        layout: "own" or "dot"; None takes Graphviz's for small machines if it is installed.
+        limit: up to how many states are drawn; of larger machines, a summary.
+        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
+    """
+
+    automaton: Automaton
+    route: Route | None = None
+    layout: str | None = None
+    limit: int = LIMIT
+    short: bool = False
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What the picture says."""
+        return make_frame(self.automaton, self.short)
+
+    @cached_property
+    def summary(self) -> Summary | None:
+        """The summary that is shown instead when the machine is too large, else None."""
+        most = _LINES_PER_STATE * self.limit
+        if self.automaton.states <= self.limit:
+            lines = len(self.frame.bundles)
+            if lines <= most:
+                return None
+        else:
+            table = self.automaton.table
+            lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
+        return summarize(self.automaton, self.limit, most, lines)
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where the states and arcs are."""
+        if self.layout == "dot":
+            return place_with_dot(self.frame, self.automaton.depth)
+        small = self.automaton.states <= _MOST_FOR_DOT
+        if self.layout is None and small and dot_program() is not None:
+            with suppress(DotFailed):
+                return place_with_dot(self.frame, self.automaton.depth)
+        return place(self.frame, self.automaton.depth.tolist())
+
+    @cached_property
+    def picture(self) -> Picture:
+        """The shapes of the picture."""
+        if self.summary is not None:
+            return summary_picture(self.summary)
+        return machine_picture(self.automaton, self.frame, self.placement, self.route)
+
+    @property
+    def svg(self) -> str:
+        """The picture as SVG."""
+        return svg(self.picture)
+
+    @property
+    def dot(self) -> str:
+        """The machine in the language of Graphviz."""
+        if self.summary is not None:
+            return summary_dot(self.summary)
+        return dot(self.automaton, self.frame, self.route)
+
+    @property
+    def tex(self) -> str:
+        """The picture as a LaTeX document."""
+        return tikz(self.picture)
+
+    @property
+    def html(self) -> str:
+        """The picture as a page to move and zoom in."""
+        from fsmeu.drawing.explore.page import picture_page
+
+        return picture_page(self)
+
+    @property
+    def text(self) -> str:
+        """The machine as lines of text."""
+        return "\n".join(row.text for row in self.rows()) + "\n"
+
+    def rows(self, ascii_only: bool = False) -> list[Row]:
+        """The same as rows with styles."""
+        if self.summary is not None:
+            return summary_listing(self.summary, ascii_only)
+        return listing(self.automaton, self.frame, self.route, ascii_only)
+
+    def cells(self, columns: int) -> list[list[Cell]] | None:
+        """The machine drawn in characters, or None when it does not fit into so many columns."""
+        if self.summary is not None:
+            return None
+        drawn = canvas(self.automaton, self.frame, self.route)
+        return drawn if max(map(len, drawn), default=0) <= columns else None
+
+    def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:
+        """Writes the picture; the format is that of the file name's ending.
+
+        Args:
+            path: a name that ends in .svg, .png, .pdf, .dot, .html, .tex or .txt.
+            kind: the format, if the name does not say it.
+        """
+        where = Path(path)
+        where.write_bytes(self.render(kind or where.suffix.lstrip(".").lower()))
+        return where
+
+    def render(self, kind: str) -> bytes:
+        """The picture as the contents of a file of this kind."""
+        if kind not in FORMATS:
+            must = f"the format must be one of {', '.join(FORMATS)}"
+            raise InputError(sentence("draw", must, kind or "no ending"))
+        if kind in ("png", "pdf"):
+            return paint(self.picture, kind)
+        text: str = self.text if kind == "txt" else getattr(self, kind)
+        return text.encode()
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def draw(
+    thing: Any,
+    n: int | None = None,
+    *,
+    path: str | os.PathLike[str] | None = None,
+    z: Any = None,
+    y: Iterable[object] | None = None,
+    model: Any = None,
+    given_z: bool = False,
+    registers: Sequence[str] | None = None,
+    depth: int | None = None,
+    short: bool = False,
+    layout: str | None = None,
+    limit: int = LIMIT,
+    max_states: int | None = None,
+) -> Drawing:
+    """A picture of a loss or of a machine.
+
+    Args:
+        thing: a loss, a compiled loss, a composition, a label model, an OpenFst machine of pynini,
+            or a networkx graph as ``to_networkx`` makes it.
+        n: the length of the sequences, for a loss; that of z, y or the model if they are given.
+        path: a file to write, its ending says the format.
+        z: a hypothesis. With y, the path of the pair is coloured. Alone, the machine is the one
+            given z. With a model, the composition is drawn; z may then be a model too.
+        y: a reference.
+        model: a label model: states are shaded and arcs are as wide as they are probable.
+        given_z: leave out registers that only follow z, without fixing z (as in Jansche 2007,
+            Figure 1).
+        registers: the registers to keep; states that agree in them are drawn as one.
+        depth: draw only what is within so many steps of the start.
+        short: states show ``1,2`` instead of ``tp=1 ref=2``.
+        layout: "own", or "dot" for Graphviz; None takes Graphviz for machines of up to 30 states
+            if it is installed, and otherwise our own.
+        limit: up to how many states are drawn one by one; of more, a summary is drawn.
+        max_states: limit on the number of states that are built.
+
+    >>> from fsmeu.losses.library import load
+    >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
+    loss hamming, n = 1: 2 states, 4 arcs
+    """
+    if layout is not None and layout not in LAYOUTS:
+        must = f"layout must be None or one of {', '.join(LAYOUTS)}"
+        raise InputError(sentence("draw", must, layout))
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InputError(sentence("draw", "limit must be a whole number of at least 1", limit))
+    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states)
+    automaton, route = find_subject(asked)
+    drawing = Drawing(automaton, route, layout, limit, short)
+    if path is not None:
+        drawing.save(path)
+    return drawing
