@@ -1,0 +1,126 @@
+"""``explore``: a page about one loss, with the tables that its recurrences run on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fsmeu.drawing.draw import draw
+from fsmeu.drawing.escape import visible
+from fsmeu.drawing.explore.page import assemble, graph_data
+from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.losses.loss import Loss
+from fsmeu.losses.machine import Machine
+
+__all__ = ["MOST_TRIED", "Page", "explore"]
+
+MOST_TRIED = 4096
+_LIMIT = 150
+_MOST_LABELS = 40
+_FIRST = (0.7, 0.4, 0.6, 0.3)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page; a notebook shows it inside a frame of its own."""
+
+    html: str
+    name: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page."""
+        where = Path(path)
+        where.write_text(self.html, encoding="utf-8")
+        return where
+
+
+def explore(
+    loss: Loss,
+    n: int = 4,
+    *,
+    probs: Sequence[float] | None = None,
+    lengths: Sequence[int] | None = None,
+    limit: int = _LIMIT,
+) -> Page:
+    """A page in which a loss can be looked at, walked through and tried out.
+
+    Args:
+        loss: a loss or utility.
+        n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
+        probs: for two labels, the probability of the second at each position, to begin with.
+        lengths: the lengths, if others are wanted; the last one is shown first.
+        limit: up to how many states a machine may have.
+
+    Raises:
+        SizeLimitError: a machine has more states, or there are more than 40 labels.
+    """
+    chosen = list(range(1, n + 1)) if lengths is None else list(lengths)
+    if not chosen or not all(isinstance(k, int) and k >= 1 for k in chosen):
+        must = "lengths must be whole numbers of at least 1"
+        raise InputError(sentence("explore", must, n if lengths is None else list(lengths)))
+    if len(loss.alphabet) > _MOST_LABELS:
+        must = f"at most {_MOST_LABELS} labels can be shown"
+        raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
+    machines = [_machine(loss, length, limit) for length in chosen]
+    labels = [str(label) for label in loss.alphabet.labels]
+    data = {
+        "kind": loss.kind,
+        "labels": labels,
+        "shown": [visible(label) for label in labels],
+        "mostTried": MOST_TRIED,
+        "weights": _weights(probs, len(labels)),
+        "machines": machines,
+    }
+    spec = getattr(loss, "spec", None)
+    title = f"{loss.kind} {loss.name}"
+    return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
+
+
+def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
+    """What the sliders show first: one for two labels, else one for each label."""
+    if labels != 2:
+        if probs is not None:
+            must = "probabilities to begin with can be given for two labels"
+            raise InputError(sentence("explore", must, f"{labels} labels"))
+        return [
+            [1.0 if label == k % labels else 0.5 for label in range(labels)] for k in range(labels)
+        ]
+    if probs is None:
+        return [[p] for p in _FIRST]
+    if not len(probs) or not all(0.0 <= p <= 1.0 for p in probs):
+        must = "probabilities must be numbers from 0 to 1, at least one"
+        raise InputError(sentence("explore", must, list(probs)))
+    return [[float(p)] for p in probs]
+
+
+def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
+    try:
+        machine = loss.compile(n, None, limit)
+    except SizeLimitError as error:
+        must = f"a machine may have at most {limit:,} states, that of length {n} has more"
+        remedy = "Use a smaller n, or raise the limit"
+        raise SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy)) from error
+    drawing = draw(loss, n, limit=limit, layout="own")
+    data = graph_data(drawing.automaton, drawing.frame, drawing.placement)
+    return {**data, "n": n, **_tables(machine, drawing.automaton)}
+
+
+def _tables(machine: Machine, automaton: Any) -> dict[str, Any]:
+    """Next states, values, and what the registers hold."""
+    values = [None if np.isnan(value) else float(value) for value in machine.values]
+    names = list(automaton.registers)
+    held = [
+        [visible(automaton.register_text(name, state)) for name in names]
+        for state in range(machine.states)
+    ]
+    return {
+        "next": machine.next.ravel().tolist(),
+        "values": values,
+        "registers": [visible(name) for name in names],
+        "held": held,
+    }
