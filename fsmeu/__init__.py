@@ -9,12 +9,20 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
+- ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
+- ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
 from fsmeu import models
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.many import decode_many
+from fsmeu.drawing import hooks as _hooks
+from fsmeu.drawing.draw import draw
+from fsmeu.drawing.explore.build import explore
+from fsmeu.drawing.formats import from_openfst, to_openfst
+from fsmeu.drawing.graph import from_networkx, to_networkx
+from fsmeu.drawing.levels_plot import compare, plot_levels
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import compose, expect
 from fsmeu.expectation.gradient import gradient, value_and_gradient
@@ -22,23 +30,33 @@ from fsmeu.expectation.many import expect_many
 from fsmeu.losses.library import library, load, loads
 from fsmeu.losses.loss import evaluate, function_loss
 
+_hooks.install()
+
 __version__ = "0.1.0"
 
 __all__ = [
     "FsmeuError",
     "__version__",
+    "compare",
     "compose",
     "decode",
     "decode_many",
+    "draw",
     "evaluate",
     "expect",
     "expect_many",
     "explain",
+    "explore",
+    "from_networkx",
+    "from_openfst",
     "function_loss",
     "gradient",
     "library",
     "load",
     "loads",
     "models",
+    "plot_levels",
+    "to_networkx",
+    "to_openfst",
     "value_and_gradient",
 ]

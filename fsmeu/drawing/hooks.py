@@ -1,0 +1,52 @@
+"""Pictures where people look for them: machines show themselves in notebooks, expectations plot.
+
+The classes live on lower floors, which know nothing of drawing; the package hangs these methods on
+them when it is imported. Nothing is loaded before a picture is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fsmeu.expectation.composition import Composition
+from fsmeu.expectation.result import Expectation
+from fsmeu.losses.machine import Machine
+
+__all__ = ["install"]
+
+
+def _repr_svg_(self: Any) -> str:
+    """The machine as SVG; a notebook calls this."""
+    from fsmeu.drawing.draw import draw
+
+    return draw(self).svg
+
+
+def plot(self: Expectation, **options: Any) -> Any:
+    """Plots the distribution; see ``fsmeu.drawing.levels_plot.plot_levels``."""
+    from fsmeu.drawing.levels_plot import plot_levels
+
+    return plot_levels(self, **options)
+
+
+def to_networkx(self: Any) -> Any:
+    """The machine as a networkx graph; see ``fsmeu.drawing.graph.to_networkx``."""
+    from fsmeu.drawing.graph import to_networkx as convert
+
+    return convert(self)
+
+
+_METHODS: tuple[tuple[type, Callable[..., Any]], ...] = (
+    (Machine, _repr_svg_),
+    (Machine, to_networkx),
+    (Composition, _repr_svg_),
+    (Composition, to_networkx),
+    (Expectation, plot),
+)
+
+
+def install() -> None:
+    """Hangs the methods on the classes."""
+    for owner, method in _METHODS:
+        setattr(owner, method.__name__, method)
