@@ -1,8 +1,8 @@
 """Additive losses: marginals of the y-part, then a best path through the z-part.
 
-Where the value is a sum over positions of amounts that depend on a step of each tape, the expected
-amount of every step of z can be tabulated, and the best sequence is a best path. Exact under any model:
-Hamming, cost matrices, Pk, WindowDiff.
+Where the value is a sum over positions of amounts that depend on a step of each tape, the
+expected amount of every step of z can be tabulated, and the best sequence is a best path. Exact
+under any model: Hamming, cost matrices, Pk, WindowDiff.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def additive(problem: Problem) -> Answer:
     """
     form = problem.split
     if form is None or not form.additive:
-        raise refuse("additive", "the value must be a sum over positions that splits by tape")
+        refuse("additive", "the value must be a sum over positions that splits by tape")
     worth = step_worths(form, problem.model)
     signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
     path, best = best_path(signed, problem.constraint)

@@ -1,9 +1,10 @@
 """Values c * g(hyp, ref) + h(hyp, ref): exact under any model (after Dembczynski et al. 2011).
 
-c is a joint count whose increments depend on a step of each tape, hyp counts on z alone and ref on y
-alone. P(step of y at i, ref = s) comes from forward and backward distances over the counting
-machine; for each end hyp = k the worth of every step of z is then known, and what remains is a best path
-with exactly k counts: the k best positions where z has no other state, else dynamic programming.
+c is a joint count whose increments depend on a step of each tape, hyp counts on z alone and ref on
+y alone. P(step of y at i, ref = s) comes from forward and backward distances over the counting
+machine; for each end hyp = k the worth of every step of z is then known, and what remains is a best
+path with exactly k counts: the k best positions where z has no other state, else dynamic
+programming.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def counting(problem: Problem) -> Answer:
     form = problem.split
     if form is None:
         must = "what reads both tapes must only be counted, and the value be linear in it"
-        raise refuse("counting", must)
+        refuse("counting", must)
     for part, tape in ((form.z, "z"), (form.y, "y")):
         _one_counter(part, tape)
     worth = step_worths(form, problem.model)
@@ -39,4 +40,4 @@ def _one_counter(part: Part, tape: str) -> None:
     if part.ends and part.counter is None:
         seen = ", ".join(part.ends)
         must = f"the value may look at one count of {tape} that nothing else reads, not at {seen}"
-        raise refuse("counting", must)
+        refuse("counting", must)

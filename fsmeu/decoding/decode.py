@@ -7,12 +7,12 @@ from typing import Any
 from fsmeu.decoding.additive import additive
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting
-from fsmeu.decoding.problem import Answer, Decision, Method, Problem
+from fsmeu.decoding.problem import Answer, Decision, Method, Problem, RefusalError
 from fsmeu.decoding.ranking import ranking
 from fsmeu.decoding.ranking_fast import ranking_fast
 from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
-from fsmeu.errors import FsmeuError, InputError, nearest, sentence
+from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
 from fsmeu.expectation.expect import over_labels
 from fsmeu.losses.loss import Loss
 from fsmeu.models import as_model
@@ -50,12 +50,12 @@ def decode(
     Args:
         loss: a loss or utility.
         model: a label model; a sequence of probabilities stands for ``Bernoulli``.
-        method: "auto" takes the first exact method whose condition the loss and the model satisfy, and
-            searches where there is none; or one of ``METHODS`` by name.
+        method: "auto" takes the first exact method whose condition the loss and the model satisfy,
+            and searches where there is none; or one of ``METHODS`` by name.
         keep: value candidates by this many states per layer (with "ranking", "nbest",
             "exhaustive"; Jansche 2007, section 4). Nothing is then proven.
-        constraint: a regular expression over labels or an acceptor; the decision is the best among the
-            sequences that satisfy it.
+        constraint: a regular expression over labels or an acceptor; the decision is the best among
+            the sequences that satisfy it.
         budget: how many candidates methods that try many may value.
 
     >>> from fsmeu.losses.library import load
@@ -89,11 +89,11 @@ def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
     for name in names:
         try:
             return name, METHODS[name](problem)
-        except FsmeuError:
+        except (RefusalError, SizeLimitError):
             continue
     try:
         return "search", search(problem)
-    except FsmeuError:
+    except (RefusalError, SizeLimitError):
         return "nbest", nbest(problem)
 
 

@@ -1,7 +1,7 @@
 """What a step of the hypothesis is worth, when the reference follows a model.
 
-With the loss split by tape, E[value] of a hypothesis is a sum over its steps plus a term for its end, once
-it is known where its counter ends (k):
+With the loss split by tape, E[value] of a hypothesis is a sum over its steps plus a term for its
+end, once it is known where its counter ends (k):
 
     sum over i of  W_i(features of z's step at i, k)  +  H(k)
 

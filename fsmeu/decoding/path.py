@@ -101,8 +101,9 @@ def _values(worth: Worth, constraint: Constraint | None, ends: Ints) -> Floats:
 
 def _ending(value: Floats, constraint: Constraint | None, ends: Ints) -> Floats:
     accepted = value if constraint is None else value[:, constraint.accepting]
-    best = accepted.max(axis=(0, 1), initial=-np.inf)
-    return best[ends, np.arange(len(ends))]
+    best: Floats = accepted.max(axis=(0, 1), initial=-np.inf)
+    found: Floats = best[ends, np.arange(len(ends))]
+    return found
 
 
 def _moves(
@@ -141,7 +142,7 @@ def _trace(worth: Worth, constraint: Constraint | None, k: int) -> Ints:
         barred = np.ones(final.shape[1], bool)
         barred[constraint.accepting] = False
         final = np.where(barred, -np.inf, final)
-    state, allowed = np.unravel_index(int(final.argmax()), final.shape)
+    state, allowed = divmod(int(final.argmax()), final.shape[1])
     count, path = k, np.empty(len(worth.z.steps), np.int64)
     for i in range(len(worth.z.steps) - 1, -1, -1):
         step, best = worth.z.steps[i], (-np.inf, 0, 0, 0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from fsmeu.losses.loss import Loss, SpecLoss
 from fsmeu.losses.split import Split, split
 from fsmeu.models import Bernoulli, Independent, Model
 
-__all__ = ["Answer", "Decision", "Method", "Problem", "refuse"]
+__all__ = ["Answer", "Decision", "Method", "Problem", "RefusalError", "refuse"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -132,7 +133,11 @@ class Decision:
 Method = Callable[[Problem], Answer]
 
 
-def refuse(method: str, must: str) -> InputError:
-    """The error of a method whose condition does not hold."""
+class RefusalError(InputError):
+    """A method's condition does not hold for a problem."""
+
+
+def refuse(method: str, must: str) -> NoReturn:
+    """Refuses a problem for which the condition of a method does not hold."""
     remedy = 'Use method="auto", or one that fits'
-    return InputError(sentence(f"decode by {method}", must, None, remedy))
+    raise RefusalError(sentence(f"decode by {method}", must, None, remedy))

@@ -1,9 +1,9 @@
-"""Ranking by probability: n + 1 candidates (Jansche 2007, Algorithm 1; Natarajan 2016, Algorithm 1).
+"""Ranking by probability (Jansche 2007, Algorithm 1; Natarajan 2016, Algorithm 1).
 
-When the value depends on (tp, hyp, ref, n) and does not get worse with more true positives, the best
-sequence with k ones has them at the k most probable positions (Natarajan 2016, Theorem 6), so n + 1
-candidates remain. With the first k positions in that order chosen, tp and ref - tp are independent sums,
-and one table of distributions serves all candidates: O(n^3) together.
+When the value depends on (tp, hyp, ref, n) and does not get worse with more true positives, the
+best sequence with k ones has them at the k most probable positions (Natarajan 2016, Theorem 6), so
+n + 1 candidates remain. With the first k positions in that order chosen, tp and ref - tp are
+independent sums, and one table of distributions serves all candidates: O(n^3) together.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _WHY = (
 def ranking(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability.
 
-    Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic. With
-    ``keep``, candidates are valued by their kept states, and nothing is proven.
+    Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic.
+    With ``keep``, candidates are valued by their kept states, and nothing is proven.
     """
     form, p = ranked_problem(problem, "ranking")
     found = tp_counterexample(form, problem.n)
@@ -39,7 +39,7 @@ def ranking(problem: Problem) -> Answer:
             f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
             f"{found.value_with_one_more:g} at tp={found.tp + 1}"
         )
-        raise refuse("ranking", must)
+        refuse("ranking", must)
     order = np.argsort(-p, kind="stable")
     if problem.keep is not None:
         values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
@@ -55,11 +55,11 @@ def ranked_problem(problem: Problem, method: str) -> tuple[Confusion, Floats]:
     """The confusion form and the probabilities, where a problem has both."""
     form, p = problem.confusion, problem.probabilities
     if form is None:
-        raise refuse(method, "the value must depend on (tp, hyp, ref, n) of two labels only")
+        refuse(method, "the value must depend on (tp, hyp, ref, n) of two labels only")
     if p is None:
-        raise refuse(method, "the labels must be independent")
+        refuse(method, "the labels must be independent")
     if problem.constraint is not None:
-        raise refuse(method, "there must be no constraint: the ranked sequences may not satisfy it")
+        refuse(method, "there must be no constraint: the ranked sequences may not satisfy it")
     return form, p
 
 

@@ -1,8 +1,8 @@
 """Ranking in quadratic time for fractional-linear values (Natarajan 2016, Algorithm 2).
 
-For a value (c0 n + c1 tp + c2 hyp) / (d0 n + d1 tp + d2 hyp + d3 ref) with rational d the expectation
-over ref - tp of one over the denominator obeys a recurrence in the number of chosen positions, so one
-array serves all n + 1 candidates.
+For a value (c0 n + c1 tp + c2 hyp) / (d0 n + d1 tp + d2 hyp + d3 ref) with rational d the
+expectation over ref - tp of one over the denominator obeys a recurrence in the number of chosen
+positions, so one array serves all n + 1 candidates.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ WHY = (
 def ranking_fast(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
 
-    Requires independent labels of two kinds and a fractional-linear value of the confusion table with
-    c3 = 0, rational denominator, never negative, and never worse with more true positives.
+    Requires independent labels of two kinds and a fractional-linear value of the confusion table
+    with c3 = 0, rational denominator, never negative, and never worse with more true positives.
     """
     form, p = ranked_problem(problem, "ranking_fast")
     if problem.keep is not None:
-        raise refuse("ranking_fast", "keep is for methods that value one candidate at a time")
+        refuse("ranking_fast", "keep is for methods that value one candidate at a time")
     ratio = fractional(form)
     if ratio is None:
-        raise refuse("ranking_fast", "the value must be a ratio of sums of counts")
+        refuse("ranking_fast", "the value must be a ratio of sums of counts")
     check_fast(problem, ratio)
     order = np.argsort(-p, kind="stable")
     values = fast_values(form, ratio, p[None, order])[0]
@@ -61,20 +61,20 @@ def check_fast(problem: Problem, ratio: Fractional) -> None:
     c0, c1, c2, c3 = ratio.numerator
     d0, d1, d2, d3 = ratio.denominator
     if abs(c3) > 1e-15:
-        raise refuse("ranking_fast", "the numerator must not count ref on its own (c3 = 0)")
+        refuse("ranking_fast", "the numerator must not count ref on its own (c3 = 0)")
     size = scale * sum(abs(d) for d in ratio.denominator)
     if size > _MOST_SCALE:
         must = f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {int(size)}"
-        raise refuse("ranking_fast", must)
+        refuse("ranking_fast", must)
     corners = [(hyp, ref) for hyp in (0, 1) for ref in (0, 1)]
     for hyp, ref in corners:
         slope = Fraction(c1) * (d0 + d2 * hyp + d3 * ref)
         slope -= d1 * (Fraction(c0) + Fraction(c2) * hyp)
         if problem.sign * slope < 0:
-            raise refuse("ranking_fast", "more true positives must never make it worse")
+            refuse("ranking_fast", "more true positives must never make it worse")
     for tp, hyp, ref in ((0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)):
         if d0 + d1 * tp + d2 * hyp + d3 * ref < 0:
-            raise refuse("ranking_fast", "the denominator must never be negative")
+            refuse("ranking_fast", "the denominator must never be negative")
     guard_size("decode", problem.n * problem.n // 4)
 
 
@@ -93,8 +93,12 @@ def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> Floats:
     batch, n = p.shape
     c0, c1, c2, _ = ratio.numerator
     counts = np.arange(n + 1)
-    ends = [d0 * n + (d1 + d3) * tp + d2 * k + d3 * rest
-            for tp in (0, n) for k in (0, n) for rest in (0, n)]
+    ends = [
+        d0 * n + (d1 + d3) * tp + d2 * k + d3 * rest
+        for tp in (0, n)
+        for k in (0, n)
+        for rest in (0, n)
+    ]
     low, high = min(0, *ends), max(ends)
     index = np.arange(low, high + 1)
     with np.errstate(divide="ignore"):
@@ -115,7 +119,8 @@ def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> Floats:
 def _average(inverse: Floats, shift: int, probability: Floats) -> None:
     """One position fewer is chosen: its label adds ``shift`` with this probability.
 
-    What is shifted in from outside is never looked at: the array is as long as all labels could shift.
+    What is shifted in from outside is never looked at: the array is as long as all labels could
+    shift.
     """
     if shift > 0:
         kept, moved = inverse[:, :-shift], inverse[:, shift:]
@@ -147,7 +152,7 @@ def _exceptions(
         fits = (n - k == 0) | (d0 == 0)
         k, tp = k[fits], tp[fits]
         answers = first[:, k, tp] * none[:, k] * phi(form, n, tp, k, tp)
-        np.add.at(extra, (slice(None), k), answers)
+        np.add.at(extra.T, k, answers.T)
         return extra
     last = prefix_counts(p[:, ::-1])
     for one, hits in zip(k.tolist(), tp.tolist(), strict=True):

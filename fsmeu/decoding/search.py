@@ -1,8 +1,8 @@
 """Search for a good sequence when no algebra helps: a beam, then coordinate ascent. Not proven.
 
-The value of every single-label change of a sequence comes from one forward and one backward pass over
-the machine with the hypothesis free: forward mass before a position, times what the rest of the
-sequence is worth after it, for each label that could stand there.
+The value of every single-label change of a sequence comes from one forward and one backward pass
+over the machine with the hypothesis free: forward mass before a position, times what the rest of
+the sequence is worth after it, for each label that could stand there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def search(problem: Problem) -> Answer:
     starts = _starts(problem)
     if not starts:
         must = "a sequence that satisfies the constraint must be found to start from"
-        raise refuse("search", must)
+        refuse("search", must)
     best, best_value, valued = starts[0], -np.inf, 0
     seen: set[bytes] = set()
     for indices in starts:
@@ -85,11 +85,11 @@ def _climb(problem: Problem, indices: Ints, seen: set[bytes]) -> tuple[Ints, flo
 def _first_allowed(
     problem: Problem, current: Ints, table: Floats, order: Ints, value: float
 ) -> Ints | None:
-    for flat in order:
-        position, label = divmod(int(flat), table.shape[1])
+    for flat in order.tolist():
+        position, label = divmod(flat, table.shape[1])
         if table[position, label] <= value + 1e-12 * max(1.0, abs(value)):
             return None
-        changed = current.copy()
+        changed: Ints = current.copy()
         changed[position] = label
         if problem.allows(changed):
             return changed

@@ -1,4 +1,4 @@
-"""Methods that need no algebra: most probable sequence, most probable labels, lists, all sequences."""
+"""Methods that need no algebra: the most probable sequence or labels, lists, all sequences."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ def viterbi(problem: Problem) -> Answer:
     values = zero_one_values(problem.loss, problem.n)
     if values is None or problem.sign * (values[0] - values[1]) < 0:
         must = "the value must only tell whether the sequences are equal, equal being better"
-        raise refuse("viterbi", must)
+        refuse("viterbi", must)
     why = "the value only tells whether the sequences are equal, so the most probable one is best"
     if problem.constraint is None:
         return Answer(_best_sequences(problem, 1)[0], True, why, 1)
-    for indices in _best_sequences(problem, min(problem.budget, 10_000)):
-        if problem.allows(indices):
-            return Answer(indices, True, why, 1)
-    raise refuse("viterbi", "a probable sequence must satisfy the constraint")
+    listed = _best_sequences(problem, min(problem.budget, 10_000))
+    allowed = next((indices for indices in listed if problem.allows(indices)), None)
+    if allowed is None:
+        refuse("viterbi", "a probable sequence must satisfy the constraint")
+    return Answer(allowed, True, why, 1)
 
 
 def marginal(problem: Problem) -> Answer:
     """The most probable label at each position; not proven best for any loss in general."""
     indices = problem.model.marginals().argmax(axis=1)
     if not problem.allows(indices):
-        raise refuse("marginal", "the most probable labels must satisfy the constraint")
+        refuse("marginal", "the most probable labels must satisfy the constraint")
     why = "the most probable label at each position; the loss was not asked"
     return Answer(indices.astype(np.int64), False, why, 1)
 
@@ -49,7 +50,7 @@ def nbest(problem: Problem) -> Answer:
     listed = _best_sequences(problem, min(_DEFAULT_LIST, problem.budget))
     candidates = [indices for indices in listed if problem.allows(indices)]
     if not candidates:
-        raise refuse("nbest", "one of the most probable sequences must satisfy the constraint")
+        refuse("nbest", "one of the most probable sequences must satisfy the constraint")
     values = problem.sign * problem.values(candidates)
     whole = len(problem.model.labels) ** problem.n
     exact = len(listed) == whole and problem.keep is None
@@ -62,12 +63,12 @@ def exhaustive(problem: Problem) -> Answer:
     labels = len(problem.model.labels)
     if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
         must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"
-        raise refuse("exhaustive", must + " (raise it with budget=...)")
+        refuse("exhaustive", must + " (raise it with budget=...)")
     everything = itertools.product(range(labels), repeat=problem.n)
     candidates = [np.array(z, np.int64) for z in everything]
     candidates = [z for z in candidates if problem.allows(z)]
     if not candidates:
-        raise refuse("exhaustive", "a sequence must satisfy the constraint")
+        refuse("exhaustive", "a sequence must satisfy the constraint")
     values = problem.sign * problem.values(candidates)
     why = f"all {len(candidates)} sequences were compared"
     exact = problem.keep is None

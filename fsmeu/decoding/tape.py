@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.decoding.problem import refuse
 from fsmeu.expectation.transfer import Transfer
 from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size
@@ -60,7 +60,7 @@ def walk_tape(part: Part, n: int) -> Tape:
     """The steps of a part over n positions.
 
     Raises:
-        InputError: the counter does not count in whole numbers from 0 upwards.
+        RefusalError: the counter does not count in whole numbers from 0 upwards.
     """
     view = part.view(n)
     names = view.linear_names
@@ -72,8 +72,10 @@ def walk_tape(part: Part, n: int) -> Tape:
     states = [1]
     previous: tuple[object, Ints, Ints] | None = None
     for i in range(1, n + 1):
-        if previous is not None and previous[0] == contexts[i - 1] and np.array_equal(
-            previous[1], codes
+        if (
+            previous is not None
+            and previous[0] == contexts[i - 1]
+            and np.array_equal(previous[1], codes)
         ):
             raw.append(raw[-1])
             codes = previous[2]
@@ -98,7 +100,10 @@ def _number_rows(
     gains = {first: _gains(transfer, symbols) for first, transfer in distinct.items()}
     cells = [g[shown].reshape(len(shown), g.shape[1] * g.shape[2]).T for g in gains.values()]
     if shown and cells:
-        rows, numbers = np.unique(np.concatenate(cells), axis=0, return_inverse=True)
+        # Nothing remembered yet is nan, which np.unique would not find equal to itself.
+        together = np.nan_to_num(np.concatenate(cells), nan=np.inf)
+        rows, numbers = np.unique(together, axis=0, return_inverse=True)
+        rows = np.where(np.isinf(rows), np.nan, rows)
     else:
         rows, numbers = np.zeros((1, 0)), np.zeros(sum(len(c) for c in cells), np.int64)
     ends = np.cumsum([len(c) for c in cells]) if cells else np.zeros(0, int)
@@ -109,7 +114,7 @@ def _number_rows(
         whole = counted.astype(np.int64)
         if (whole != counted).any() or (whole < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
-            raise InputError(sentence("decode", must, float(counted.min())))
+            refuse("counting", must)
         ids = numbers[end - len(cell) : end].reshape(shape)
         steps[first] = Step(transfer, ids, whole)
     order = [steps[first] for _, first in raw]

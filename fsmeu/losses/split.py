@@ -185,7 +185,7 @@ def _part(
             if owner == register.name:
                 name = f"#{k}"
                 update = Binary("+", Name(name), _put(expr, tape, Name("y")))
-                kept.append(Register(name, "count", _ZERO, update, None, None, register.place))
+                kept.append(Register(name, "feature", _ZERO, update, None, None, register.place))
     part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
     state = tuple(r.name for r in spec.registers if r.name in names)
     ends = tuple(name for name in state if name in read)

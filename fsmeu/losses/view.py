@@ -201,7 +201,8 @@ class SpecView:
             elif name in self.ends:
                 continue
             elif gains is not None and name in self.linear_names:
-                gains[k] = number(self.gain_exprs[k], scope)  # type: ignore[arg-type]
+                read = evaluate if register.sugar == "feature" else number
+                gains[k] = read(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
                 current[name] = new[name] = evaluate(register.update, scope)
