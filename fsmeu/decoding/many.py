@@ -53,10 +53,15 @@ def decode_many(
             made = _ranked_together(loss, rows, p)
             found.update(made)
             tell(len(made))
-    options = {"method": method, "keep": keep, "constraint": constraint, "budget": budget}
+    options: dict[str, Any] = {
+        "method": method,
+        "keep": keep,
+        "constraint": constraint,
+        "budget": budget,
+    }
     for row, model in enumerate(models):
         if row not in found:
-            found[row] = decode(loss, model, **options)  # type: ignore[arg-type]
+            found[row] = decode(loss, model, **options)
             tell(1)
     return [found[row] for row in range(len(models))]
 
