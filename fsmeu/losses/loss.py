@@ -287,8 +287,9 @@ def bind_loss(
         raise InputError(sentence(where, must, f"{len(chosen)} labels"))
     loss = SpecLoss(spec, dict(params), chosen)
     if not (spec.bio and chosen is None):
+        bound = loss.bound
         for register in spec.registers:
-            domain_of(loss.bound, register, n=1)
+            domain_of(bound, register, n=1)
     return loss
 
 
