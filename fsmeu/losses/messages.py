@@ -209,5 +209,5 @@ def fault(origin: str, source: str, place: Place, message: str, remedy: str = ""
 
 
 def near_word(word: str) -> str:
-    """A hint when a word is nearly a word of the language."""
-    return nearest(word, WORDS) if word not in WORDS else ""
+    """A hint when a word is nearly a word of the language; short words are like too many."""
+    return nearest(word, WORDS) if len(word) > 2 and word not in WORDS else ""
