@@ -1,0 +1,286 @@
+"""Files that can be read but not meant, and parameters and labels that do not suit a file."""
+
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError, LossFileError
+
+
+def refusal(text, **given):
+    with pytest.raises(LossFileError) as caught:
+        fsmeu.loads(text, **given)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("loss f value tq", 14, "the name 'tq' is not known here"),
+        ("loss f count tp value tq", 23, "'tq' is not known here. Did you mean 'tp'?"),
+        ("loss f count tp count tp value 1", 23, "the name 'tp' is taken: it is a count"),
+        ("loss f(k) count k value k", 17, "the name 'k' is taken: it is a parameter"),
+        ("loss f(k, k) value k", 11, "the name 'k' is taken: it is a parameter"),
+        ("loss f let a = 1 flag a when true value 1", 23, "the name 'a' is taken: it is a let"),
+        ("loss f count z value 1", 14, "the name 'z' is taken: it is a word with a fixed meaning"),
+        ("loss f count min value 1", 14, "the name 'min' is taken: it is a function"),
+        ("loss f(k) value old k", 17, "'old' needs a register, 'k' is none"),
+        ("loss f count bad value old bat", 24, "'bat' is none. Did you mean 'bad'?"),
+        ("loss f state A arc A -> A value at B", 33, "'B' is not a state"),
+        ("loss f value at B", 14, "'B' is not a state. States are declared with 'state'"),
+        ("loss f state on off arc on -> of value 1", 31, "'of"),
+        ("loss f state good bad arc good -> bat value 1", 35, "Did you mean 'bad'?"),
+        ("loss f state A arc A -> A value A", 33, "'A' is a state; write 'at A'"),
+        ("loss f state A A value 1", 8, "state names must differ"),
+        ("loss f state A state B value 1", 16, "only one 'state' statement"),
+        ("loss f state A arc A -> A otherwise arc A -> A otherwise value 1", 41, "'otherwise'"),
+        ("loss f count c when z == 1", 1, "a loss file needs a 'value' statement"),
+        ("loss f value 1 value 2", 16, "there may be only one 'value' statement"),
+        ("loss f value 1 range 0 .. 1 range 0 .. 2", 29, "only one 'range' statement"),
+        ("loss f labels 0 1 labels 0 1 value 1", 19, "only one 'labels' statement"),
+        ("loss f labels 0 1 0 value 1", 8, "labels must differ"),
+        ("loss f value median(1, 2)", 14, "there is no function 'median'"),
+        ("loss f value mim(1, 2)", 14, "Did you mean 'min'?"),
+        ("loss f value abs(1, 2)", 14, "abs takes 1 argument(s), it is given 2"),
+        ("loss f count c value c[0]", 22, "only a memory or a table parameter has entries"),
+        ("loss f memory m of z last 2 value m[0, 1]", 35, "takes one index"),
+        ("loss f count c value tally(c, 1)", 28, "must be the name of a memory"),
+        ("loss f(cost: table) value cost", 27, "'cost' is a table"),
+        ("loss f(k) value 1 example 0 0 = 1 with j = 1", 40, "'j' is not a parameter"),
+        ("loss f register r in 0.. start 0 next r value r", 17, "needs both bounds"),
+        ("loss f value z", 14, "the value is asked after the last position"),
+        ("loss f let a = i value a", 16, "the value is asked after the last position"),
+        ("loss f register r in 0..z start 0 next r value r", 25, "only parameters and n"),
+        ("loss f count c value c range c .. 1", 30, "only parameters and n"),
+        ("loss f(k = n) value k", 12, "only parameters above it"),
+        ('loss f age a since z == 1 up to "a" value a', 33, "only parameters and n"),
+    ],
+)
+def test_fault_in_reading(text, column, message):
+    error = refusal(text)
+    assert message in str(error).replace(".\n", "\n")
+    assert (error.line, error.column) == (1, column)
+    assert str(error).split("\n")[2] == " " * (column + 3) + "^"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("loss f register r in 0..2.5 start 0 next r value r", "bounds must be whole numbers"),
+        ("loss f register r in 3..1 start 3 next r value r", "bounds must be in order"),
+        ("loss f register r in 0..inf start 0 next r value r", "bounds must be whole numbers"),
+        ("loss f register r in 0..10^9 start 0 next r value r", "at most 1,000,000 values"),
+        ("loss f age a since z == 1 up to -1 value a", "bounds must be in order"),
+        ("loss f memory m of z last 0 value 1", "a memory holds 1 to"),
+        ("loss f memory m of z last 1.5 value 1", "a memory holds 1 to"),
+        ("loss f memory m of z + y last 2 value 1", "needs bounds"),
+        ("loss f memory m of z in 0..0.5 last 2 value 1", "whole bounds"),
+        ("loss f memory m of i in 0..4000 last 9 value 1", "too many to remember"),
+    ],
+)
+def test_fault_of_a_domain(text, message):
+    error = refusal(text)
+    assert message in str(error)
+    assert error.line == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("loss f value 1 / (n - 2)", "division by zero when n=2"),
+        ("loss f count c value 3 % (c - 2)", "remainder by zero when c=2 n=2"),
+        ("loss f count c when y == 1 count d by 1 / (c - 1) value d", "division by zero when"),
+        ("loss f count c by y / (i - 2) value c", "i=2"),
+        ("loss f count c value sqrt(1 - c)", "root of a negative number when c=2 n=2"),
+        ("loss f count c value log(c - 2)", "logarithm of a number <= 0 when c=2 n=2"),
+        ("loss f count c value exp(c * 1000)", "not a finite number when c=2 n=2"),
+        ("loss f count c value (1 - c)^0.5", "not a finite number when c=2 n=2"),
+        ("loss f count c value (c - 2)^-1", "not a finite number when c=2 n=2"),
+        ("loss f value inf", "not a finite number"),
+        ("loss f value 1e999", "not a finite number"),
+        ("loss f memory m of y last 3 value m[2]", "not a finite number"),
+        ("loss f memory m of y last 3 value min(1, m[2])", "not a finite number"),
+        ("loss f memory m of y last 3 count c by m[2] value c", "not a finite number"),
+        ("loss f register r in 0..1 start 0 next r + 1 value r", "r leaves its bounds"),
+        ("loss f register r in 0..1 start 0 next r + (z == 1) value r", "r leaves its bounds"),
+        ("loss f register r in 0..9 start 0 next r + 0.5 value r^2", "r leaves its bounds"),
+        ("loss f register r in 0..3 start 5 next 1 value r^2", "bounds"),
+        ("loss f memory m of z + y in 0..1 last 2 value sum(m)", "outside the declared bounds"),
+        ("loss f memory m of y last 2 value m[2]", "the index of m must be a constant from 0 to 1"),
+        ("loss f state A B arc A -> B when z == 0 value 1", "no arc applies when"),
+        ("loss f state A arc A -> A arc A -> A when z == 1 value 1", "two arcs apply when"),
+        ("loss f count c when kind(z) == 1 value c", "kind needs tags such as B-NP"),
+        ("loss f labels a b memory m of z last 2 value sum(m)", "sum needs numbers"),
+    ],
+)
+def test_fault_of_a_pair(text, message):
+    """Found when the value is asked for, by every way to ask, with the state that shows it."""
+    letters = "labels a b" in text
+    z, y = ("bb", "bb") if letters else ("11", "11")
+    model = [[0.5, 0.5], [0.25, 0.75]]
+    labels = ("a", "b") if letters else (0, 1)
+    reference = fsmeu.models.Independent(model, labels)
+    loss = fsmeu.loads(text)
+    ways = (
+        lambda: fsmeu.evaluate(loss, z, y),
+        lambda: fsmeu.expect(loss, z, reference, engine="openfst"),
+        lambda: fsmeu.expect(loss, z, reference).levels,
+        lambda: loss.compile(2),
+    )
+    for way in ways:
+        with pytest.raises(LossFileError) as caught:
+            way()
+        assert message.split(" when ")[0] in str(caught.value)
+        assert caught.value.line == 1
+
+
+def test_state_of_a_fault_is_shown():
+    loss = fsmeu.loads("loss f labels O B-x\ncount c when z != y\nvalue 1 / (c - 1)")
+    with pytest.raises(LossFileError) as caught:
+        fsmeu.evaluate(loss, ["O", "O"], ["B-x", "O"])
+    assert str(caught.value) == (
+        "<text>:3:7: division by zero when c=1 n=2.\n    value 1 / (c - 1)\n          ^"
+    )
+    loss = fsmeu.loads("loss f labels O B-x\ncount c by 1 / (z != y)\nvalue c")
+    with pytest.raises(LossFileError, match=r"<text>:2:12: division by zero when .*z=B-x y=B-x"):
+        fsmeu.evaluate(loss, ["O", "B-x"], ["B-x", "B-x"])
+
+
+def test_lazy_branches_are_not_at_fault():
+    loss = fsmeu.loads(
+        "loss f count c when y == 1 count d when c > 0 and 1 / c < 1"
+        " value if c == 0 then 0 else d / c or 1 / (c - 2) when c > 2"
+    )
+    for z, y in (("000", "000"), ("000", "011"), ("000", "111")):
+        wanted = {0: 0, 2: 0.5, 3: 1}[y.count("1")]
+        assert fsmeu.evaluate(loss, z, y) == wanted
+
+
+def test_value_outside_the_declared_range():
+    loss = fsmeu.loads("loss f count c when z != y\nvalue 2 * c\nrange 0 .. 1")
+    for way in (
+        lambda: loss.compile(3),
+        lambda: fsmeu.expect(loss, "11", [0.5, 0.5], engine="openfst"),
+        lambda: fsmeu.expect(loss, "11", [0.5, 0.5]).levels,
+        lambda: fsmeu.expect(loss, "11", [0.5, 0.5], keep=1),
+    ):
+        with pytest.raises(LossFileError, match=r"<text>:3:7: a value of .* range is 0 \.\. 1"):
+            way()
+
+
+# -- parameters ------------------------------------------------------------------------------------
+
+HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) value k"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, r"the parameter 'top' has no default\. Give top="),
+        ({"top": 1, "wieght": 2}, "'wieght' is not a parameter; there are: k, .*'weight'"),
+        ({"top": 1, "k": 2.5}, r"parameter k: must be a whole number\. Got 2\.5"),
+        ({"top": 1, "k": 10}, r"parameter k: must lie in 1\.\.9\. Got 10"),
+        ({"top": 1, "k": 0}, r"parameter k: must lie in 1\.\.9\. Got 0"),
+        ({"top": 1, "weight": -0.1}, r"parameter weight: must lie in 0\.\.inf"),
+        ({"top": "much"}, r"parameter top: must be a number\. Got much"),
+        ({"top": None}, "parameter top: must be a number"),
+        ({"top": [1, 2]}, "parameter top: must be a number"),
+        ({"top": float("nan")}, r"parameter top: must be a finite number\. Got nan"),
+        ({"top": float("inf")}, r"parameter top: must be a finite number\. Got inf"),
+        ({"top": 1, "cost": [[1, 2, 3], [4, 5, 6]]}, r"parameter cost: must have .*shape \(2, 2\)"),
+        ({"top": 1, "cost": [[[1]]]}, r"parameter cost: must have .*shape \(1, 1, 1\)"),
+        ({"top": 1, "cost": [[1, 2], [3]]}, "parameter cost: must be a table of numbers"),
+        ({"top": 1, "cost": "much"}, "parameter cost: must be a table of numbers"),
+        ({"top": 1, "cost": [[1, float("nan")], [0, 0]]}, "parameter cost: must hold finite"),
+    ],
+)
+def test_fault_of_a_parameter(given, message):
+    with pytest.raises(InputError, match=message) as caught:
+        fsmeu.loads(HEADER, **given)
+    assert str(caught.value).startswith("loss f")
+
+
+def test_defaults_may_use_parameters_above():
+    text = "loss f(a = 3, b = a / 2, c = a + b in b..2 * a) value c"
+    assert fsmeu.loads(text)("", "") == 4.5
+    assert fsmeu.loads(text, a=5)("", "") == 7.5
+    assert fsmeu.loads(text, b=0)("", "") == 3
+    with pytest.raises(InputError, match=r"parameter c: must lie in 1\.5\.\.6"):
+        fsmeu.loads(text, c=7)
+
+
+def test_tables_have_one_or_two_sides():
+    one = fsmeu.loads("loss f(price: table) count c by price[z] value c", price=[1, 10])
+    assert one("011", "000") == 21
+    wrong = fsmeu.loads("loss f(price: table) count c by price[z, y] value c", price=[1, 10])
+    with pytest.raises(LossFileError, match="price has 1 sides, 2 given"):
+        wrong("0", "0")
+    strange = fsmeu.loads("loss f(price: table) count c by price[z + y] value c", price=[1, 10])
+    with pytest.raises(LossFileError, match="price has no entry for this"):
+        strange("1", "1")
+    assert strange("1", "0") == 10
+
+
+# -- labels and names --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ((0, 1, 2), "the file has 2 labels, 0, 1. Got 3 labels"),
+        ((), "at least one label"),
+        (("a", "a"), "'a' is there twice"),
+        ((1, "1"), "'1' is there twice"),
+        (("a", ""), "an int or a non-empty string"),
+        (("a", None), "an int or a non-empty string"),
+        (7, "must be a sequence of labels. Got 7"),
+    ],
+)
+def test_fault_of_labels(labels, message):
+    with pytest.raises(InputError) as caught:
+        fsmeu.load("fscore", labels=labels)
+    assert message in str(caught.value)
+
+
+def test_tags_must_be_tags():
+    text = 'loss f labels bio count c when kind(z) == "B" value c'
+    with pytest.raises(InputError, match="labels must be chunk tags"):
+        fsmeu.loads(text, labels=("O", "NP"))
+    with pytest.raises(InputError, match="the tags must be given"):
+        fsmeu.loads(text)(["O"], ["O"])
+    assert fsmeu.loads(text, types=["NP"])(["B-NP", "I-NP", "O"], ["O", "O", "O"]) == 1
+
+
+@pytest.mark.parametrize("name", ["fsocre", "hammming"])
+def test_nearest_loss_is_offered(name):
+    with pytest.raises(InputError, match=r"Did you mean '(fscore|hamming)'"):
+        fsmeu.load(name)
+
+
+@pytest.mark.parametrize("path", ["nowhere/f.loss", "f.loss", "/dev/null/f.loss"])
+def test_missing_file(path):
+    with pytest.raises(InputError, match="there is no file"):
+        fsmeu.load(path)
+
+
+@pytest.mark.parametrize(
+    ("z", "y", "message"),
+    [
+        ("01", "011", "same length. Got lengths 2 and 3"),
+        ("02", "01", r"hypothesis z: label 2 must be one of 0, 1. Got 2"),
+        ("01", [0, "x"], r"reference y: label 2 must be one of 0, 1. Got x"),
+        (None, "01", "hypothesis z: must be a sequence of labels"),
+        ("01", 5, "reference y: must be a sequence of labels"),
+        ([[0, 1]], [0], "hypothesis z: label 1"),
+        ([0.5], [0], "hypothesis z: label 1"),
+    ],
+)
+def test_fault_of_a_sequence(z, y, message):
+    with pytest.raises(InputError) as caught:
+        fsmeu.evaluate(fsmeu.load("fscore"), z, y)
+    assert message in str(caught.value)
+
+
+def test_all_errors_are_one_family():
+    for error in (refusal("loss"), refusal("loss f value 1 value 1")):
+        assert isinstance(error, FsmeuError)
+        assert isinstance(error, ValueError)
