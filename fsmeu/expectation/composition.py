@@ -106,15 +106,14 @@ def ending_masses(table: ArcTable, keep: int | None = None) -> Floats:
         table: a composition; all paths to a state have the same length.
         keep: expand only this many of the most probable states of each layer.
     """
-    depth, arcs_at = by_depth(table, "composition")
+    depth, arcs_at = by_depth(table)
     mass = np.zeros(table.states)
     mass[table.start] = 1.0
-    factor = np.exp(-table.weight)
     for layer, arcs in enumerate(arcs_at):
         if keep is not None:
             here = np.flatnonzero((depth == layer) & (mass > 0))
             mass[here[np.argsort(-mass[here], kind="stable")[keep:]]] = 0.0
-        np.add.at(mass, table.target[arcs], mass[table.source[arcs]] * factor[arcs])
+        np.add.at(mass, table.target[arcs], mass[table.source[arcs]] * table.factor[arcs])
     return np.where(depth == len(arcs_at), mass, 0.0)
 
 
@@ -134,15 +133,14 @@ def arc_products(hypothesis: Layered, machine: Machine, model: Layered) -> tuple
     )
     table = table_from_fst(whole, "composition")
     arc = table.olabel - 1
-    factor = np.exp(-table.weight)
-    weighted = replace(table, weight=_minus_log(factor * arcs.weight[arc]))
+    weighted = replace(table, weight=_minus_log(table.factor * arcs.weight[arc]))
     inside = _run_loss(table, machine, arcs.label[arc])
-    depth, arcs_at = by_depth(table, "composition")
+    depth, arcs_at = by_depth(table)
     ends = np.flatnonzero(depth == len(arcs_at))
     values = np.zeros(table.states)
     values[ends] = machine.values[inside[ends]]
     worth = backward(weighted, values)
-    flow = forward(weighted)[table.source] * factor * worth[table.target]
+    flow = forward(weighted)[table.source] * table.factor * worth[table.target]
     return float(worth[table.start]), np.bincount(arc, flow, minlength=len(arcs.weight)).astype(
         float
     )
@@ -172,7 +170,7 @@ def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     inside = np.full(table.states, -1, np.int64)
     if table.start >= 0:
         inside[table.start] = 0
-        for arcs in by_depth(table, "composition")[1]:
+        for arcs in by_depth(table)[1]:
             here = inside[table.source[arcs]]
             inside[table.target[arcs]] = machine.next[here, table.ilabel[arcs] - 1, labels[arcs]]
     return inside

@@ -54,18 +54,31 @@ class ArcTable:
         counts = np.bincount(self.source, minlength=self.states)
         return np.concatenate([[0], np.cumsum(counts)])
 
+    @cached_property
+    def factor(self) -> Floats:
+        """The factor of each arc, a real number."""
+        return np.exp(-self.weight)
 
-def by_depth(table: ArcTable, where: str = "machine") -> tuple[Ints, list[Ints]]:
+    @cached_property
+    def _depths(self) -> tuple[Ints, list[Ints]]:
+        """What ``by_depth`` finds, once."""
+        return _by_depth(self)
+
+
+def by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
     """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
 
     Args:
         table: a machine in which all paths to a state have the same length (a composition with a
             layered acceptor is one).
-        where: what the machine is called in an error.
 
     Raises:
         FstError: two paths of different length meet in a state, or there is a cycle.
     """
+    return table._depths
+
+
+def _by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
     depth = np.full(table.states, -1, np.int64)
     arcs_at: list[Ints] = []
     if table.start < 0:
@@ -80,15 +93,17 @@ def by_depth(table: ArcTable, where: str = "machine") -> tuple[Ints, list[Ints]]
         reached = table.target[arcs]
         if (depth[reached] >= 0).any():
             must = "all paths to a state must have the same length (no cycles, one length only)"
-            raise FstError(sentence(where, must))
-        depth[reached] = len(arcs_at)
-        frontier = np.unique(reached)
+            raise FstError(sentence("machine", must))
+        order = np.arange(len(reached))
+        depth[reached] = order
+        frontier = reached[depth[reached] == order]
+        depth[frontier] = len(arcs_at)
 
 
 def _leaving(table: ArcTable, states: Ints) -> Ints:
     """Indices of the arcs that leave these states, in the order of the states."""
     begin = table.offsets[states]
     counts = table.offsets[states + 1] - begin
-    steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    arcs: Ints = np.repeat(begin, counts) + steps
+    ends = np.cumsum(counts)
+    arcs: Ints = np.repeat(begin - ends + counts, counts) + np.arange(ends[-1])
     return arcs

@@ -83,7 +83,7 @@ def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor
         raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
     label = label_numbers(trimmed, alphabet, table, where)
     try:
-        depth, arcs_at = by_depth(table, where)
+        depth, arcs_at = by_depth(table)
     except FstError as error:
         must = "the machine must be acyclic and all its sequences must have the same length"
         raise InputError(sentence(where, must)) from error

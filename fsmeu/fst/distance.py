@@ -26,9 +26,8 @@ def forward(table: ArcTable) -> Floats:
     if table.start < 0:
         return distance
     distance[table.start] = 1.0
-    factor = np.exp(-table.weight)
     for arcs in by_depth(table)[1]:
-        flow = distance[table.source[arcs]] * factor[arcs]
+        flow = distance[table.source[arcs]] * table.factor[arcs]
         np.add.at(distance, table.target[arcs], flow)
     return distance
 
@@ -41,9 +40,8 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
         ending: what ending in each state is worth; any real numbers.
     """
     distance: Floats = ending.copy()
-    factor = np.exp(-table.weight)
     for arcs in reversed(by_depth(table)[1]):
-        flow = distance[table.target[arcs]] * factor[arcs]
+        flow = distance[table.target[arcs]] * table.factor[arcs]
         np.add.at(distance, table.source[arcs], flow)
     return distance
 
@@ -61,4 +59,5 @@ def openfst_total(fst: pynini.Fst) -> float:
     if fst.start() < 0:
         return 0.0
     distance = pynini.shortestdistance(fst, delta=1e-300, reverse=True)
-    return math.exp(-float(distance[fst.start()])) if len(distance) else 0.0
+    reached = fst.start() < len(distance)  # the list ends with the last state that has one
+    return math.exp(-float(distance[fst.start()])) if reached else 0.0

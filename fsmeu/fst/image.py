@@ -88,6 +88,9 @@ def _const_image(fst: Fst, where: str) -> bytes:
         plain = _to_log64(plain, where)
     plain.set_input_symbols(None)
     plain.set_output_symbols(None)
+    # Writing would compute every property that OpenFst does not know yet. The copy is only read
+    # for its arcs, so all of them are declared instead.
+    plain.set_properties(pywrapfst.POS_TRINARY_PROPERTIES, pywrapfst.TRINARY_PROPERTIES)
     image: bytes = pywrapfst.convert(plain, "const").write_to_string()
     return image
 
