@@ -22,6 +22,7 @@ from fsmeu.losses.syntax import (
     Register,
     Spec,
     Unary,
+    parts,
     walk,
 )
 
@@ -115,25 +116,27 @@ def _increment(expr: Expr, name: str) -> Expr | None:
 
 def is_affine(expr: Expr, names: frozenset[str]) -> bool:
     """True when the expression is a + sum of b_r * r over these names, with a, b free of them."""
-    if not names_read(expr) & names:
-        return True
+    return _degree(expr, names) <= 1
+
+
+def _degree(expr: Expr, names: frozenset[str]) -> int:
+    """0 when the expression is free of these names, 1 when it is affine in them, else 2."""
+    inside = [_degree(part, names) for part in parts(expr)]
     match expr:
         case Name():
-            return True
-        case Unary(operator="-"):
-            return is_affine(expr.operand, names)
-        case Binary(operator="+" | "-"):
-            return is_affine(expr.left, names) and is_affine(expr.right, names)
+            return int(expr.name in names)
+        case Unary(operator="-") | Binary(operator="+" | "-"):
+            return max(inside)
         case Binary(operator="*"):
-            sides = (expr.left, expr.right)
-            free = [not names_read(side) & names for side in sides]
-            return any(free) and all(is_affine(side, names) for side in sides)
+            return min(sum(inside), 2)
         case Binary(operator="/"):
-            return is_affine(expr.left, names) and not names_read(expr.right) & names
+            return 2 if inside[1] else inside[0]
         case Choice():
-            free_condition = not names_read(expr.condition) & names
-            return free_condition and is_affine(expr.yes, names) and is_affine(expr.no, names)
-    return False
+            return 2 if inside[0] else max(inside)
+        case Old() | Index() | Push() | At():
+            own = names_read(expr) & names
+            return 2 if own else 0
+    return 2 if any(inside) else 0
 
 
 def unread_registers(spec: Spec) -> frozenset[str]:
