@@ -11,7 +11,9 @@ import typer
 from fsmeu.cli.check import check_loss
 from fsmeu.cli.compile import compile_loss
 from fsmeu.cli.demo import demo
+from fsmeu.cli.draw import draw_loss
 from fsmeu.cli.expect import expect_value
+from fsmeu.cli.explore import explore_loss
 from fsmeu.cli.failures import INTERRUPTED, Guarded
 from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
@@ -37,6 +39,8 @@ app.command("trace")(trace_pair)
 app.command("compile")(compile_loss)
 app.command("expect")(expect_value)
 app.command("levels")(show_levels)
+app.command("draw")(draw_loss)
+app.command("explore")(explore_loss)
 app.command()(demo)
 
 

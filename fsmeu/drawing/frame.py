@@ -20,7 +20,7 @@ __all__ = ["FONT", "SMALL", "Bundle", "Caption", "Frame", "make_frame", "text_wi
 FONT, SMALL = 12.0, 11.0
 LINE = 1.25
 _WIDEST = 26  # characters of a caption on one line
-_PAIRS_IN_LINE, _LINES = 4, 3
+_LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
 _PAD = 9.0
 _CHARACTER = 0.62
 _LONGEST_NAME = 24
@@ -186,12 +186,19 @@ def _label(names: Mapping[int, str], number: int) -> str:
 
 
 def _label_lines(labels: list[str]) -> tuple[str, ...]:
-    most = _PAIRS_IN_LINE * _LINES
-    shown = labels if len(labels) <= most else labels[: most - _PAIRS_IN_LINE]
-    lines = [", ".join(shown[k : k + _PAIRS_IN_LINE]) for k in range(0, len(shown), _PAIRS_IN_LINE)]
-    if len(shown) < len(labels):
-        lines.append(f"… and {len(labels) - len(shown)} more")
-    return tuple(lines)
+    """Labels in lines of some width; of many, the first ones and how many more there are."""
+    lines, counts = [labels[0]], [1]
+    for label in labels[1:]:
+        if len(lines[-1]) + 2 + len(label) <= _LABEL_WIDTH:
+            lines[-1] += f", {label}"
+            counts[-1] += 1
+        else:
+            lines.append(label)
+            counts.append(1)
+    if len(lines) > _LINES:
+        rest = sum(counts[_LINES - 1 :])
+        lines[_LINES - 1 :] = [f"… and {rest} more"]
+    return (*(f"{line}," for line in lines[:-1]), lines[-1])
 
 
 def text_width(text: str, size: float = FONT) -> float:

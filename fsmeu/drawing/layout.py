@@ -21,15 +21,17 @@ from fsmeu.drawing.curves import (
     point_at,
     through,
 )
-from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.frame import Bundle, Caption, Frame
 from fsmeu.drawing.order import order_layers
 from fsmeu.drawing.rows import stack_rows
 
-__all__ = ["Placement", "loop_label", "place"]
+__all__ = ["START_LENGTH", "Placement", "fit", "place"]
 
 _MARGIN = 16.0
 _ROW_GAP = 7.0
 _LANE = 7.0
+_LOOP_LIFT, _LOOP_REACH = 3.0, 40.0
+_TIP = 14.0
 _LEAST_GAP = 46.0
 _AROUND_LABEL = 38.0
 _STEEP, _MOST_STEEP = 0.10, 110.0
@@ -116,7 +118,9 @@ class _Grid:
             above[state] = below[state] = caption.height / 2 + _ROW_GAP
         for bundle in self.frame.bundles:
             if bundle.source == bundle.target:
-                above[bundle.source] += max(LOOP_HEIGHT, bundle.height - 2)
+                caption = self.frame.captions[bundle.source]
+                rise = _loop_label(caption, bundle)[1] - bundle.height / 2
+                above[bundle.source] += max(LOOP_HEIGHT, -rise)
         return above, below
 
     def _columns(
@@ -209,11 +213,14 @@ class _Grid:
         return x + side * (caption.width / 2 - inset), y + offset
 
 
-def loop_label(centre: Point, height: float, bundle: Bundle) -> Point:
-    """The centre of a loop's label: to the right of the loop, above the state."""
-    x, y = centre
-    lift = max(LOOP_HEIGHT, bundle.height - 2) / 2
-    return x + 15 + bundle.width / 2, y - height / 2 - lift - 1
+def _loop_label(caption: Caption, bundle: Bundle) -> Point:
+    """The centre of a loop's label, from the middle of its state's upper edge.
+
+    It is to the right of the loop, or above it if it would reach far beyond its state.
+    """
+    if 15 + bundle.width <= caption.width / 2 + _LOOP_REACH:
+        return 15 + bundle.width / 2, -_LOOP_LIFT - bundle.height / 2
+    return 0.0, -LOOP_HEIGHT - _LOOP_LIFT - bundle.height / 2
 
 
 def _finish(frame: Frame, centres: Sequence[Point], curves: Sequence[Curve]) -> Placement:
@@ -222,9 +229,11 @@ def _finish(frame: Frame, centres: Sequence[Point], curves: Sequence[Curve]) -> 
     fixed: dict[int, Point] = {}
     for k, bundle in enumerate(frame.bundles):
         if bundle.source == bundle.target:
-            height = frame.captions[bundle.source].height
-            fixed[k] = loop_label(centres[bundle.source], height, bundle)
+            caption = frame.captions[bundle.source]
+            (x, y), (dx, dy) = centres[bundle.source], _loop_label(caption, bundle)
+            fixed[k] = (x + dx, y - caption.height / 2 + dy)
             boxes.append(_box(fixed[k], bundle.width, bundle.height))
+    boxes += [_box(curve[-1], _TIP, _TIP) for curve in curves]  # arrows are to be seen
     sizes = [(bundle.width, bundle.height) for bundle in frame.bundles]
     free = [None if k in fixed else curve for k, curve in enumerate(curves)]
     labels = [fixed.get(k, p) for k, p in enumerate(place_labels(free, sizes, boxes))]

@@ -134,13 +134,12 @@ def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) 
 
 
 def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence[float]) -> None:
-    """One row per distribution, all on one scale: bars, the mean, a line between quantiles."""
-    most = max(float(_bars(e)[1].max()) for e in named.values())
+    """One row per distribution: bars as high as the row lets them, the mean, a quantile line."""
     width = min(_bars(e)[2] for e in named.values())
     for row, expectation in enumerate(named.values()):
         values, chances, _ = _bars(expectation)
         base = len(named) - 1 - row
-        axes.bar(values, 0.78 * chances / most, width=width, bottom=base, color=_BAR)
+        axes.bar(values, 0.8 * chances / chances.max(), width=width, bottom=base, color=_BAR)
         axes.axhline(base, color="#dddddd", linewidth=0.8, zorder=0)
         if quantiles:
             ends = [expectation.quantile(q) for q in (min(quantiles), max(quantiles))]
@@ -159,6 +158,6 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
     axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
     for tick in axes.get_yticklabels():
         tick.set_parse_math(False)
-    axes.set_ylim(-0.25, len(named))
+    axes.set_ylim(-0.25, len(named) - 0.1)
     axes.set_xlabel("value")
     axes.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)

@@ -1,0 +1,197 @@
+"""`fsmeu draw`: the machine of a loss as a picture, in the terminal or in a file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsmeu.cli.options import LabelList, LossName, ModelFile, ParamList, Probabilities, TypeList
+
+if TYPE_CHECKING:
+    from fsmeu.drawing.draw import Drawing
+    from fsmeu.losses.loss import SpecLoss
+
+__all__ = ["draw_loss"]
+
+_STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
+_STDOUT = "-"
+
+_Length = Annotated[
+    int | None,
+    typer.Option(
+        "--n",
+        "-n",
+        metavar="N",
+        min=0,
+        help="The length of the sequences; that of Z, Y or the model if they are given.",
+        show_default=False,
+    ),
+]
+_Hypothesis = Annotated[
+    str | None,
+    typer.Option(
+        "--z",
+        metavar="Z",
+        help="A hypothesis: the machine given Z, or with Y the path of the pair.",
+        show_default=False,
+    ),
+]
+_Reference = Annotated[
+    str | None,
+    typer.Option("--y", metavar="Y", help="A reference, of the same length.", show_default=False),
+]
+_Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="A file that ends in .svg, .png, .pdf, .dot, .html, .tex or .txt; - for stdout.",
+        show_default=False,
+    ),
+]
+_Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME",
+        help="svg, png, pdf, dot, html, tex or txt, if no file name says it.",
+        show_default=False,
+    ),
+]
+_GivenZ = Annotated[
+    bool, typer.Option("--given-z", help="Leave out registers that only follow z; z stays open.")
+]
+_Depth = Annotated[
+    int | None,
+    typer.Option("--depth", metavar="D", min=0, help="Only the first D steps.", show_default=False),
+]
+_Short = Annotated[bool, typer.Option("--short", help="States as 1,2 instead of tp=1 ref=2.")]
+_Layout = Annotated[
+    str | None,
+    typer.Option(
+        "--layout",
+        metavar="NAME",
+        help="own, or dot for Graphviz; small machines take dot if it is installed.",
+        show_default=False,
+    ),
+]
+_Limit = Annotated[
+    int,
+    typer.Option("--limit", metavar="N", min=1, help="Draw up to N states, of more a summary."),
+]
+
+
+def draw_loss(
+    loss: LossName,
+    n: _Length = None,
+    z: _Hypothesis = None,
+    y: _Reference = None,
+    probs: Probabilities = None,
+    model: ModelFile = None,
+    output: _Output = None,
+    form: _Format = None,
+    given_z: _GivenZ = False,
+    depth: _Depth = None,
+    short: _Short = False,
+    layout: _Layout = None,
+    limit: _Limit = 100,
+    param: ParamList = None,
+    labels: LabelList = None,
+    types: TypeList = None,
+) -> None:
+    """Draws the machine of a loss, in the terminal or into a file.
+
+    With a model, states are shaded and arcs are as wide as they are probable. With Z and Y, their
+    path is coloured.
+    """
+    from fsmeu.cli.inputs import load_loss
+    from fsmeu.drawing.draw import draw
+    from fsmeu.errors import InputError, sentence
+
+    loaded = load_loss(loss, param, labels, types)
+    if all(given is None for given in (n, z, y, probs, model)):
+        must = "the length of the sequences must be given"
+        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z and --y Y"))
+    subject = _subject(loaded, (z, y), (probs, model), loss)
+    view: dict[str, Any] = {
+        "given_z": given_z,
+        "depth": depth,
+        "short": short,
+        "layout": layout,
+        "limit": limit,
+    }
+    drawing = draw(subject.pop("loss"), n, **subject, **view)
+    if output is None and form is None:
+        _print(drawing)
+        return
+    _write(drawing, output or _STDOUT, form)
+
+
+def _subject(
+    loss: SpecLoss,
+    pair: tuple[str | None, str | None],
+    source: tuple[str | None, str | None],
+    name: str,
+) -> dict[str, Any]:
+    """The loss, sequences and model as they go together; open labels are those that are used."""
+    from fsmeu.cli.inputs import read_model, sequence, sequences
+
+    label_model = (
+        read_model(*source, loss_name=name) if any(s is not None for s in source) else None
+    )
+    given = [text for text in pair if text is not None]
+    if label_model is not None and loss.open:
+        loss = loss.with_labels(label_model.alphabet)
+    elif given:
+        loss, *_ = sequences(loss, given[0], given[-1])
+    z, y = (
+        None if text is None else sequence(loss.alphabet, text, where)
+        for text, where in zip(pair, ("hypothesis z", "reference y"), strict=True)
+    )
+    return {"loss": loss, "z": z, "y": y, "model": label_model}
+
+
+def _write(drawing: Drawing, output: str, form: str | None) -> None:
+    from fsmeu.cli.output import note
+    from fsmeu.errors import InputError, sentence
+
+    if output != _STDOUT:
+        drawing.save(output, form)
+        note(f"{drawing.automaton.name}: {Path(output)}")
+        return
+    if form is None:
+        raise InputError(sentence("draw", "on standard output, the format must be given: --format"))
+    if form in ("png", "pdf") and sys.stdout.isatty():
+        must = f"a {form} file is not written to a terminal"
+        raise InputError(sentence("draw", must, None, "Use -o FILE, or a pipe"))
+    content = drawing.render(form)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _print(drawing: Drawing) -> None:
+    """Prints the machine: drawn if that fits into the terminal, else listed layer by layer."""
+    from rich.text import Text
+
+    from fsmeu.cli.output import line, screen
+
+    console = screen()
+    plain = not (sys.stdout.encoding or "ascii").lower().replace("-", "").startswith("utf")
+    cells = None if plain else drawing.cells(console.width)
+    if cells is None:
+        for row in drawing.rows(plain):
+            line(row.text, _STYLES[row.style])
+        return
+    line(drawing.frame.title, _STYLES["title"])
+    line()
+    for drawn in cells:
+        text = Text()
+        for character, style in drawn:
+            text.append(character, _STYLES[style])
+        console.print(text, soft_wrap=True)
