@@ -1,25 +1,30 @@
 """Every loss on the shelf, loaded with something for each parameter that has no default."""
 
-import numpy as np
-
 import fsmeu
+from fsmeu.losses.bind import tag_labels
 from fsmeu.losses.library import read_spec
+from tests.strategies import LossCase
 
 TYPES = ("X", "Y")
 
 
-def load(name, size=None):
-    """The loss by name; ``size`` chooses the number of labels where the file leaves it open."""
+def case(name, size=2):
+    """The file; ``size`` is the number of labels where it leaves them open."""
     spec = read_spec(name)
-    labels = None
-    if spec.labels is None and not spec.bio and size is not None:
-        labels = tuple(range(size))
-    count = len(spec.labels) if spec.labels is not None else size or 2
+    labels = spec.labels or (tag_labels(TYPES) if spec.bio else tuple(range(size)))
     given = {
-        p.name: _cost(count) if p.type == "table" else 2 for p in spec.params if p.default is None
+        p.name: _cost(len(labels)) if p.type == "table" else 2
+        for p in spec.params
+        if p.default is None
     }
-    return fsmeu.load(name, labels=labels, types=TYPES if spec.bio else None, **given)
+    return LossCase(spec.source, tuple(labels), spec.labels is None, given)
+
+
+def load(name, size=2):
+    """The loss itself."""
+    known = case(name, size)
+    return fsmeu.load(name, labels=known.labels if known.ask else None, **known.given)
 
 
 def _cost(size):
-    return np.arange(size * size, dtype=float).reshape(size, size) - 1.5
+    return [[a * size + b - 1.5 for b in range(size)] for a in range(size)]
