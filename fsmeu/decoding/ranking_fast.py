@@ -75,6 +75,10 @@ def check_fast(problem: Problem, ratio: Fractional) -> None:
     for tp, hyp, ref in ((0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)):
         if d0 + d1 * tp + d2 * hyp + d3 * ref < 0:
             refuse("ranking_fast", "the denominator must never be negative")
+    right, wrong = d0 + d0 + d1 + d2 + d3, d0 + d2 + d0 + d3
+    if not (right and wrong):
+        must = "the denominator must count a kind of right labels and a kind of mistakes"
+        refuse("ranking_fast", must)  # else a swap can lead into or out of 0/0
     guard_size("decode", problem.n * problem.n // 4)
 
 

@@ -5,8 +5,8 @@ these accumulators:
 
     value = sum over r of  r * g_r(end of z-part, end of y-part)  +  h(end of z-part, end of y-part)
 
-Then the z-part and the y-part are automata of their own, and an amount added at a position depends on
-*features* of a step of each: the largest pieces of its expression that read one tape only.
+Then the z-part and the y-part are automata of their own, and an amount added at a position depends
+on *features* of a step of each: the largest pieces of its expression that read one tape only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Part:
     """One tape's share of a loss, as a loss of its own that reads labels as ``y``.
 
     Attributes:
-        bound: a spec with the registers of this tape; features are accumulators named ``#0``, ``#1``...
+        bound: a spec with the registers of this tape; features are accumulators ``#0``, ``#1``...
         features: how many features there are.
         registers: names of the registers that make up the state.
         ends: those of them that the value looks at.
@@ -48,7 +48,7 @@ class Part:
 
     @property
     def counter(self) -> str | None:
-        """The register that the value looks at, when it is one that only counts, read by nothing."""
+        """The register that the value looks at, when it only counts and nothing else reads it."""
         if len(self.ends) != 1:
             return None
         register = next(r for r in self.bound.spec.registers if r.name == self.ends[0])
@@ -109,7 +109,7 @@ class Split:
 
 
 def split(bound: Bound) -> Split | None:
-    """The loss split by tape, or None when a register that reads both tapes is not an accumulator."""
+    """The loss split by tape, or None when a register of both tapes is not an accumulator."""
     spec = bound.spec
     reach = tapes(spec)
     joint = [name for name, t in reach.items() if {"z", "y"} <= t]
@@ -126,9 +126,21 @@ def split(bound: Bound) -> Split | None:
             meetings.append(Meeting(register.name, amount, "i" in names_read(amount)))
     read = names_read(spec.value)
     z_part = _part(bound, z_names, splitter.z_features, "z", read)
-    y_part = _part(bound, y_names, splitter.y_features, "y", read)
+    both = _needed(spec, {name for name in z_names if not reach[name]}, y_names)
+    y_part = _part(bound, y_names | both, splitter.y_features, "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(meetings), additive)
+
+
+def _needed(spec: Spec, tapeless: set[str], names: set[str]) -> set[str]:
+    """Registers that read no tape and that registers with these names look at, however far back."""
+    found: set[str] = set()
+    asking = names
+    while asking:
+        read = [names_read(r.update) for r in spec.registers if r.name in asking]
+        asking = set().union(*read) & tapeless - found
+        found |= asking
+    return found
 
 
 class _Splitter:
