@@ -1,0 +1,132 @@
+"""Chunk losses against seqeval, the published behaviour of conlleval, and networkx."""
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from seqeval.metrics.sequence_labeling import get_entities, precision_recall_fscore_support
+
+import fsmeu
+from tests.grammars.pairs import TOTAL, batches, close
+
+TYPES = [("X",), ("X", "Y"), ("X", "Y", "Z")]
+LENGTHS = (1, 2, 3, 4, 6, 9, 12)
+
+
+def tag_pairs(loss, seed, total):
+    """Batches with their tags; tags are drawn freely, so most sequences are ill-formed."""
+    names = np.array(loss.labels)
+    for z, y in batches(len(names), LENGTHS, seed, total):
+        yield z, y, names[z].tolist(), names[y].tolist()
+
+
+def load(name, types, **params):
+    return fsmeu.load(name, types=types, **params)
+
+
+@pytest.mark.parametrize("types", TYPES)
+@pytest.mark.parametrize("empty", [0, 1])
+def test_chunk_scores_are_seqevals(types, empty):
+    """``empty`` is zero_division; without one seqeval takes 0."""
+    names = ("chunk_precision", "chunk_recall", "chunk_fscore")
+    losses = [load(name, types, empty=empty) for name in names]
+    for z, y, predicted, true in tag_pairs(losses[0], seed=empty, total=TOTAL // 6 + 1):
+        wanted = [
+            precision_recall_fscore_support([b], [a], average="micro", zero_division=empty)[:3]
+            for a, b in zip(predicted, true, strict=True)
+        ]
+        for loss, score in zip(losses, np.array(wanted).T, strict=True):
+            close(loss.pair_values(z, y), score)
+
+
+@pytest.mark.parametrize("types", TYPES)
+@pytest.mark.parametrize("beta", [0.5, 2])
+def test_chunk_fscore_with_beta_is_seqevals(types, beta):
+    loss = load("chunk_fscore", types, beta=beta, empty=0)
+    for z, y, predicted, true in tag_pairs(loss, seed=3, total=1_000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = [
+                precision_recall_fscore_support([b], [a], average="micro", beta=beta)[2]
+                for a, b in zip(predicted, true, strict=True)
+            ]
+        close(loss.pair_values(z, y), wanted)
+
+
+@pytest.mark.parametrize(("true", "predicted", "wanted"), [
+    ("O B-NP I-NP O", "O I-NP I-NP O", 1),
+    ("B-NP B-VP O", "B-NP I-VP O", 1),
+    ("B-NP I-NP O B-VP O", "B-NP I-NP O I-VP I-VP", 0.5),
+    ("B-NP B-NP", "B-NP I-NP", 0),
+    ("O O O", "O O O", 0),
+])  # fmt: skip
+def test_conlleval(true, predicted, wanted):
+    """What conlleval 0.2 answers."""
+    loss = load("chunk_fscore", ("NP", "VP"), empty=0)
+    assert loss(predicted.split(), true.split()) == wanted
+
+
+def fscore(tp, hyp, ref):
+    return 2 * tp / (hyp + ref) if hyp + ref else 1
+
+
+@pytest.mark.parametrize("types", TYPES)
+def test_spans(types):
+    """Chunks as seqeval finds them, compared without their types."""
+    loss = load("span_fscore", types)
+    for z, y, predicted, true in tag_pairs(loss, seed=5, total=TOTAL // 3 + 1):
+        wanted = []
+        for a, b in zip(predicted, true, strict=True):
+            spans = [{chunk[1:] for chunk in get_entities(tags)} for tags in (a, b)]
+            wanted.append(fscore(len(spans[0] & spans[1]), *map(len, spans)))
+        close(loss.pair_values(z, y), wanted)
+
+
+def overlaps(ours, theirs):
+    """The size of a largest matching of chunks of one type that share a position."""
+    graph = nx.Graph()
+    for j, (kind, first, last) in enumerate(ours):
+        for k, (other, begin, end) in enumerate(theirs):
+            if kind == other and first <= end and begin <= last:
+                graph.add_edge(("z", j), ("y", k))
+    top = {node for node in graph if node[0] == "z"}
+    return len(nx.bipartite.hopcroft_karp_matching(graph, top)) // 2
+
+
+@pytest.mark.parametrize("types", TYPES)
+def test_types_of_overlapping_chunks(types):
+    loss = load("chunk_type_fscore", types)
+    for z, y, predicted, true in tag_pairs(loss, seed=6, total=TOTAL // 3 + 1):
+        wanted = []
+        for a, b in zip(predicted, true, strict=True):
+            chunks = [get_entities(tags) for tags in (a, b)]
+            wanted.append(fscore(overlaps(*chunks), *map(len, chunks)))
+        close(loss.pair_values(z, y), wanted)
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "span_fscore", "chunk_type_fscore"])
+def test_alpha_leads_from_precision_to_recall(name):
+    """alpha = 0 divides by the chunks of z, alpha = 1 by those of y."""
+    ends = [load(name, ("X", "Y"), alpha=alpha, empty=0) for alpha in (0, 1)]
+    middle = load(name, ("X", "Y"), empty=0)
+    for z, y, predicted, true in tag_pairs(middle, seed=7, total=2_000):
+        precision, recall = (loss.pair_values(z, y) for loss in ends)
+        hyp, ref = (np.array([len(get_entities(tags)) for tags in s]) for s in (predicted, true))
+        close(precision * hyp, recall * ref)
+        close(middle.pair_values(z, y) * (hyp + ref), 2 * precision * hyp)
+
+
+@pytest.mark.parametrize("tags", [
+    ["O", "B-NP", "I-NP"], ["I-NP", "O", "B-NP"], ["B-NP", "I-NP"],
+    ["I-VP", "I-NP", "O", "B-VP", "B-NP"],
+])  # fmt: skip
+def test_any_order_of_tags(tags):
+    """The labels may come in any order, without O, or without some B."""
+    loss = fsmeu.load("chunk_fscore", labels=tags, empty=0)
+    names = np.array(tags)
+    for z, y in batches(len(tags), (1, 3, 5), seed=8, total=600):
+        pairs = zip(names[z].tolist(), names[y].tolist(), strict=True)
+        sets = [[set(get_entities(tags)) for tags in pair] for pair in pairs]
+        wanted = [2 * len(a & b) / max(len(a) + len(b), 1) for a, b in sets]
+        close(loss.pair_values(z, y), wanted)

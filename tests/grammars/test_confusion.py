@@ -1,0 +1,126 @@
+"""The confusion family against scikit-learn, on random pairs and the edge cases among them."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn import metrics
+
+import fsmeu
+from tests.grammars.pairs import batches, close, confusion
+
+LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 25)
+SHORT = (1, 2, 3, 4, 5, 6, 8)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings(), sklearn.config_context(skip_parameter_validation=True):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def each_pair(score, z, y, **options):
+    """One score per pair: each pair is a label of its own, the positions are the samples."""
+    if len(z) == 1:
+        return np.array([score(y[0], z[0], **options)])
+    return score(y.T, z.T, average=None, **options)
+
+
+SCORES = [
+    ("fscore", {}, functools.partial(metrics.fbeta_score, beta=1)),
+    ("fscore", {"beta": 2}, functools.partial(metrics.fbeta_score, beta=2)),
+    ("fscore", {"beta": 0.3}, functools.partial(metrics.fbeta_score, beta=0.3)),
+    ("fscore", {"beta": 0}, functools.partial(metrics.fbeta_score, beta=0)),
+    ("fscore", {"alpha": 0}, metrics.precision_score),
+    ("fscore", {"alpha": 1}, functools.partial(metrics.fbeta_score, beta=np.inf)),
+    ("fscore", {"alpha": 0.2}, functools.partial(metrics.fbeta_score, beta=0.5)),
+    ("precision", {}, metrics.precision_score),
+    ("recall", {}, metrics.recall_score),
+    ("jaccard", {}, metrics.jaccard_score),
+    ("fractional_linear", {}, metrics.f1_score),
+    ("fractional_linear", {"c1": 1, "d1": -1}, metrics.jaccard_score),
+    ("fractional_linear", {"c1": 1, "d3": 0}, metrics.precision_score),
+    ("boundary_fscore", {}, metrics.f1_score),
+]
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+@pytest.mark.parametrize(("name", "params", "score"), SCORES)
+def test_scores_of_the_positive_label(name, params, score, empty):
+    """``empty`` is zero_division, where scikit-learn applies it."""
+    loss = fsmeu.load(name, empty=empty, **params)
+    for z, y in batches(2, LENGTHS, seed=1):
+        close(loss.pair_values(z, y), each_pair(score, z, y, zero_division=empty))
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_specificity_is_the_recall_of_the_other_label(empty):
+    loss = fsmeu.load("specificity", empty=empty)
+    for z, y in batches(2, LENGTHS, seed=2):
+        wanted = each_pair(metrics.recall_score, 1 - z, 1 - y, zero_division=empty)
+        close(loss.pair_values(z, y), wanted)
+
+
+def one_by_one(score, z, y):
+    """The score of each pair; pairs with the same confusion table are asked for once.
+
+    These scores have no form for many pairs at once, and see labels through that table only.
+    """
+    tables, first, which = np.unique(
+        confusion(z, y), axis=0, return_index=True, return_inverse=True
+    )
+    scores = np.array([score(y[k], z[k]) for k in first])
+    assert len(scores) == len(tables)
+    return scores[which.reshape(-1)]
+
+
+WHOLE = [
+    ("accuracy", {}, metrics.accuracy_score),
+    ("hamming", {}, metrics.hamming_loss),
+    ("zero_one", {}, lambda y, z: metrics.zero_one_loss([[0, *y]], [[0, *z]])),
+    ("balanced_accuracy", {}, metrics.balanced_accuracy_score),
+    ("mcc", {}, metrics.matthews_corrcoef),
+    ("kappa", {}, functools.partial(metrics.cohen_kappa_score, replace_undefined_by=0.0)),
+    ("kappa", {"empty": 0.5},
+     functools.partial(metrics.cohen_kappa_score, replace_undefined_by=0.5)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "params", "score"), WHOLE)
+def test_scores_of_both_labels(name, params, score):
+    loss = fsmeu.load(name, **params)
+    for z, y in batches(2, SHORT, seed=3):
+        close(loss.pair_values(z, y), one_by_one(score, z, y))
+
+
+def test_g_tp_pr_is_the_geometric_mean_of_precision_and_recall():
+    loss = fsmeu.load("g_tp_pr", empty=0)
+    for z, y in batches(2, LENGTHS, seed=4):
+        product = each_pair(metrics.precision_score, z, y, zero_division=0) * each_pair(
+            metrics.recall_score, z, y, zero_division=0
+        )
+        close(loss.pair_values(z, y), np.sqrt(product))
+
+
+def test_what_undefined_correlations_are_worth_can_be_chosen():
+    """scikit-learn always takes 0; with ``empty`` only pairs with a constant sequence change."""
+    plain, other = fsmeu.load("mcc"), fsmeu.load("mcc", empty=1)
+    for z, y in batches(2, SHORT, seed=5, total=2_000):
+        constant = np.ptp(z, axis=1) * np.ptp(y, axis=1) == 0
+        assert constant.any()
+        close(plain.pair_values(z, y)[constant], 0)
+        close(other.pair_values(z, y), np.where(constant, 1, plain.pair_values(z, y)))
+
+
+def test_sec_and_weighted_cost_by_sums():
+    sec = fsmeu.load("sec")
+    cost = fsmeu.load("weighted_cost", c_fp=2.5, c_fn=0.75)
+    total = fsmeu.load("weighted_cost", c_fp=2.5, c_fn=0.75, mean=0)
+    for z, y in batches(2, LENGTHS, seed=6):
+        close(sec.pair_values(z, y), (z.mean(axis=1) - y.mean(axis=1)) ** 2)
+        costs = 2.5 * np.clip(z - y, 0, 1) + 0.75 * np.clip(y - z, 0, 1)
+        close(cost.pair_values(z, y), costs.mean(axis=1))
+        close(total.pair_values(z, y), costs.sum(axis=1))

@@ -1,0 +1,112 @@
+"""Segmentation losses against NLTK and, for matched boundaries, scipy's bipartite matching."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from nltk.metrics import segmentation as nltk
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+import fsmeu
+from tests.grammars.pairs import TOTAL, batches, close
+
+load = functools.lru_cache(fsmeu.load)
+CASES = [(n, k) for n in (1, 2, 3, 5, 9, 14, 22) for k in (1, 2, 3, 4, 7, 12) if k <= n]
+
+
+def windows(seed):
+    """Batches with a window that fits in them; k = n is among them."""
+    for n, k in CASES:
+        yield k, *batches(2, (n,), seed=100 * seed + k, total=-(-TOTAL // len(CASES)))[0]
+
+
+def each(score, z, y, **options):
+    pairs = zip(y.tolist(), z.tolist(), strict=True)
+    return [score(reference, hypothesis, boundary=1, **options) for reference, hypothesis in pairs]
+
+
+def test_pk_is_nltks():
+    for k, z, y in windows(1):
+        close(load("pk", k=k).pair_values(z, y), each(nltk.pk, z, y, k=k))
+
+
+@pytest.mark.parametrize("weighted", [0, 1])
+def test_windowdiff_is_nltks(weighted):
+    for k, z, y in windows(2):
+        found = load("windowdiff", k=k, weighted=weighted).pair_values(z, y)
+        close(found, each(nltk.windowdiff, z, y, k=k, weighted=bool(weighted)))
+
+
+@pytest.mark.parametrize(("params", "name", "case"), [
+    ({"limit": 1}, "pk", {}),
+    ({}, "windowdiff", {}),
+    ({"power": 1}, "windowdiff", {"weighted": 1}),
+])  # fmt: skip
+def test_weighted_windows_hold_pk_and_windowdiff(params, name, case):
+    for k, z, y in windows(3):
+        general, special = (
+            load("weighted_windows", k=k, **params),
+            load(name, k=k, **case),
+        )
+        close(general.pair_values(z, y), special.pair_values(z, y))
+
+
+def window_counts(sequences, k):
+    return np.lib.stride_tricks.sliding_window_view(sequences, k, axis=1).sum(axis=2)
+
+
+@pytest.mark.parametrize("params", [
+    {"limit": 1, "c_fn": 0}, {"limit": 1, "c_fp": 0}, {"power": 2, "c_fp": 3, "c_fn": 0.5},
+])  # fmt: skip
+def test_weighted_windows(params):
+    """Misses and false alarms apart, and other powers."""
+    p = {"power": 0, "c_fp": 1, "c_fn": 1, **params}
+    for k, z, y in windows(4):
+        more = [np.minimum(window_counts(s, k), p.get("limit", k)) for s in (z, y)]
+        more = (more[0] - more[1]).astype(float)
+        size = np.where(more == 0, 0, np.abs(more) ** p["power"])
+        costs = np.where(more > 0, p["c_fp"], p["c_fn"]) * size
+        found = load("weighted_windows", k=k, **params).pair_values(z, y)
+        close(found, costs.mean(axis=1))
+
+
+@pytest.mark.parametrize("name", ["pk", "windowdiff", "weighted_windows"])
+def test_without_a_window_there_is_no_mistake(name):
+    """NLTK has no answer there."""
+    for n, k in ((0, 1), (1, 2), (2, 3), (3, 12)):
+        z, y = [1] * n, [0] * n
+        assert load(name, k=k)(z, y) == 0
+        with pytest.raises((ValueError, ZeroDivisionError)):
+            nltk.windowdiff(y, z, k=k, boundary=1)
+
+
+def matches(z, y, tolerance):
+    """The size of a largest matching of boundaries at most ``tolerance`` apart."""
+    ours, theirs = (np.flatnonzero(s) for s in (z, y))
+    if not len(ours) or not len(theirs):
+        return 0
+    near = csr_matrix(np.abs(ours[:, None] - theirs[None, :]) <= tolerance)
+    return int((maximum_bipartite_matching(near) >= 0).sum())
+
+
+@pytest.mark.parametrize("tolerance", [1, 2, 4])
+def test_boundaries_are_matched_as_well_as_can_be(tolerance):
+    loss = load("boundary_fscore", tolerance=tolerance, empty=0)
+    for z, y in batches(2, (1, 2, 4, 7, 11, 16, 24), seed=tolerance, total=-(-TOTAL // 3)):
+        tp = np.array([matches(a, b, tolerance) for a, b in zip(z, y, strict=True)])
+        boundaries = z.sum(axis=1) + y.sum(axis=1)
+        close(loss.pair_values(z, y), 2 * tp / np.maximum(boundaries, 1))
+
+
+@pytest.mark.parametrize("tolerance", [0, 1, 2, 3, 12])
+def test_boundary_precision_and_recall_of_every_short_pair(tolerance):
+    rows = np.array(list(itertools.product((0, 1), repeat=5)))
+    z, y = rows.repeat(32, axis=0), np.tile(rows, (32, 1))
+    tp = np.array([matches(a, b, tolerance) for a, b in zip(z, y, strict=True)])
+    for alpha, tape in ((0, z), (1, y)):
+        loss = load("boundary_fscore", tolerance=tolerance, alpha=alpha, empty=-1)
+        whole = tape.sum(axis=1)
+        wanted = np.where(whole > 0, tp / np.maximum(whole, 1), -1)
+        close(loss.pair_values(z, y), wanted)
