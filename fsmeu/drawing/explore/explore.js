@@ -80,8 +80,8 @@ class Page {
   }
 
   write(labels) {
-    const texts = labels.map((k) => this.data.labels[k]);
-    return texts.join(this.data.labels.every((x) => Array.from(x).length === 1) ? "" : " ");
+    const texts = labels.map((k) => this.data.shown[k]);
+    return texts.join(this.data.shown.every((x) => Array.from(x).length === 1) ? "" : " ");
   }
 
   parse(text) {
@@ -92,7 +92,30 @@ class Page {
     let words = text.replace(/,/g, " ").trim().split(/\s+/).filter(Boolean);
     if (words.length === 1 && index(words[0]) < 0) words = Array.from(words[0]);
     const strange = words.find((word) => index(word) < 0);
-    return { labels: words.map(index), strange };
+    if (strange === undefined) return { labels: words.map(index) };
+    const labels = this.cut(text);
+    return labels ? { labels } : { labels: [], strange };
+  }
+
+  // Labels that have blanks or commas inside: the longest one that fits is taken, again and again.
+  cut(text) {
+    const forms = [...this.data.labels, ...this.data.shown].map((form, k) => [form, k % this.size]);
+    forms.sort((a, b) => b[0].length - a[0].length);
+    const labels = [];
+    let rest = text;
+    while (rest) {
+      const fits = ([form]) => rest.startsWith(form) && /^(?:[\s,]|$)/.test(rest.slice(form.length));
+      const found = forms.find(fits);
+      if (found) {
+        labels.push(found[1]);
+        rest = rest.slice(found[0].length);
+      } else if (/^[\s,]/.test(rest)) {
+        rest = rest.slice(1);
+      } else {
+        return null;
+      }
+    }
+    return labels;
   }
 
   // Reads both sequences; what is wrong is said, what can be shown is shown.

@@ -1,0 +1,326 @@
+"""``draw``: what is asked for is what is drawn, in every format."""
+
+import re
+import shutil
+import subprocess
+import sys
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.drawing.draw import FORMATS
+from fsmeu.drawing.look import ROUTE, flow_of
+from fsmeu.drawing.shapes import Box, Line
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+
+P = [0.9, 0.5, 0.3, 0.2]
+
+# Two states, a line each for what is equal and what is not: small enough to be read and checked.
+HAMMING = """\
+digraph "loss hamming, n = 1" {
+  label="loss hamming, n = 1";
+  rankdir=LR; labelloc=t; labeljust=l; ranksep=0.6; nodesep=0.2;
+  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", \
+fontsize=12, margin=0.1, height=0.4];
+  edge [fontname="Helvetica", fontsize=11, arrowsize=0.7];
+  start [shape=point, label="", width=0.05];
+  0 [label="bad=0\\n= 0", tooltip="state 0, bad=0, value 0.0", peripheries=2];
+  1 [label="bad=1\\n= 1", tooltip="state 1, bad=1, value 1.0", peripheries=2];
+  { rank=same; 0; }
+  { rank=same; 1; }
+  start -> 0;
+  0 -> 0 [label="0:0, 1:1", tooltip="0 to 0: 0:0, 1:1"];
+  0 -> 1 [label="0:1, 1:0", tooltip="0 to 1: 0:1, 1:0"];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def fscore():
+    return fsmeu.load("fscore")
+
+
+def test_golden_dot():
+    """The dot text of the smallest machine, word for word."""
+    assert fsmeu.draw(fsmeu.load("hamming"), n=1).dot == HAMMING
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_sees_the_machine(fscore):
+    """Graphviz reads as many states and merged lines as the machine has."""
+    drawing = fsmeu.draw(fscore, n=3)
+    done = subprocess.run(
+        ["dot", "-Tplain"], input=drawing.dot.encode(), capture_output=True, check=True
+    )
+    lines = done.stdout.decode().splitlines()
+    machine = fscore.compile(3)
+    pairs = {(s, int(t)) for s, row in enumerate(machine.next) for t in row.ravel() if t >= 0}
+    assert sum(line.startswith("node ") for line in lines) == machine.states + 1
+    edges = {tuple(line.split()[1:3]) for line in lines if line.startswith("edge ")}
+    assert edges == {(str(a), str(b)) for a, b in pairs} | {("start", "0")}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_is_written(fscore, tmp_path, kind):
+    """The ending says the format, in any case; what is written is what is rendered."""
+    drawing = fsmeu.draw(fscore, n=2, layout="own")
+    path = drawing.save(tmp_path / f"picture.{kind.upper()}")
+    content = path.read_bytes()
+    head = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg", "html": b"<!DOCTYPE html>"}
+    head |= {"dot": b"digraph", "tex": b"%", "txt": b"utility"}
+    assert content.startswith(head[kind])
+    assert content == drawing.render(kind)
+
+
+def test_path_argument_writes(fscore, tmp_path):
+    """``path=`` saves what is drawn."""
+    drawing = fsmeu.draw(fscore, n=1, path=tmp_path / "a.svg", layout="own")
+    assert (tmp_path / "a.svg").read_text() == drawing.svg
+
+
+def test_png_has_the_size_of_the_picture(fscore):
+    """Two dots for each pixel of the picture."""
+    drawing = fsmeu.draw(fscore, n=2, layout="own")
+    image = drawing.render("png")
+    width, height = (int.from_bytes(image[k : k + 4], "big") for k in (16, 20))
+    assert abs(width - 2 * drawing.picture.width) <= 2
+    assert abs(height - 2 * drawing.picture.height) <= 2
+
+
+def test_notebook_shows_svg(fscore):
+    """Drawings, compiled losses and compositions show themselves."""
+    shown = [fsmeu.draw(fscore, n=2), fscore.compile(2), fsmeu.compose(fscore, "11", P[:2])]
+    for thing in shown:
+        assert thing._repr_svg_().startswith("<svg")
+
+
+def test_states_show_registers_and_values(fscore):
+    """A state is captioned with its registers; a final one has its F-score."""
+    drawing = fsmeu.draw(fscore, n=3)
+    for caption in drawing.frame.captions:
+        found = re.fullmatch(r"tp=(\d) hyp=(\d) ref=(\d)", caption.lines[0])
+        tp, hyp, ref = map(int, found.groups())
+        value = 2 * tp / (hyp + ref) if hyp + ref else 1.0
+        assert caption.value == f"= {value:.4g}"
+    assert fsmeu.draw(fscore, n=3, short=True).frame.captions[0].lines == ("0,0,0",)
+
+
+def test_named_states_and_memories_are_spelled_out():
+    """States of a loss have their names, memories their entries, newest first."""
+    assert fsmeu.draw(fsmeu.load("zero_one"), n=1).frame.captions[1].lines == ("state=different",)
+    loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
+    texts = {caption.lines[0] for caption in fsmeu.draw(loss, n=2).frame.captions}
+    assert texts == {"m=..", "m=0.", "m=1.", "m=00", "m=01", "m=10", "m=11"}
+
+
+def test_path_of_a_pair_is_coloured(fscore):
+    """The states and arcs on the way of (z, y) are marked, and no others."""
+    drawing = fsmeu.draw(fscore, z="110", y="101", layout="own")
+    route = drawing.route
+    captions = {drawing.frame.captions[s].lines[0] for s in route.states}
+    assert captions == {
+        "tp=0 hyp=0 ref=0", "tp=1 hyp=1 ref=1", "tp=1 hyp=2 ref=1", "tp=1 hyp=2 ref=2",
+    }  # fmt: skip
+    assert len(route.arcs) == 3
+    end = drawing.automaton.values[list(route.ends)]
+    assert end.tolist() == [fsmeu.evaluate(fscore, "110", "101")]
+    red = [s for s in drawing.picture.shapes if isinstance(s, Line) and s.stroke == ROUTE]
+    assert len(red) == 3 + 1
+    boxes = [s for s in drawing.picture.shapes if isinstance(s, Box) and s.stroke == ROUTE]
+    assert sum(bool(box.tip) for box in boxes) == 4
+
+
+def test_composition_shows_probabilities(fscore):
+    """Shades and widths are the probabilities that enumeration gives."""
+    z = "1100"
+    drawing = fsmeu.draw(fscore, z=z, y="1010", model=P, layout="own")
+    automaton = drawing.automaton
+    graph = fsmeu.to_networkx(automaton)
+    passing = dict.fromkeys(graph, 0.0)
+    flows = {}
+    for y in product((0, 1), repeat=4):
+        chance = prod(p if label else 1 - p for p, label in zip(P, y, strict=True))
+        state = graph.graph["start"]
+        passing[state] += chance
+        for a, b in zip(z, y, strict=True):
+            steps = graph.out_edges(state, data=True)
+            source = state
+            state = next(t for _, t, d in steps if (d["input"], d["output"]) == (a, str(b)))
+            passing[state] += chance
+            flows[source, state] = flows.get((source, state), 0.0) + chance
+    assert automaton.masses == pytest.approx([passing[s] for s in sorted(graph)], rel=1e-12)
+    for bundle in drawing.frame.bundles:
+        expected = flows[bundle.source, bundle.target]
+        assert flow_of(automaton, bundle) == pytest.approx(expected, rel=1e-12)
+    assert len(drawing.route.arcs) == 4
+    widths = [s.line for s in drawing.picture.shapes if isinstance(s, Line) and "prob" in s.tip]
+    ordered = sorted(drawing.frame.bundles, key=lambda b: flow_of(automaton, b))
+    assert max(widths) == pytest.approx(0.7 + 4.3 * flow_of(automaton, ordered[-1]))
+
+
+def test_models_can_be_drawn():
+    """A label model is drawn as an acceptor with its probabilities, a path by y alone."""
+    drawing = fsmeu.draw(fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=2), y="01")
+    assert {b.lines[0] for b in drawing.frame.bundles} == {
+        "0/0.3", "1/0.7", "0/0.6", "1/0.4", "0/0.2", "1/0.8",
+    }  # fmt: skip
+    assert len(drawing.route.arcs) == 2
+
+
+def test_registers_can_be_chosen(fscore):
+    """States that agree in the kept registers are one; values stay where they agree."""
+    drawing = fsmeu.draw(fsmeu.load("recall"), n=3, given_z=True)
+    assert {c.lines[0] for c in drawing.frame.captions} == {
+        f"tp={tp} ref={ref}" for ref in range(4) for tp in range(ref + 1)
+    }
+    assert all(c.value for c in drawing.frame.captions)
+    one = fsmeu.draw(fscore, n=3, registers=["ref"])
+    assert one.automaton.states == 4
+    with pytest.raises(InputError, match="the registers are tp, hyp, ref"):
+        fsmeu.draw(fscore, n=3, registers=["reff"])
+
+
+def test_depth_keeps_the_beginning(fscore):
+    """Only states within so many steps, and what of a path lies among them."""
+    drawing = fsmeu.draw(fscore, z="111", y="111", depth=1, layout="own")
+    assert drawing.automaton.depth.max() == 1
+    assert len(drawing.route.states) == 2
+    assert len(drawing.route.arcs) == 1
+
+
+def test_large_machines_are_summed_up(fscore):
+    """Instead of a hairball: widths of the layers as counted by hand, growth, and the limit."""
+    drawing = fsmeu.draw(fscore, n=20)
+    summary = drawing.summary
+    assert list(summary.widths) == [(d + 1) * (d + 2) // 2 for d in range(21)]
+    assert list(summary.onward) == [3 * w for w in summary.widths[:-1]]
+    told = " ".join(summary.notes)
+    assert "1,771 states" in told
+    assert "At most 100 states" in told
+    assert "limit=" in told
+    power = np.log(1771 / 286) / np.log(2)
+    assert f"power {power:.2g}" in told
+    for kind in FORMATS:
+        assert drawing.render(kind)
+    assert "231" in drawing.svg
+    assert "depth 20" in drawing.dot
+    assert fsmeu.draw(fscore, n=5, limit=10).summary is not None
+    assert fsmeu.draw(fscore, n=5, limit=60).summary is None
+
+
+def test_size_is_guarded(fscore):
+    """A machine far too large is not built at all; the limit is named and can be raised."""
+    with pytest.raises(SizeLimitError, match="50,000 states"):
+        fsmeu.draw(fscore, n=300)
+    with pytest.raises(SizeLimitError, match="at most 10 states"):
+        fsmeu.draw(fscore, n=5, max_states=10)
+
+
+def test_listing_tells_all(fscore):
+    """Every state has a line, every merged arc too, and the path is starred."""
+    drawing = fsmeu.draw(fscore, z="11", y="01")
+    lines = drawing.text.splitlines()
+    assert sum("◎" in line for line in lines) - 1 == drawing.automaton.states
+    arcs = [line for line in lines if "→" in line or line.endswith("↺")]
+    assert len(arcs) == len(drawing.frame.bundles)
+    starred = [line for line in lines if line.startswith("*")]
+    assert len(starred) == len(drawing.route.states) + 2
+    assert str(drawing) == drawing.text
+    assert all(row.text.isascii() for row in drawing.rows(ascii_only=True))
+
+
+def test_drawing_in_characters(fscore):
+    """Every caption stands in the drawing, if there are columns enough."""
+    drawing = fsmeu.draw(fscore, n=2)
+    rows = ["".join(c for c, _ in row) for row in drawing.cells(200)]
+    for caption in drawing.frame.captions:
+        assert sum(f"(({caption.lines[0]}))" in row for row in rows) == 1
+    assert drawing.cells(40) is None
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_layout_says_the_same(fscore):
+    """Places differ, everything else is the same."""
+    own, dot = (fsmeu.draw(fscore, n=3, layout=layout) for layout in ("own", "dot"))
+    assert own.placement.centres != dot.placement.centres
+    assert own.frame == dot.frame
+    x = [centre[0] for centre in dot.placement.centres]
+    for depth in range(4):
+        column = [x[s] for s in np.flatnonzero(dot.automaton.depth == depth)]
+        assert max(column) - min(column) < 1
+    assert all((len(curve) - 1) % 3 == 0 for curve in dot.placement.curves)
+
+
+def test_no_program_is_needed(fscore, monkeypatch, tmp_path):
+    """With an empty PATH every format is still written."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    drawing = fsmeu.draw(fscore, n=2)
+    assert drawing.placement == fsmeu.draw(fscore, n=2, layout="own").placement
+    for kind in FORMATS:
+        assert drawing.render(kind)
+    with pytest.raises(FsmeuError, match="must be installed"):
+        fsmeu.draw(fscore, n=2, layout="dot").svg  # noqa: B018
+
+
+def test_graphviz_that_fails_is_done_without(fscore, monkeypatch, tmp_path):
+    """A program that is called dot but is not Graphviz does no harm."""
+    fake = tmp_path / "dot"
+    fake.write_text("#!/bin/sh\necho nonsense\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    expected = fsmeu.draw(fscore, n=2, layout="own").placement
+    assert fsmeu.draw(fscore, n=2).placement == expected
+
+
+def test_missing_matplotlib_is_explained(fscore, monkeypatch):
+    """Without matplotlib, painted formats say how to get it; the others work."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("fsmeu.drawing.plotting.find_spec", lambda name: None)
+    drawing = fsmeu.draw(fscore, n=1)
+    with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
+        drawing.render("png")
+    assert drawing.render("svg")
+    with pytest.raises(FsmeuError, match="matplotlib must be installed"):
+        fsmeu.expect(fscore, "1", [0.5]).plot()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "length of the sequences must be given"),
+        ({"n": 2, "z": "101"}, "the same length"),
+        ({"z": "10", "y": "1"}, "the same length"),
+        ({"n": 2, "y": "11"}, "hypothesis z must be given"),
+        ({"z": "12"}, "label 2 must be one of 0, 1"),
+        ({"model": [0.5]}, "the hypothesis z must be given"),
+        ({"n": 3, "z": "1", "model": [0.5]}, "n must be that of the model"),
+        ({"n": 2, "layout": "spring"}, "layout must be"),
+        ({"n": 2, "limit": 0}, "limit must be"),
+        ({"n": 2, "depth": -1}, "0 or more"),
+        ({"z": 5}, "must be label sequences"),
+        ({"n": 2, "path": "picture.gif"}, "the format must be one of"),
+        ({"n": 2, "path": "picture"}, "Got no ending instead"),
+        ({"z": [0.5, 0.5], "n": 2}, "must be one of"),
+    ],
+)
+def test_bad_arguments_are_refused(fscore, arguments, message):
+    """A sentence says what must hold."""
+    with pytest.raises(FsmeuError, match=message):
+        fsmeu.draw(fscore, **arguments)
+
+
+def test_machines_are_not_asked_like_losses(fscore):
+    """What only a loss can do is refused for a machine, and so is what is no machine."""
+    machine = fscore.compile(2)
+    with pytest.raises(InputError, match="n goes with a loss"):
+        fsmeu.draw(machine, n=2)
+    with pytest.raises(InputError, match="given_z goes with a loss"):
+        fsmeu.draw(machine, given_z=True)
+    with pytest.raises(InputError, match="a loss, a compiled loss"):
+        fsmeu.draw(42)
+    assert fsmeu.draw(machine, z="10", y="11").route is not None
+    with pytest.raises(InputError, match="an arc for the pair 1:1 at position 1"):
+        fsmeu.draw(fsmeu.compose(fscore, "00", [0.5, 0.5]), z="10", y="11")

@@ -1,0 +1,209 @@
+"""Machines go to networkx and OpenFst and come back bit for bit."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pynini
+import pytest
+import pywrapfst
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.drawing.automaton import as_automaton
+from fsmeu.drawing.formats import (
+    from_openfst_text,
+    symbols_from_text,
+    symbols_text,
+    to_openfst_text,
+)
+from fsmeu.errors import FsmeuError, FstError, InputError
+from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.image import fst_from_table
+
+COLUMNS = ("source", "ilabel", "olabel", "weight", "target", "final")
+P = [0.9, 0.1, 1 / 3, 0.7]
+
+
+def same_bits(left, right):
+    """Whether two arc tables agree in every bit, signs of zeros included."""
+    return left.start == right.start and all(
+        getattr(left, name).tobytes() == getattr(right, name).tobytes() for name in COLUMNS
+    )
+
+
+MACHINES = {
+    "loss": lambda: fsmeu.load("fscore", beta=0.7).compile(4),
+    "given z": lambda: fsmeu.load("pk", k=2).compile(4, "0110"),
+    "composition": lambda: fsmeu.compose(fsmeu.load("fscore", beta=0.7), "1010", P),
+    "model": lambda: fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [1 / 7, 6 / 7]], n=4),
+    "strange names": lambda: fsmeu.load("hamming", labels=NAMES).compile(2),
+}
+NAMES = ['a"', "<b>", "c d", "e\nf", "é", "<eps>"]
+
+
+@pytest.fixture(params=MACHINES)
+def machine(request):
+    return MACHINES[request.param]()
+
+
+@st.composite
+def tables(draw):
+    """Any machine at all: cycles, epsilons, weights of every size, states that lead nowhere."""
+    states = draw(st.integers(1, 5))
+    state, label = st.integers(0, states - 1), st.integers(0, 3)
+    weight = st.floats(allow_nan=False)
+    arcs = draw(st.lists(st.tuples(state, label, label, weight, state), max_size=8))
+    arcs.sort(key=lambda arc: arc[0])
+    columns = list(zip(*arcs, strict=True)) or [()] * 5
+    ints = [np.array(columns[k], np.int64) for k in (0, 1, 2)]
+    weights = np.array(columns[3], np.float64)
+    target = np.array(columns[4], np.int64)
+    finals = st.lists(st.one_of(weight, st.just(math.inf)), min_size=states, max_size=states)
+    final = np.array(draw(finals), np.float64)
+    return ArcTable(draw(state), *ints, weights, target, final)
+
+
+def test_networkx_and_back(machine):
+    """The graph holds everything: arcs, weights, names, registers, values, probabilities."""
+    there = as_automaton(machine)
+    graph = fsmeu.to_networkx(machine)
+    back = fsmeu.from_networkx(graph)
+    assert same_bits(there.table, back.table)
+    assert (there.inputs, there.outputs, there.name) == (back.inputs, back.outputs, back.name)
+    assert there.values.tobytes() == back.values.tobytes()
+    assert (there.ending == back.ending).all()
+    assert {k: v.tolist() for k, v in there.registers.items()} == {
+        k: v.tolist() for k, v in back.registers.items()
+    }
+    assert (there.masses is None) == (back.masses is None)
+    assert fsmeu.to_openfst(back) == fsmeu.to_openfst(machine)
+
+
+def test_networkx_finds_the_most_probable_path():
+    """Weights are -log p, so a shortest path is a most probable sequence."""
+    model = fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=5)
+    graph = fsmeu.to_networkx(model)
+    ends = [s for s, d in graph.nodes(data=True) if d["ending"]]
+    length = min(nx.dijkstra_path_length(graph, graph.graph["start"], end) for end in ends)
+    assert math.exp(-length) == pytest.approx(model.most_probable()[0][1], rel=1e-12)
+
+
+def test_machine_and_composition_offer_the_graph():
+    """The method of a machine is the function."""
+    machine = fsmeu.load("fscore").compile(2)
+    assert machine.to_networkx().number_of_edges() == machine.arcs
+    whole = fsmeu.compose(fsmeu.load("fscore"), "10", [0.2, 0.9])
+    assert whole.to_networkx().number_of_nodes() == whole.states
+
+
+def test_graph_written_by_hand():
+    """A graph of someone else needs labels on its edges and no more."""
+    graph = nx.MultiDiGraph(start="A")
+    graph.add_edge("A", "B", input="x", output="y", weight=0.5)
+    graph.add_edge("B", "B", label="x")
+    graph.nodes["B"]["final"] = 0.0
+    machine = fsmeu.from_networkx(graph)
+    fst = machine.fst
+    pair = pynini.compose(pynini.accep("x", token_type=fst.input_symbols(), arc_type="log64"), fst)
+    assert pair.num_states() > 0
+    assert "x:y" in fsmeu.draw(graph).dot
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (nx.MultiDiGraph([(0, 1)]), "each edge must have an input"),
+        (nx.Graph(), "directed"),
+        (nx.MultiDiGraph([(0, 1, {"label": "a"})], start=7), "the start must be a node"),
+        (nx.MultiDiGraph([(0, 1, {"label": "a"})], inputs={1: "b"}), "one of the graph's inputs"),
+    ],
+)
+def test_graph_that_is_no_machine(graph, message):
+    """A sentence says what is missing."""
+    with pytest.raises(InputError, match=message):
+        fsmeu.from_networkx(graph)
+
+
+def test_binary_and_back(machine, tmp_path):
+    """The file is OpenFst's own, and reading and writing it again changes no byte."""
+    image = fsmeu.to_openfst(machine)
+    path = tmp_path / "machine.fst"
+    pynini.Fst.read_from_string(image).write(str(path))
+    for source in (image, path, str(path), pynini.Fst.read(str(path))):
+        back = fsmeu.from_openfst(source)
+        assert same_bits(back.table, as_automaton(machine).table)
+        assert back.inputs == as_automaton(machine).inputs
+    assert fsmeu.to_openfst(fsmeu.from_openfst(image)) == image
+
+
+@settings(max_examples=80, deadline=None)
+@given(tables())
+def test_any_machine_survives_all_formats(table):
+    """Binary, text and graph keep every bit of any machine with a start."""
+    machine = fsmeu.from_openfst(fst_from_table(table))
+    assert same_bits(machine.table, table)
+    assert same_bits(fsmeu.from_openfst(fsmeu.to_openfst(machine)).table, table)
+    assert same_bits(fsmeu.from_networkx(fsmeu.to_networkx(machine)).table, table)
+    assert same_bits(from_openfst_text(to_openfst_text(machine)).table, table)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_openfst_reads_our_text(table):
+    """OpenFst's own compiler makes the same machine of the text, to the last bit."""
+    compiler = pywrapfst.Compiler(arc_type="log64", keep_state_numbering=True)
+    compiler.write(to_openfst_text(fsmeu.from_openfst(fst_from_table(table))))
+    compiled = pynini.Fst.from_pywrapfst(compiler.compile())
+    assert same_bits(fsmeu.from_openfst(compiled).table, table)
+
+
+def test_text_has_all_digits():
+    """Weights are written as Python writes floats, not with nine digits."""
+    text = to_openfst_text(fsmeu.models.Bernoulli([1 / 3]))
+    assert repr(-math.log(1 / 3)) in text
+    assert text.splitlines()[0].split("\t")[:4] == ["0", "1", "1", "1"]
+
+
+def test_text_with_names():
+    """Labels may be names, if the names are given."""
+    names = {0: "<eps>", 1: "n", 2: "Y"}
+    machine = from_openfst_text("0 1 n Y 0.5\n1 Infinity\n1 0.25", names)
+    assert machine.table.ilabel.tolist() == [1]
+    assert machine.table.olabel.tolist() == [2]
+    assert machine.table.final[1] == 0.25
+    assert symbols_from_text(symbols_text(names)) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1 1", "line 1: a line is"),
+        ("0 1 a b", "labels are numbers"),
+        ("0 -1 1 1", "states are numbers"),
+        ("0 1 1 1 heavy", "a weight must be a number"),
+        ("0 1 1 1 nan", "a weight must be a number"),
+        ("0 999999999 1 1", "without great gaps"),
+        ("0 1 1 1\n²", "line 2: states are numbers"),
+    ],
+)
+def test_bad_text_is_refused(text, message):
+    """A sentence says which line is wrong; no huge machine is built."""
+    with pytest.raises(InputError, match=message):
+        from_openfst_text(text)
+
+
+@pytest.mark.parametrize("image", [b"", b"hello", b"\xd6\xfd\xb2~", None])
+def test_bad_bytes_are_refused(image):
+    """What is not a machine is refused in a sentence, also when it is cut short."""
+    if image is None:
+        image = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))[:90]
+    with pytest.raises(FstError, match="must be a whole OpenFst machine"):
+        fsmeu.from_openfst(image)
+
+
+def test_blank_names_need_the_binary_format():
+    """A symbol file cannot hold a name with a blank."""
+    with pytest.raises(FsmeuError, match="no blanks"):
+        symbols_text({1: "a b"})

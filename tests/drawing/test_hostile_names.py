@@ -1,0 +1,215 @@
+"""Names from outside stay names in every format: they are shown, never obeyed."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import pytest
+
+import fsmeu
+from fsmeu.drawing.escape import dot_text, script_json, tex_text, visible
+from fsmeu.drawing.shapes import Text
+
+NAMES = [
+    '"', "'", "<b>", "</script><script>alert(1)</script>", "</title><img src=x onerror=alert(1)>",
+    "a\nb", "\x1b[31m", "&lt;", "\\", "\\n", "$x^2_{", "%", "日本", "é", "\u202eabc", "a b", "]]>",
+    "{{data}}", "<!--", "x;y", "--", "\ud800",
+]  # fmt: skip
+EVIL = "</script><script>alert('name')</script>\"><svg onload=alert(2)>\n]]>"
+
+
+class Last:
+    """A loss whose states carry the labels they read."""
+
+    def start(self):
+        return "start <i>&"
+
+    def step(self, state, z, y):
+        return f"{z}|{y}"
+
+    def value(self, state):
+        return float(len(state))
+
+
+@pytest.fixture(scope="module")
+def loss():
+    return fsmeu.function_loss(Last(), NAMES[:6], name=EVIL)
+
+
+@pytest.fixture(scope="module")
+def drawing(loss):
+    return fsmeu.draw(loss, n=1, layout="own")
+
+
+@pytest.fixture(scope="module")
+def all_names():
+    """Every name at once, on the arcs of a machine of two states."""
+    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1, layout="own")
+
+
+class Elements(HTMLParser):
+    """Gathers the elements of a page, and what stands inside scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.scripts, self.texts = [], [], []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.lasttag == "script" and self.cdata_elem == "script":
+            self.scripts[-1] += data
+        else:
+            self.texts.append(data)
+
+
+def pages(loss, drawing):
+    return [drawing.html, fsmeu.explore(loss, n=1).html]
+
+
+@pytest.mark.parametrize("which", ["drawing", "all_names"])
+def test_svg_has_only_shapes(which, request):
+    """The picture is well-formed, has no script, no link and no handler, and shows the names."""
+    drawing = request.getfixturevalue(which)
+    root = ET.fromstring(drawing.svg)
+    tags = {element.tag.split("}")[1] for element in root.iter()}
+    assert tags <= {"svg", "title", "rect", "g", "path", "polygon", "text"}
+    names = {name for element in root.iter() for name in element.attrib}
+    assert not any(name.startswith("on") or "href" in name or name == "style" for name in names)
+    texts = {shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)}
+    assert {element.text for element in root.iter() if element.tag.endswith("text")} == texts
+
+
+def test_every_name_is_told(all_names):
+    """What is too long for a label is still told when it is pointed at."""
+    tips = " ".join(bundle.tip for bundle in all_names.frame.bundles)
+    assert all(visible(name)[:20] in tips for name in NAMES)
+
+
+def test_pages_hold_nothing_but_their_own_elements(loss, drawing):
+    """No element, script or handler comes from a name; the policy allows the page's own script."""
+    for page in pages(loss, drawing):
+        page.encode("utf-8")
+        elements = Elements(page)
+        assert [tag for tag, _ in elements.found].count("script") == 2
+        assert not any(tag in ("img", "i", "b", "iframe") for tag, _ in elements.found)
+        assert not any(key.startswith("on") for _, attrs in elements.found for key in attrs)
+        data, script = elements.scripts
+        assert not set("<>&") & set(data)
+        policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"script-src 'sha256-{digest}'" in policy
+        assert "default-src 'none'" in policy
+        assert "alert" not in script
+        json.loads(data)
+
+
+def test_pages_fetch_nothing(loss, drawing):
+    """There is no address in a page but the names of XML."""
+    for page in pages(loss, drawing):
+        found = re.findall(r"(?:https?:)?//[\w.]+", page)
+        assert set(found) <= {"http://www.w3.org"}
+        assert not re.search(r"\b(?:fetch|XMLHttpRequest|import|WebSocket|eval)\s*\(", page)
+
+
+def test_page_data_holds_the_labels_as_they_are(loss):
+    """The page compares with what is typed, so it needs the labels themselves."""
+    scripts = Elements(fsmeu.explore(loss, n=1).html).scripts
+    assert json.loads(scripts[0])["labels"] == NAMES[:6]
+
+
+@pytest.mark.parametrize("which", ["drawing", "all_names"])
+def test_dot_strings_hold_all_names(which, request):
+    """Outside its quoted strings the text is made of our own words only."""
+    text = request.getfixturevalue(which).dot
+    outside = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
+    assert re.fullmatch(r'[\w\s{}\[\]=;,.>"-]*', outside)
+    words = set(re.findall(r"[A-Za-z_]\w*", outside))
+    assert words <= {
+        "digraph", "label", "rankdir", "LR", "labelloc", "t", "labeljust", "l", "ranksep",
+        "nodesep", "node", "edge", "shape", "box", "style", "fillcolor", "fontname", "fontsize",
+        "margin", "height", "arrowsize", "start", "point", "width", "tooltip", "peripheries",
+        "rank", "same",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("which", ["drawing", "all_names"])
+def test_graphviz_reads_the_names_back(which, request):
+    """Graphviz shows the very texts of the picture."""
+    drawing = request.getfixturevalue(which)
+    done = subprocess.run(
+        ["dot", "-Tsvg"], input=drawing.dot.encode(), capture_output=True, check=True
+    )
+    assert done.stderr == b""
+    root = ET.fromstring(done.stdout)
+    shown = {e.text.replace("\xa0", " ") for e in root.iter() if e.tag.endswith("text")}
+    for caption in drawing.frame.captions:
+        assert set(caption.lines) <= shown
+    for bundle in drawing.frame.bundles:
+        assert set(bundle.lines) <= shown
+
+
+UNTEX = {
+    r"\textbackslash{}": "\\", r"\{": "{", r"\}": "}", r"\$": "$", r"\&": "&", r"\#": "#",
+    r"\%": "%", r"\_": "_", r"\textasciicircum{}": "^", r"\textasciitilde{}": "~",
+    r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|", r"\textquotedbl{}": '"',
+    r"\textasciigrave{}": "`", r"\textquotesingle{}": "'", r"{-}": "-", r"\ldots{}": "…",
+}  # fmt: skip
+
+
+def read_tex(text):
+    """The characters that LaTeX would print, by a reading of its own; fails on other commands."""
+    pattern = "|".join(re.escape(command) for command in sorted(UNTEX, key=len, reverse=True))
+    pieces = re.split(f"({pattern})", text)
+    plain = "".join(pieces[0::2])
+    assert not set("\\{}$&#%_^~") & set(plain), text
+    return "".join(UNTEX.get(piece, piece) for piece in pieces)
+
+
+@pytest.mark.parametrize("which", ["drawing", "all_names"])
+def test_tex_prints_the_names(which, request):
+    """No name is a command: reading the nodes back gives the texts of the picture."""
+    drawing = request.getfixturevalue(which)
+    nodes = re.findall(r"^\\node\[.*?\] at \([\d.,-]+\) \{(.*)\};$", drawing.tex, re.MULTILINE)
+    texts = [shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)]
+    assert [read_tex(node) for node in nodes] == texts
+
+
+@pytest.mark.parametrize("which", ["drawing", "all_names"])
+def test_terminal_gets_no_controls(which, request):
+    """Listing and drawing in characters hold nothing that a terminal would obey."""
+    drawing = request.getfixturevalue(which)
+    assert all(line.isprintable() for line in drawing.text.splitlines())
+    cells = drawing.cells(10_000)
+    assert all(character.isprintable() for row in cells for character, _ in row)
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf"])
+def test_painted_names_are_not_mathematics(all_names, kind):
+    """Dollars and backslashes are painted as they are."""
+    pytest.importorskip("matplotlib")
+    image = all_names.render(kind)
+    assert image.startswith({"png": b"\x89PNG", "pdf": b"%PDF"}[kind])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_escapes_one_by_one(name):
+    """What is escaped is printable, in ASCII where it is data, and reads back."""
+    assert visible(name).isprintable()
+    visible(name).encode()
+    assert json.loads(script_json(name)) == name
+    assert script_json(name).isascii()
+    inner = dot_text(name)[1:-1]
+    assert re.sub(r"\\(.)", r"\1", inner).replace("&amp;", "&") == visible(name)
+    assert read_tex(tex_text(name)) == visible(name)
