@@ -6,8 +6,9 @@ with no declared bounds (a count that adds arbitrary amounts) has its values num
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
 from fsmeu.losses.values import Memory, constant
 
 __all__ = [
+    "MAX_BITS",
     "MAX_DOMAIN",
     "Domain",
     "Merged",
@@ -27,15 +29,17 @@ __all__ = [
     "domain_of",
     "keep_bounds",
     "memory_of",
+    "share_numbers",
 ]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MAX_BITS = 62
 MAX_DOMAIN = 1_000_000
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
-_POOL_SIZE = 1 << 20
+_POOL_SIZE, _SMALL_POOL = 1 << 20, 1 << 4
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 
 
@@ -43,6 +47,7 @@ _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 class Pool:
     """Real values numbered as they are met; values that differ by rounding have one number."""
 
+    size: int = _POOL_SIZE
     number: dict[float, int] = field(default_factory=dict)
     values: list[float] = field(default_factory=list)
 
@@ -55,8 +60,8 @@ class Pool:
     def _one(self, value: float) -> int:
         key = float(f"{value:.12e}")
         if key not in self.number:
-            if len(self.values) >= _POOL_SIZE:
-                must = f"a count may take at most {_POOL_SIZE:,} different values"
+            if len(self.values) >= self.size:
+                must = f"a count may take at most {self.size:,} different values here"
                 raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
             self.number[key] = len(self.values)
             self.values.append(value)
@@ -197,6 +202,18 @@ def _is_tape(expr: Expr) -> bool:
 def _error(bound: Bound, register: Register, message: str) -> LossFileError:
     spec = bound.spec
     return fault(spec.origin, spec.source, register.place, f"{register.name}: {message}")
+
+
+def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
+    """The same domains, pools made smaller where all together would run out of numbers."""
+    pools = [name for name, domain in domains.items() if domain.pool is not None]
+    bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
+    if not pools:
+        return dict(domains)
+    room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
+    size = min(_POOL_SIZE, max(room, _SMALL_POOL))
+    smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
+    return {**domains, **smaller}
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import Space, domain_of, keep_bounds, memory_of
+from fsmeu.losses.domains import (
+    MAX_BITS,
+    Space,
+    domain_of,
+    keep_bounds,
+    memory_of,
+    share_numbers,
+)
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
@@ -111,9 +118,9 @@ class SpecView:
             r.name: merged[r.name].domain if r.name in merged else domain_of(bound, r, n)
             for r in self.carried
         }
-        self.space_of = Space(domains)
-        if self.space_of.size >= 2**62:
-            must = "the registers together may take at most 2^62 values"
+        self.space_of = Space(share_numbers(domains))
+        if self.space_of.size > 2**MAX_BITS:
+            must = f"the registers together may take at most 2^{MAX_BITS} values"
             raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, self.space_of.size))
         self.space = self.space_of.size if self.space_of.dense else None
         self._read = self._names_read_by_steps()
