@@ -31,7 +31,7 @@ PARAMETERS = {
 CASES = [(name, given) for name in DEFINITIONS for given in PARAMETERS.get(name, ({},))]
 BINARY = [
     (z, y)
-    for n in range(5)
+    for n in range(4)
     for z, y in itertools.product(brute_force.sequences((0, 1), n), repeat=2)
 ]
 
