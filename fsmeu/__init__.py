@@ -14,25 +14,71 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``FsmeuError``: the root of everything raised on purpose
 """
 
-from fsmeu import models
-from fsmeu.decoding.decode import decode, explain
-from fsmeu.decoding.many import decode_many
-from fsmeu.drawing import hooks as _hooks
-from fsmeu.drawing.draw import draw
-from fsmeu.drawing.explore.build import explore
-from fsmeu.drawing.formats import from_openfst, to_openfst
-from fsmeu.drawing.graph import from_networkx, to_networkx
-from fsmeu.drawing.levels_plot import compare, plot_levels
-from fsmeu.errors import FsmeuError
-from fsmeu.expectation.expect import compose, expect
-from fsmeu.expectation.gradient import gradient, value_and_gradient
-from fsmeu.expectation.many import expect_many
-from fsmeu.losses.library import library, load, loads
-from fsmeu.losses.loss import evaluate, function_loss
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-_hooks.install()
+if TYPE_CHECKING:
+    from fsmeu import models
+    from fsmeu.decoding.decode import decode, explain
+    from fsmeu.decoding.many import decode_many
+    from fsmeu.drawing.draw import draw
+    from fsmeu.drawing.explore.build import explore
+    from fsmeu.drawing.formats import from_openfst, to_openfst
+    from fsmeu.drawing.graph import from_networkx, to_networkx
+    from fsmeu.drawing.levels_plot import compare, plot_levels
+    from fsmeu.errors import FsmeuError
+    from fsmeu.expectation.expect import compose, expect
+    from fsmeu.expectation.gradient import gradient, value_and_gradient
+    from fsmeu.expectation.many import expect_many
+    from fsmeu.losses.library import library, load, loads
+    from fsmeu.losses.loss import evaluate, function_loss
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "FsmeuError": "fsmeu.errors",
+    "compare": "fsmeu.drawing.levels_plot",
+    "compose": "fsmeu.expectation.expect",
+    "decode": "fsmeu.decoding.decode",
+    "decode_many": "fsmeu.decoding.many",
+    "draw": "fsmeu.drawing.draw",
+    "evaluate": "fsmeu.losses.loss",
+    "expect": "fsmeu.expectation.expect",
+    "expect_many": "fsmeu.expectation.many",
+    "explain": "fsmeu.decoding.decode",
+    "explore": "fsmeu.drawing.explore.build",
+    "from_networkx": "fsmeu.drawing.graph",
+    "from_openfst": "fsmeu.drawing.formats",
+    "function_loss": "fsmeu.losses.loss",
+    "gradient": "fsmeu.expectation.gradient",
+    "library": "fsmeu.losses.library",
+    "load": "fsmeu.losses.library",
+    "loads": "fsmeu.losses.library",
+    "plot_levels": "fsmeu.drawing.levels_plot",
+    "to_networkx": "fsmeu.drawing.graph",
+    "to_openfst": "fsmeu.drawing.formats",
+    "value_and_gradient": "fsmeu.expectation.gradient",
+}
+"""Where each name lives. Modules are loaded when a name is first asked for: a command that only
+shows help need not load OpenFst."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "models":
+        found: Any = import_module("fsmeu.models")
+    elif name in _HOMES:
+        import_module("fsmeu.drawing.hooks").install()
+        found = getattr(import_module(_HOMES[name]), name)
+    else:
+        message = f"module 'fsmeu' has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "FsmeuError",
