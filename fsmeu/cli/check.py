@@ -1,16 +1,18 @@
-"""`fsmeu check`: reads a loss file, runs its examples, says what follows from it."""
+"""`fsmeu check`: reads a loss file, runs its examples, measures it, says what follows from it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fsmeu.cli.options import Json, LabelList, ParamList, TypeList
 
 if TYPE_CHECKING:
+    from fsmeu.decoding.applies import Applies
     from fsmeu.losses.examples import ExampleResult
-    from fsmeu.losses.loss import SpecLoss
+    from fsmeu.losses.growth import Growth
+    from fsmeu.losses.report import Report
 
 __all__ = ["EXAMPLE_FAILS", "check_loss"]
 
@@ -24,53 +26,79 @@ _File = Annotated[
         show_default=False,
     ),
 ]
+_Longest = Annotated[
+    int | None,
+    typer.Option(
+        "--n",
+        "-n",
+        metavar="N",
+        min=1,
+        max=200,
+        help="The greatest length to measure.",
+        show_default="16, less where machines get large",
+    ),
+]
 
 
 def check_loss(
     file: _File,
+    n: _Longest = None,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
     as_json: Json = False,
 ) -> None:
-    """Reads a loss file, runs its examples, says what follows.
+    """Reads a loss file, runs its examples, measures its machine, says what follows.
 
-    The exit code is 1 when an example does not hold. Parameters and labels given here are for
-    examples that do not say them. A register kept in the weight is no state of the machine: its
-    expectation rides along; with the hypothesis given, one that reads z alone is a constant.
+    The exit code is 1 when an example does not hold, or when a pair of sequences has no value.
+    Parameters and labels given here are for the measurement, and for examples where the file
+    leaves them open. A register kept in the weight is no state of the machine: its expectation
+    rides along; with the hypothesis given, one that reads z alone is a constant. Machines that get
+    large are not measured.
     """
-    from fsmeu.cli.header import header_data
     from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file
     from fsmeu.cli.output import print_json
-    from fsmeu.cli.registers import register_data
-    from fsmeu.losses.examples import run_examples
-    from fsmeu.losses.loss import SpecLoss
+    from fsmeu.decoding.applies import exact_methods
+    from fsmeu.losses.report import report
 
     spec = read_loss_file(file)
-    loss = SpecLoss(spec)
     chosen = choose_labels(labels, types)
-    results = run_examples(spec, params=choose_params(param), labels=chosen)
-    holds = all(result.holds for result in results)
+    found = report(spec, params=choose_params(param), labels=chosen, longest=n)
+    loss = found.loss if found.properties is not None else None
+    methods = exact_methods(loss) if loss is not None else ()
     if as_json:
-        examples = [_example_data(result) for result in results]
-        derived = {"registers": register_data(loss), "examples": examples, "holds": holds}
-        print_json({**header_data(spec), **derived})
+        print_json(_data(found, methods))
     else:
-        _print_report(loss, results)
-    if not holds:
+        _print_report(found, methods)
+    if not found.holds:
         raise typer.Exit(EXAMPLE_FAILS)
 
 
-def _print_report(loss: SpecLoss, results: list[ExampleResult]) -> None:
+def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
     from fsmeu.cli.header import labels_text, signature
     from fsmeu.cli.output import line
     from fsmeu.cli.registers import print_registers
+    from fsmeu.losses.loss import SpecLoss
 
-    line(signature(loss.spec), style="bold", wrap=True)
-    line(f"labels: {labels_text(loss.spec)}")
+    line(signature(found.spec), style="bold", wrap=True)
+    line(f"labels: {labels_text(found.spec)}")
     line()
-    print_registers(loss)
+    print_registers(SpecLoss(found.spec))
     line()
+    _print_examples(found.examples)
+    line()
+    if found.growth is None:
+        line(f"Not measured: {found.missing}", wrap=True)
+        return
+    _print_facts(found, methods)
+    if found.growth.sizes:
+        line()
+        _print_growth(found.growth)
+
+
+def _print_examples(results: tuple[ExampleResult, ...]) -> None:
+    from fsmeu.cli.output import line
+
     if not results:
         line("There are no examples in the file.")
         return
@@ -81,6 +109,50 @@ def _print_report(loss: SpecLoss, results: list[ExampleResult]) -> None:
     good = [result for result in results if result.holds]
     line()
     line(f"{len(good)} of {len(results)} examples hold.")
+
+
+def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
+    from rich.padding import Padding
+    from rich.table import Table
+
+    from fsmeu.cli.output import line, screen
+    from fsmeu.losses.facts import facts, measured_with
+
+    line(f"Derived with {measured_with(found)}:", wrap=True)
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column(overflow="fold")
+    rows = facts(found)
+    if found.properties is not None:
+        rows.append(("exact decisions", _methods_text(methods)))
+    for heading, text in rows:
+        made.add_row(heading, text)
+    screen().print(Padding(made, (0, 0, 0, 2)))
+
+
+def _methods_text(methods: tuple[Applies, ...]) -> str:
+    if not methods:
+        return "none but trying every sequence; search, where these are too many, proves nothing"
+    for_all = [m.method for m in methods if m.any_model]
+    for_some = [m.method for m in methods if not m.any_model]
+    texts = [f"{', '.join(for_all)} (any model)"] if for_all else []
+    texts += [f"{', '.join(for_some)} (independent labels)"] if for_some else []
+    return "; ".join(texts)
+
+
+def _print_growth(sizes: Growth) -> None:
+    from fsmeu.cli.output import print_table, table
+    from fsmeu.losses.facts import selected_sizes
+
+    headers = ("n", "states", "arcs", "merged states", "level sets")
+    made = table(*headers, right=headers)
+    for row in selected_sizes(sizes):
+        cells = (row[name] for name in ("n", "states", "arcs", "merged", "values"))
+        made.add_row(*(f"{count:,}" for count in cells))
+    if sizes.states is not None:
+        made.add_section()
+        made.add_row("order", str(sizes.states), "", str(sizes.merged), str(sizes.values))
+    print_table(made)
 
 
 def _example_text(result: ExampleResult) -> str:
@@ -97,6 +169,52 @@ def _example_text(result: ExampleResult) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{text}"' if not text or " " in text else text
+
+
+def _data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
+    """The report for programs; what could not be measured is null."""
+    from dataclasses import asdict
+
+    from fsmeu.cli.header import header_data
+    from fsmeu.losses.facts import growth_data, property_data
+
+    registers = [
+        {**asdict(register), "redundant": register.name in found.redundant}
+        for register in found.registers
+    ]
+    measured = found.loss is not None
+    return {
+        **header_data(found.spec),
+        "registers": registers,
+        "examples": [_example_data(result) for result in found.examples],
+        "holds": found.holds,
+        "measured": _measured_data(found) if measured else None,
+        "missing": found.missing or None,
+        "determinism": asdict(found.determinism) if found.determinism else None,
+        "properties": property_data(found.properties) if found.properties else None,
+        "growth": growth_data(found.growth) if found.growth else None,
+        "redundant": {
+            "alone": list(found.redundant),
+            "together": list(found.together),
+            "n": found.redundant_n,
+        },
+        "decoders": [asdict(method) for method in methods] if measured else None,
+    }
+
+
+def _measured_data(found: Report) -> dict[str, Any]:
+    """Labels and parameters of the measurement, and which of these had to be assumed."""
+    import numpy as np
+
+    from fsmeu.cli.output import number
+
+    loss = found.loss
+    params = {
+        name: np.asarray(value).tolist() if np.ndim(value) else number(float(value))
+        for name, value in loss.params.items()  # type: ignore[union-attr]
+    }
+    labels = list(loss.labels)  # type: ignore[union-attr]
+    return {"labels": labels, "parameters": params, "assumed": sorted(found.assumed)}
 
 
 def _example_data(result: ExampleResult) -> dict[str, object]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from fsmeu.cli.output import line, number, print_table, table
-from fsmeu.losses.analysis import tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import memory_of
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.report import register_facts
 from fsmeu.losses.syntax import Register
 
 __all__ = ["contents", "contents_text", "print_registers", "register_data"]
@@ -25,22 +26,7 @@ def register_data(loss: SpecLoss) -> list[dict[str, Any]]:
     ``free`` is where it is kept when the hypothesis is not known, ``given`` when it is: in the
     state, in the weight, or as a constant.
     """
-    reach = tapes(loss.spec)
-    free, given = loss.linear(False), loss.linear(True)
-    rows = []
-    for register in loss.spec.registers:
-        name, reads = register.name, reach[register.name]
-        kept = "weight" if name in given else "state" if "y" in reads else "constant"
-        rows.append(
-            {
-                "name": name,
-                "kind": register.sugar,
-                "tapes": [tape for tape in ("z", "y", "i") if tape in reads],
-                "free": "weight" if name in free else "state",
-                "given": kept,
-            }
-        )
-    return rows
+    return [{**asdict(facts), "tapes": list(facts.tapes)} for facts in register_facts(loss)]
 
 
 def print_registers(loss: SpecLoss) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -10,14 +11,13 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.loss import Loss
-from fsmeu.losses.machine import Machine
-from fsmeu.losses.minimize import minimize, same_values
+from fsmeu.losses.minimize import same_values
 
 __all__ = ["Growth", "Order", "Size", "growth", "order_of"]
 
 Floats = NDArray[np.float64]
 
-LONGEST = 24
+LONGEST = 16
 """The greatest length that is measured."""
 
 _MOST_ARCS = 200_000
@@ -100,7 +100,7 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
         if sum(size.arcs for size in sizes) > _MOST_WORK:
             break
         try:
-            sizes.append(_size(loss.compile(n, max_states=max(1, most_arcs // pairs))))
+            sizes.append(_size(loss, n, max(1, most_arcs // pairs)))
         except SizeLimitError:
             break
         except LossFileError as error:
@@ -112,9 +112,11 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
     return Growth(tuple(sizes), states, merged, values, fault)
 
 
-def _size(machine: Machine) -> Size:
+def _size(loss: Loss, n: int, most: int) -> Size:
+    machine = loss.compile(n, max_states=most)
+    merged = loss.compile(n, max_states=most, minimize=True)
     values = int(same_values(machine.values).max()) + 1
-    return Size(machine.n, machine.states, machine.arcs, minimize(machine).states, values)
+    return Size(n, machine.states, machine.arcs, merged.states, values)
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:
@@ -135,9 +137,9 @@ def _rank(order: Order) -> float:
 def order_of(counts: Sequence[int]) -> Order | None:
     """The growth of numbers for n = 1, 2, ...; None when there are too few to tell.
 
-    The second half of the numbers decides, because small n may be special. A polynomial shows in
-    differences that vanish (those of every second number, where odd and even n differ); failing
-    that, powers of n and exponentials are fitted to the logarithms.
+    The last numbers decide, because small n may be special. A polynomial shows in differences that
+    vanish (those of every second number, where odd and even n differ); failing that, powers of n
+    and exponentials are fitted to the logarithms.
 
     >>> print(order_of([1, 4, 9, 16, 25, 36, 49, 64]), order_of([2, 4, 8, 16, 32, 64]))
     n^2 about 2^n
@@ -145,16 +147,17 @@ def order_of(counts: Sequence[int]) -> Order | None:
     if len(counts) < _FEWEST:
         return None
     numbers = np.array(counts, np.float64)
-    for stride in (1, 2):
-        degree = _degree(numbers, stride)
+    last = len(numbers)
+    for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):
+        degree = _degree(numbers[begin - 1 :], stride)
         if degree is not None:
             return Order(_power(degree), False)
     return _fitted(numbers)
 
 
 def _degree(numbers: Floats, stride: int) -> int | None:
-    """The degree of the polynomial that the last numbers follow, if they follow one."""
-    differences = numbers[len(numbers) // 3 :]
+    """The degree of the polynomial that these numbers follow, if enough of them follow one."""
+    differences = numbers
     for degree in range(_HIGHEST_DEGREE + 1):
         differences = differences[stride:] - differences[:-stride]
         if len(differences) < 2 * stride + 1:

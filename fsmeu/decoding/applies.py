@@ -1,0 +1,69 @@
+"""Which exact methods a loss satisfies the conditions of: each is asked, on small models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmeu.decoding.decode import EXACT, METHODS
+from fsmeu.decoding.problem import Problem
+from fsmeu.errors import FsmeuError
+from fsmeu.losses.loss import Loss
+from fsmeu.models import Bernoulli, Independent, Markov, Model
+
+__all__ = ["Applies", "exact_methods"]
+
+_LENGTH = {2: 12, 3: 6}
+_SHORT = 4
+
+
+@dataclass(frozen=True)
+class Applies:
+    """An exact method that decides for a loss.
+
+    Attributes:
+        method: its name, as ``decode`` takes it.
+        any_model: True when labels may depend on each other; False when they must be independent.
+        why: the property of the loss that makes it exact.
+    """
+
+    method: str
+    any_model: bool
+    why: str
+
+
+def exact_methods(loss: Loss) -> tuple[Applies, ...]:
+    """The methods that prove their decision for this loss, in the order in which they are tried.
+
+    Trying every sequence, which always works for short ones, is not among them.
+    """
+    n = _LENGTH.get(len(loss.alphabet), _SHORT)
+    chain, independent = _chain(loss, n), _independent(loss, n)
+    found = []
+    for method in EXACT:
+        if method == "exhaustive":
+            continue
+        for model, any_model in ((chain, True), (independent, False)):
+            try:
+                answer = METHODS[method](Problem(loss, model))
+            except FsmeuError:
+                continue
+            if answer.exact:
+                found.append(Applies(method, any_model, answer.why))
+                break
+    return tuple(found)
+
+
+def _independent(loss: Loss, n: int) -> Model:
+    labels = loss.alphabet.labels
+    weights = 1.0 + (np.arange(n)[:, None] + np.arange(len(labels))) % (len(labels) + 1)
+    table = weights / weights.sum(axis=1, keepdims=True)
+    return Bernoulli(table[:, 1]) if labels == (0, 1) else Independent(table, labels)
+
+
+def _chain(loss: Loss, n: int) -> Model:
+    size = len(loss.alphabet)
+    weights = 1.0 + np.arange(size + size * size).reshape(size + 1, size) % (size + 2)
+    rows = weights / weights.sum(axis=1, keepdims=True)
+    return Markov(rows[0], rows[1:], n, loss.alphabet.labels)

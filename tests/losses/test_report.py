@@ -1,0 +1,255 @@
+"""What is reported of a loss file: proofs, redundant registers, pairs that clash, assumptions."""
+
+import itertools
+
+import pytest
+
+import fsmeu
+from fsmeu.decoding.applies import exact_methods
+from fsmeu.decoding.decode import EXACT
+from fsmeu.errors import FsmeuError
+from fsmeu.losses.facts import facts
+from fsmeu.losses.library import library, read_spec
+from fsmeu.losses.read import read
+from fsmeu.losses.redundant import can_drop
+from fsmeu.losses.report import confusion_clash, report
+from fsmeu.models import Bernoulli, Markov
+
+BOTH = """
+loss both
+labels 0 1
+age    ay since y == 1 up to 3
+memory my of y last 3
+count  bad when (ay < 3) != (z == 1)
+value  bad
+"""
+
+
+def of(text, **options):
+    return report(read(text), longest=options.pop("longest", 7), **options)
+
+
+def said(found, heading):
+    return dict(facts(found))[heading]
+
+
+# -- redundant registers ---------------------------------------------------------------------------
+
+
+def test_a_register_that_nothing_reads_is_redundant():
+    found = of("loss f labels 0 1 count bad when z != y count more when z == 1 value bad")
+    assert found.redundant == found.together == ("more",)
+    assert "more: the others decide the value" in said(found, "redundant")
+
+
+def test_of_two_registers_that_know_the_same_one_is_redundant():
+    """The last three labels tell the age of the last 1; nothing else reads them."""
+    found = of(BOTH)
+    assert found.redundant == ("ay", "my")
+    assert found.together == ("my",)
+    assert "together only my" in said(found, "redundant")
+
+
+def test_a_count_of_positions_is_redundant_because_n_is_known():
+    found = of("loss f labels 0 1 count all count bad when z != y value bad / all or 0 when n == 0")
+    assert found.redundant == ("all",)
+
+
+def test_a_register_that_steers_others_is_not_redundant():
+    """Which window is full depends on the position, but the machine must know it."""
+    found = report(read_spec("pk"), params={"k": 3}, longest=8)
+    assert found.redundant == ()
+
+
+def test_windows_know_how_full_they_are():
+    """WindowDiff's memories hold nothing before the start, so counting the slots is redundant."""
+    assert report(read_spec("windowdiff"), longest=8).redundant == ("seen",)
+
+
+@pytest.mark.parametrize("name", ["fscore", "kappa", "hamming", "zero_one", "recall"])
+def test_the_shelf_counts_what_it_needs(name):
+    assert report(read_spec(name), longest=8).redundant == ()
+
+
+def test_dropping_a_register_is_checked_by_hand():
+    """hyp + ref - tp is fixed by the three counts, but no two of them fix the F-score."""
+    machine = fsmeu.load("fscore").compile(5)
+    for names in (["tp"], ["hyp"], ["ref"], ["tp", "hyp"]):
+        assert not can_drop(machine, names)
+    assert can_drop(machine, [])
+
+
+# -- steps that are defined ------------------------------------------------------------------------
+
+
+def test_arcs_that_look_at_labels_are_proven_for_every_length():
+    proven = report(read_spec("zero_one"), longest=3).determinism
+    assert (proven.arcs, proven.every_length, proven.holds) == (True, True, True)
+
+
+def test_arcs_that_look_at_an_age_are_proven_for_every_length():
+    text = """
+    loss f labels 0 1
+    age a since y == 1 up to 4
+    state cold hot
+    arc cold -> hot when a == 0
+    arc cold -> cold when a > 0
+    arc hot -> hot when a < 3
+    arc hot -> cold otherwise
+    value at hot
+    """
+    assert of(text, longest=2).determinism.every_length
+
+
+def test_arcs_that_look_at_the_position_are_proven_up_to_a_length():
+    text = """
+    loss f labels 0 1
+    state a b
+    arc a -> b when i % 2 == 0
+    arc a -> a otherwise
+    arc b -> b
+    value at b
+    """
+    found = of(text, longest=5)
+    assert (found.determinism.every_length, found.determinism.up_to) == (False, 5)
+    assert "up to n = 5" in said(found, "steps")
+
+
+@pytest.mark.parametrize(
+    ("second", "fault"), [("when i > 0", "two arcs apply"), ("when i > 3", "no arc applies")]
+)
+def test_arcs_that_clash_or_are_missing_are_found(second, fault):
+    text = f"""
+    loss f labels 0 1
+    state a b
+    arc a -> b when z == 1 and i == 2
+    arc a -> a {second}
+    arc b -> b
+    value at b
+    """
+    found = of(text)
+    assert not found.holds
+    assert fault in found.determinism.fault
+    assert "not beyond" in said(found, "steps")
+
+
+def test_registers_have_one_next_value_by_construction():
+    found = report(read_spec("fscore"), longest=4)
+    assert not found.determinism.arcs
+    assert "by construction" in said(found, "steps")
+
+
+def test_a_value_that_is_undefined_later_is_found():
+    found = of("loss f labels 0 1 count bad when z != y value bad / (5 - bad)")
+    assert found.determinism.up_to == 4
+    assert not found.holds
+
+
+# -- the confusion table ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pk", "transitions", "windowdiff", "run_length"])
+def test_pairs_that_clash_have_one_table_and_two_values(name):
+    found = report(read_spec(name), longest=6)
+    one, two = found.clash
+    tables = []
+    for pair in (one, two):
+        z, y = ([int(c) for c in sequence] for sequence in (pair.z, pair.y))
+        tables.append((sum(a * b for a, b in zip(z, y, strict=True)), sum(z), sum(y), len(z)))
+        assert found.loss(pair.z, pair.y) == pair.value
+    assert tables[0] == tables[1]
+    assert one.value != two.value
+
+
+@pytest.mark.parametrize("name", ["fscore", "kappa", "hamming", "q_mean"])
+def test_losses_of_the_confusion_table_have_no_clash(name):
+    loss = fsmeu.load(name)
+    assert report(read_spec(name), longest=4).properties.confusion
+    assert all(confusion_clash(loss, n) is None for n in range(1, 6))
+
+
+def test_a_table_that_only_enumeration_sees_is_not_denied():
+    """At most m mistakes follow from hyp + ref - 2 tp, though the register stops counting."""
+    found = report(read_spec("threshold"), longest=6)
+    assert found.clash is None
+    assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
+
+
+def test_a_counterexample_is_two_tables_and_their_values():
+    """|tp - 1| as a utility falls from 1 to 0 and rises again."""
+    text = """
+    utility f labels 0 1
+    count tp when z == 1 and y == 1
+    value abs(tp - 1)
+    """
+    found = of(text)
+    assert not found.properties.tp_monotonic
+    told = said(found, "TP-monotonic")
+    assert told.startswith("no: tp=0 fp=1 fn=1 tn=0 is worth 1, but tp=1 fp=0 fn=0 tn=1 is worth 0")
+    assert "higher is better" in told
+
+
+# -- what a measurement needs ----------------------------------------------------------------------
+
+
+def test_parameters_without_default_are_taken_from_examples():
+    found = report(read_spec("pk"), longest=4)
+    greatest = max(b[1].value for e in read_spec("pk").examples for b in e.bindings if b[0] == "k")
+    assert found.assumed == {"k": greatest}
+
+
+def test_a_table_is_assumed_to_punish_differences():
+    found = of("loss f(cost: table) labels A B C count t by cost[z, y] value t")
+    assert found.assumed["cost"] == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert found.loss("ABC", "ABA") == 1
+
+
+def test_labels_are_those_of_the_examples():
+    found = of('loss f labels any count bad when z != y value bad example "DT NN" "NN NN" = 1')
+    assert found.loss.labels == ("DT", "NN")
+    assert report(read_spec("chunk_fscore"), longest=2).loss.labels[0] == "O"
+
+
+def test_tags_are_made_up_where_no_example_shows_any():
+    found = of("loss f labels bio count bad when kind(z) != kind(y) value bad example O O = 0")
+    assert found.loss.labels == ("O", "B-X", "I-X")
+
+
+def test_what_is_missing_is_said():
+    found = of("loss f(w: real) labels 0 1 count bad when z != y value w * bad")
+    assert found.loss is None
+    assert "'w' has no default" in found.missing
+    assert found.holds
+
+
+def test_parameters_of_the_measurement_leave_examples_alone():
+    """An example that binds nothing is meant with the defaults of the file."""
+    found = report(read_spec("fscore"), params={"beta": 2}, longest=3)
+    assert found.loss.params["beta"] == 2
+    assert found.holds
+
+
+# -- exact methods ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in library() if not read_spec(name).bio])
+def test_methods_that_apply_decide_and_others_refuse(name):
+    """Each is asked about models that were not used to find out."""
+    loss = report(read_spec(name), longest=1).loss
+    assert loss.labels == (0, 1)
+    n = 7
+    independent = Bernoulli([0.3, 0.8, 0.45, 0.6, 0.1, 0.5, 0.7])
+    chain = Markov([0.4, 0.6], [[0.8, 0.2], [0.35, 0.65]], n)
+    applies = {a.method: a for a in exact_methods(loss)}
+    for method, model in itertools.product(EXACT[:-1], (independent, chain)):
+        expected = method in applies and (model is independent or applies[method].any_model)
+        try:
+            decided = fsmeu.decode(loss, model, method=method).exact
+        except FsmeuError:
+            decided = False
+        assert decided == expected
+
+
+def test_methods_of_chunks_are_found():
+    loss = fsmeu.load("chunk_fscore", types=["NP"])
+    assert [(a.method, a.any_model) for a in exact_methods(loss)] == [("counting", True)]
