@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.syntax import Syntax
 from rich.table import Table
 
 import fsmeu
-from fsmeu.cli.version import version_text
-from fsmeu.losses.loss import Loss
-from fsmeu.models import Model
+
+if TYPE_CHECKING:
+    from fsmeu.losses.loss import SpecLoss
+    from fsmeu.models import Model
 
 INDEPENDENT = [0.45, 0.1, 0.35, 0.6, 0.3, 0.4]
 INITIAL = [0.35, 0.65]
@@ -25,6 +26,8 @@ def demo(
     out: Annotated[Path, typer.Option(help="Where pictures go.")] = Path("out"),
 ) -> None:
     """Shows what fsmeu does, on built-in data."""
+    from fsmeu.cli.version import version_text
+
     console = Console()
     console.print(version_text().replace("\n", ", "), style="dim")
     f1 = fsmeu.load("fscore", beta=1)
@@ -33,31 +36,42 @@ def demo(
         "independent labels": fsmeu.models.Bernoulli(INDEPENDENT),
         "Markov chain": fsmeu.models.Markov(INITIAL, TRANSITION, n=n),
     }
+    console.print("\n1. A utility is a file of a dozen lines (grammars/fscore.loss):\n")
+    console.print(Syntax(_definition(f1), "text", background_color="default"))
+    console.print(f"2. It is compiled to an automaton: {_size(f1)}.\n")
     console.print(_decisions(f1, models, n))
-    picture = _draw(f1, out)
-    console.print(f"The F1 automaton for two positions is drawn in {picture} (Graphviz).")
+    for name, model in models.items():
+        console.print(f"{name}: {fsmeu.explain(fsmeu.decode(f1, model))}")
+    console.print(f"\nThe automaton for three positions is drawn in {_draw(f1, out)}.")
 
 
-def _decisions(f1: Loss, models: Mapping[str, Model], n: int) -> Table:
-    table = Table(title=f"Labels for {n} positions, and their expected F1")
-    for heading in ("model", "most probable", "E[F1]", "best for F1", "E[F1]"):
+def _definition(loss: SpecLoss) -> str:
+    """The statements that make the automaton: registers and value."""
+    words = ("count", "value", "        or")
+    return "\n".join(line for line in loss.spec.source.splitlines() if line.startswith(words))
+
+
+def _size(loss: SpecLoss) -> str:
+    machines = [loss.compile(n) for n in (3, 6)]
+    return ", ".join(f"{m.states} states and {m.arcs} arcs for {m.n} positions" for m in machines)
+
+
+def _decisions(f1: SpecLoss, models: Mapping[str, Model], n: int) -> Table:
+    table = Table(title=f"3. Labels for {n} positions, and their expected F1")
+    for heading in ("model", "most probable", "E[F1]", "best for F1", "E[F1]", "proven"):
         table.add_column(heading)
     for name, model in models.items():
-        probable = tuple(model.most_probable()[0][0])
-        best = _best_labels(f1, model, n)
+        probable = model.most_probable()[0][0]
+        best = fsmeu.decode(f1, model)
         cells = [name]
-        for labels in (probable, best):
+        for labels in (probable, best.labels):
             cells += ["".join(map(str, labels)), f"{fsmeu.expect(f1, labels, model).value:.4f}"]
-        table.add_row(*cells)
+        table.add_row(*cells, "yes" if best.exact else "no")
     return table
 
 
-def _best_labels(f1: Loss, model: Model, n: int) -> tuple[int, ...]:
-    return max(product((0, 1), repeat=n), key=lambda z: fsmeu.expect(f1, z, model).value)
-
-
-def _draw(f1: Loss, out: Path) -> Path:
+def _draw(f1: SpecLoss, out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
-    picture = out / "fscore.dot"
-    f1.compile(n=2).fst.draw(str(picture), portrait=True)
+    picture = out / "fscore.svg"
+    fsmeu.draw(f1, n=3).save(picture)
     return picture

@@ -28,4 +28,4 @@ def test_demo_decides_and_draws(tmp_path):
     row = next(line for line in result.output.splitlines() if "independent" in line)
     assert "".join(map(str, best)) in row
     assert f"{expected_f1(best):.4f}" in row
-    assert "digraph" in (tmp_path / "out" / "fscore.dot").read_text()
+    assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()
