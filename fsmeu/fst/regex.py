@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 import pynini
+import pywrapfst
 
 from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet
@@ -19,7 +20,9 @@ from fsmeu.fst.symbols import symbol_table
 __all__ = ["regex_acceptor"]
 
 _SIGNS = "()[]{}|&!*+?.^"
-_TOKEN = re.compile(r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+')
+_TOKEN = re.compile(
+    r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'
+)
 _MOST_REPEATS = 1000
 _MOST_DEPTH = 100
 
@@ -52,7 +55,7 @@ class _Parser:
         while place < len(text):
             match = _TOKEN.match(text, place)
             if match is None:
-                raise self.error(f"{text[place]!r} is not understood", place)
+                raise self.error(place, f"{text[place]!r} is not understood")
             if match.group().strip():
                 self.tokens += self.labels_in(match.group(), place)
             place = match.end()
@@ -65,7 +68,8 @@ class _Parser:
             return [(token, place)]
         return [(c, place + k) for k, c in enumerate(token)]
 
-    def error(self, what: str, place: int) -> InputError:
+    def error(self, place: int, what: str) -> InputError:
+        """The error of a place in the expression."""
         shown = f"in {self.text!r}, at character {place + 1}: {what}"
         return InputError(sentence("constraint", shown))
 
@@ -82,21 +86,21 @@ class _Parser:
 
     def finish(self) -> None:
         if self.peek():
-            raise self.error(f"{self.peek()!r} was not expected", self.place())
+            raise self.error(self.place(), f"{self.peek()!r} was not expected")
 
     def label(self, index: int) -> pynini.Fst:
         """The machine that reads one label."""
         fst = pynini.Fst()
         start, end = fst.add_state(), fst.add_state()
         fst.set_start(start)
-        one = pynini.Weight.one("tropical")
+        one = pywrapfst.Weight.one("tropical")
         fst.set_final(end, one)
-        fst.add_arc(start, pynini.Arc(index + 1, index + 1, one, end))
+        fst.add_arc(start, pywrapfst.Arc(index + 1, index + 1, one, end))
         return fst
 
     def either(self, depth: int) -> pynini.Fst:
         if depth > _MOST_DEPTH:
-            raise self.error(f"brackets may be nested {_MOST_DEPTH} deep", self.place())
+            raise self.error(self.place(), f"brackets may be nested {_MOST_DEPTH} deep")
         found = self.both(depth)
         while self.peek() == "|":
             self.take()
@@ -133,11 +137,11 @@ class _Parser:
             return pynini.closure(found, low, high)
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")
         if not least and not most:
-            raise self.error("a repetition is written {2}, {1,3} or {2,}", place)
+            raise self.error(place, "a repetition is written {2}, {1,3} or {2,}")
         low = int(least or 0)
         high = int(most) if most else (0 if comma else low)
         if max(low, high) > _MOST_REPEATS or (most and high < low):
-            raise self.error(f"repetitions go from low to high, at most {_MOST_REPEATS}", place)
+            raise self.error(place, f"repetitions go from low to high, at most {_MOST_REPEATS}")
         if high == 0 and (most or not comma):
             return _empty()
         return pynini.closure(found, low, high)
@@ -147,7 +151,7 @@ class _Parser:
         if token == "(":
             found = self.either(depth + 1)
             if self.take() != ")":
-                raise self.error("this bracket is not closed", place)
+                raise self.error(place, "this bracket is not closed")
             return found
         if token == "[":
             return self.one_of(place)
@@ -164,10 +168,10 @@ class _Parser:
             at, token = self.place(), self.take()
             named.add(self.index(token, at))
         if self.take() != "]":
-            raise self.error("this bracket is not closed", place)
+            raise self.error(place, "this bracket is not closed")
         chosen = [k for k in range(len(self.alphabet)) if (k in named) != without]
         if not chosen:
-            raise self.error("no label is left", place)
+            raise self.error(place, "no label is left")
         return pynini.union(*(self.label(k) for k in chosen))
 
     def index(self, token: str, place: int) -> int:
@@ -175,12 +179,12 @@ class _Parser:
         if name in self.alphabet.index:
             return self.alphabet.index[name]
         hint = nearest(name, map(str, self.alphabet.labels))
-        raise self.error(f"{name!r} is not a label. {hint}".rstrip(), place)
+        raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())
 
 
 def _empty() -> pynini.Fst:
     """The machine that accepts the empty sequence alone."""
     fst = pynini.Fst()
     fst.set_start(fst.add_state())
-    fst.set_final(fst.start(), pynini.Weight.one("tropical"))
+    fst.set_final(fst.start(), pywrapfst.Weight.one("tropical"))
     return fst

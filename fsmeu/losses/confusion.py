@@ -1,8 +1,8 @@
 """Losses of two labels whose value depends on the pair only through (tp, hyp, ref, n).
 
-Such a loss adds up amounts that depend on the pair of labels at a position alone, so its registers are
-linear in the four cells of the confusion table. The first label is the negative one, the second the
-positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
+Such a loss adds up amounts that depend on the pair of labels at a position alone, so its registers
+are linear in the four cells of the confusion table. The first label is the negative one, the second
+the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+
 @dataclass(frozen=True, eq=False)
 class Confusion:
     """How registers follow from the confusion table.
@@ -58,7 +59,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Fractional:
-    """A value (c0 n + c1 tp + c2 hyp + c3 ref) / (d0 n + d1 tp + d2 hyp + d3 ref), exceptions aside.
+    """(c0 n + c1 tp + c2 hyp + c3 ref) / (d0 n + d1 tp + d2 hyp + d3 ref), exceptions aside.
 
     Attributes:
         numerator: c0, c1, c2, c3.
@@ -163,8 +164,9 @@ def _main_branch(expr: Expr) -> tuple[Any, list[Expr]]:
 def _at(form: Confusion, expr: Expr, cells: Floats, n: float) -> float:
     """An expression when the confusion table holds these (real) numbers."""
     current: dict[str, Any] = {"n": n}
-    for name, table in form.amounts.items():
-        current[name] = float((table * cells).sum())
+    for register in form.bound.spec.registers:
+        start = constant(register.start, {**form.bound.params, "n": n})
+        current[register.name] = start + float((form.amounts[register.name] * cells).sum())
     return float(evaluate(expr, Scope(form.bound, current, current, {})))
 
 
@@ -202,4 +204,6 @@ def _only_at_zero(form: Confusion, condition: Expr, below: Floats) -> bool:
     if tested is None:
         return False
     sums, denominator = _cell_amounts(tested), _cell_amounts(below)
-    return bool((sums >= 0).all() and (denominator >= 0).all() and (sums > 0)[denominator > 0].all())
+    return bool(
+        (sums >= 0).all() and (denominator >= 0).all() and (sums > 0)[denominator > 0].all()
+    )

@@ -1,4 +1,4 @@
-"""Everything that is derived from a loss: what algorithms are chosen by, and what a checker prints."""
+"""What is derived from a loss: what algorithms are chosen by, and what a checker prints."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Properties:
 def properties(bound: Bound) -> Properties:
     """The derived properties of a loss with its labels and parameters.
 
-    When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking principle
-    holds for independent labels (Natarajan 2016, Theorem 6).
+    When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
+    principle holds for independent labels (Natarajan 2016, Theorem 6).
     """
     parts, form = split(bound), confusion(bound)
     found: Counterexample | None = None

@@ -188,8 +188,8 @@ class Register:
 
     Attributes:
         name: how expressions call it.
-        sugar: the word of the file that made it (count, age, memory, flag, register, state), or clock,
-            or feature: an accumulator of what a step shows, which need not be a number.
+        sugar: the word of the file that made it (count, age, memory, flag, register, state), or
+            clock, or feature: an accumulator of what a step shows, which need not be a number.
         start: value before the first position.
         update: value after a position. It sees the new values of registers above, the old values of
             itself and of those below.

@@ -130,7 +130,7 @@ def _with_inf(value: object) -> object:
     return float("-inf") if value == "-inf" else value
 
 
-def _mixture(models: object, weights: Any) -> Model:  # noqa: ANN401
+def _mixture(models: object, weights: Any) -> Model:
     if not isinstance(models, list):
         raise InputError(sentence("Mixture models", "must be a list of models", models))
     parts = [_model(part, f"models[{k}]") for k, part in enumerate(models)]

@@ -56,7 +56,7 @@ def is_deterministic(layered: Layered) -> bool:
     return True
 
 
-def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:  # noqa: ANN401
+def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     if not isinstance(content, Mapping) or set(content) != set(_KEYS):
         raise InputError(
             sentence(where, f"must be an object with keys {', '.join(_KEYS)}", content)
@@ -77,7 +77,7 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:  
     return layer
 
 
-def _weights(value: Any, where: str) -> Floats:  # noqa: ANN401
+def _weights(value: Any, where: str) -> Floats:
     array = real_array(value, where)
     if array.ndim != 1:
         raise InputError(sentence(where, "must be a list of numbers", f"shape {array.shape}"))
@@ -89,7 +89,7 @@ def _weights(value: Any, where: str) -> Floats:  # noqa: ANN401
     return array
 
 
-def _numbers(value: Any, where: str, limit: int) -> Ints:  # noqa: ANN401
+def _numbers(value: Any, where: str, limit: int) -> Ints:
     array = real_array(value, where)
     good = (array >= 0) & (array < limit) & (array == np.floor(array))
     if array.ndim != 1 or not good.all():
