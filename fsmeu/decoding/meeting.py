@@ -22,7 +22,7 @@ from fsmeu.decoding.tape import Step, Tape, walk_tape
 from fsmeu.expectation.input import Input, model_input
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.split import Split, amounts_table
-from fsmeu.losses.values import Scope, evaluate
+from fsmeu.losses.values import Scope, constant, evaluate
 from fsmeu.models import Model
 
 __all__ = ["Worth", "step_worths"]
@@ -77,14 +77,23 @@ def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[F
         ends[form.z.counter] = np.arange(shape[0], dtype=np.float64)[:, None]
     if form.y.counter is not None:
         ends[form.y.counter] = np.arange(shape[1], dtype=np.float64)[None, :]
-    zeros = {meeting.register: 0.0 for meeting in form.meetings}
+    known = {**form.bound.params, "n": float(n)}
+    starts = {
+        r.name: constant(r.start, known)
+        for r in form.bound.spec.registers
+        if r.name in {meeting.register for meeting in form.meetings}
+    }
 
     def at(current: dict[str, Any]) -> Floats:
         scope = Scope(form.bound, current, current, {})
         return np.broadcast_to(evaluate(form.bound.spec.value, scope), shape).astype(np.float64)
 
-    offset = at({**ends, **zeros})
-    return [at({**ends, **zeros, m.register: 1.0}) - offset for m in form.meetings], offset
+    offset = at({**ends, **starts})
+    slopes = [
+        at({**ends, **starts, name: starts[name] + 1.0}) - offset
+        for name in (meeting.register for meeting in form.meetings)
+    ]
+    return slopes, offset
 
 
 @dataclass(frozen=True, eq=False)

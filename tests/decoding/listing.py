@@ -62,7 +62,7 @@ def make_listing(loss, labels, n):
 
 
 @cache
-def shelf_listing(name, n, size=None):
+def shelf_listing(name, n, size=2):
     """A loss from the shelf over its own labels, or 0, 1, ... where it leaves them open."""
     loss = shelf.load(name, size)
     return make_listing(loss, loss.labels, n)

@@ -68,3 +68,24 @@ def test_ratios():
         assert slow.value == pytest.approx(decision.value, rel=1e-12, abs=1e-12)
     assert accepted > 50
     assert refused > 50
+
+
+def test_accumulators_that_start_elsewhere():
+    """A count that starts at 1 is no ratio of sums of counts, and a sum that starts at 3 is 3 more."""
+    ratio = fsmeu.loads(
+        "utility f labels 0 1 register tp in 1..n + 1 start 1 next tp + z * y "
+        "count hyp by z count ref by y value 2 * tp / (hyp + ref) or 0 when hyp + ref == 0"
+    )
+    total = fsmeu.loads(
+        "loss f labels 0 1 register bad in 3..n + 3 start 3 next bad + (z != y) value bad"
+    )
+    rng = np.random.default_rng(8)
+    for loss in (ratio, total):
+        for n in (1, 2, 4):
+            listing = make_listing(loss, (0, 1), n)
+            for _ in range(10):
+                case = random_model(rng, (0, 1), n)
+                for method in METHODS:
+                    decision = ask(loss, case.model, method=method)
+                    if decision is not None:
+                        check(listing, case, decision)

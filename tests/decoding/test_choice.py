@@ -1,0 +1,179 @@
+"""Which method decides: by property, never by name; refusals say what does not hold."""
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.decoding.decode import METHODS
+from fsmeu.decoding.problem import RefusalError
+from fsmeu.errors import FsmeuError, InputError
+from fsmeu.models import Bernoulli, Independent, Markov
+from tests import brute_force
+from tests.decoding.listing import check, make_listing
+from tests.strategies import ModelCase
+
+P = [0.9, 0.5, 0.3, 0.2]
+CHAIN = Markov(np.array([0.4, 0.6]), np.array([[0.7, 0.3], [0.2, 0.8]]), n=4)
+
+RENAMED = {
+    "fscore": "utility q labels 0 1 count a when z + y == 2 count b by z count c by y "
+    "value 2 * a / (b + c) or 1 when b + c == 0",
+    "hamming": "loss q labels 0 1 count ok when y == z value 1 - ok / n or 0 when n == 0",
+    "zero_one": "loss q labels 0 1 flag off when z != y value off",
+    "g_tp_pr": "utility q labels 0 1 count hits by z * y count mine by z count theirs by y "
+    "value hits / sqrt(mine * theirs) or 1 when mine + theirs == 0 or 0 when mine * theirs == 0",
+    "pk": "loss q labels 0 1 age a since z == 1 up to 2 age b since y == 1 up to 2 "
+    "count wrong when i >= 2 and (a < 2) != (b < 2) value wrong / (n - 1) or 0 when n < 2",
+    "jaccard": "utility q labels 0 1 count both by z * y count any by max(z, y) "
+    "value both / any or 1 when any == 0",
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.parametrize("model", [Bernoulli(P), CHAIN], ids=["independent", "chain"])
+def test_the_name_does_not_matter(name, model):
+    """The same algebra in other words is decided by the same method, with the same value."""
+    shelf = fsmeu.load(name, **({"k": 2} if name == "pk" else {}))
+    ours = fsmeu.decode(shelf, model)
+    theirs = fsmeu.decode(fsmeu.loads(RENAMED[name]), model)
+    assert theirs.method == ours.method
+    assert theirs.exact
+    assert theirs.value == pytest.approx(ours.value, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "method"),
+    [
+        ("fscore", Bernoulli(P), "ranking_fast"),
+        ("fscore", Independent(np.array([[0.1, 0.9], [0.5, 0.5]])), "ranking_fast"),
+        ("fscore", CHAIN, "counting"),
+        ("hamming", CHAIN, "additive"),
+        ("zero_one", CHAIN, "viterbi"),
+        ("g_mean", Bernoulli(P), "ranking"),
+        ("g_mean", CHAIN, "exhaustive"),
+        ("jaccard", Bernoulli(P), "ranking_fast"),
+        ("jaccard", CHAIN, "exhaustive"),
+    ],
+)
+def test_auto_takes_the_first_that_fits(name, model, method):
+    decision = fsmeu.decode(fsmeu.load(name), model)
+    assert (decision.method, decision.exact) == (method, True)
+
+
+def test_auto_searches_where_nothing_is_proven():
+    long = Markov(np.array([0.4, 0.6]), np.array([[0.7, 0.3], [0.2, 0.8]]), n=20)
+    decision = fsmeu.decode(fsmeu.load("jaccard"), long)
+    assert (decision.method, decision.exact) == ("search", False)
+
+
+WORSE = "utility odd labels 0 1 count tp by z * y count hyp by z value hyp - tp * tp"
+TWO = (
+    "utility two labels 0 1 count tp by z * y count hyp by z count odd when z == 1 and i % 2 == 1 "
+    "value tp * hyp * odd"
+)
+
+REFUSALS = [
+    ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
+    ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
+    ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),
+    ("ranking_fast", "fscore", P, {"constraint": "0* 1 0*"}, "no constraint"),
+    ("ranking_fast", "fscore", P, {"keep": 3}, "keep"),
+    ("ranking", "fscore", CHAIN, {}, "labels must be independent"),
+    ("ranking", WORSE, P, {}, "more true positives must never make it worse; with n=4"),
+    ("ranking", "fscore", P, {"constraint": ". . . ."}, "no constraint"),
+    ("additive", "fscore", P, {}, "sum over positions"),
+    ("counting", "jaccard", P, {}, "counted"),
+    ("counting", TWO, P, {}, "one count of z"),
+    ("viterbi", "hamming", P, {}, "whether the sequences are equal"),
+    ("marginal", "hamming", P, {"constraint": "0 0 0 0"}, "satisfy the constraint"),
+    ("exhaustive", "fscore", P, {"budget": 15}, "at most 15 sequences, not 2^4"),
+    ("nbest", "fscore", [1.0, 1.0], {"constraint": "0 0", "budget": 1}, "satisfy the constraint"),
+    ("search", "fscore", P, {"constraint": "1 0 0 1"}, "satisfies the constraint"),
+]
+
+
+@pytest.mark.parametrize(("method", "loss", "model", "options", "says"), REFUSALS)
+def test_refusals(method, loss, model, options, says):
+    """A method whose condition does not hold says which."""
+    given = {"k": 2} if loss == "pk" else {}
+    made = fsmeu.loads(loss) if " " in loss else fsmeu.load(loss, **given)
+    with pytest.raises(RefusalError) as caught:
+        fsmeu.decode(made, model, method=method, **options)
+    assert f"decode by {method}: " in str(caught.value)
+    assert says in str(caught.value)
+
+
+def test_every_method_can_refuse():
+    assert {method for method, *_ in REFUSALS} == set(METHODS)
+
+
+def test_unknown_method():
+    with pytest.raises(InputError, match="'ranking'"):
+        fsmeu.decode(fsmeu.load("fscore"), P, method="rankin")
+
+
+def test_faults_of_a_file_are_not_swallowed():
+    """A loss that cannot be valued is an error, not a reason to try something else."""
+    broken = fsmeu.loads("loss f labels 0 1 count bad when z != y value 1 / bad")
+    with pytest.raises(FsmeuError, match="zero"):
+        fsmeu.decode(broken, P)
+
+
+def test_explain():
+    """Method, property and proof, in words."""
+    loss = fsmeu.load("fscore")
+    told = fsmeu.explain(fsmeu.decode(loss, P))
+    assert told.startswith("Decided by ranking_fast: labels are independent")
+    assert "5 candidates" in told
+    assert told.endswith("No allowed sequence is better.")
+    told = fsmeu.explain(fsmeu.decode(loss, CHAIN))
+    assert "linear in tp" in told
+    told = fsmeu.explain(fsmeu.decode(loss, P, method="marginal"))
+    assert told.endswith("This is not proven to be best.")
+    told = fsmeu.explain(fsmeu.decode(fsmeu.load("hamming"), CHAIN))
+    assert "sum over positions" in told
+
+
+def test_keep_is_never_proven():
+    """Kept states rank candidates; the value told is exact all the same."""
+    rng = np.random.default_rng(3)
+    loss = fsmeu.load("fscore")
+    for _ in range(15):
+        n = int(rng.integers(1, 7))
+        p = rng.random(n)
+        listing = make_listing(loss, (0, 1), n)
+        rows = np.stack([1 - p, p], axis=1)
+        case = ModelCase(Bernoulli(p), brute_force.independent(rows, (0, 1)), 0)
+        for method, keep in (("ranking", 1), ("ranking", 2 * n), ("exhaustive", 1), ("auto", 3)):
+            decision = fsmeu.decode(loss, p, method=method, keep=keep)
+            assert not decision.exact
+            check(listing, case, decision)
+        whole = fsmeu.decode(loss, p, method="ranking", keep=10_000)
+        best = fsmeu.decode(loss, p)
+        assert whole.value == pytest.approx(best.value, rel=1e-12)
+
+
+def test_a_loss_written_in_python():
+    """No algebra is known of it: listed while that is cheap, searched beyond."""
+
+    class Late:
+        """Only the last mistake counts: where it was."""
+
+        def start(self):
+            return 0, 0
+
+        def step(self, state, z, y):
+            i, last = state
+            return i + 1, i + 1 if z != y else last
+
+        def value(self, state):
+            return float(state[1])
+
+    loss = fsmeu.function_loss(Late(), labels=(0, 1), kind="loss", name="late")
+    decision = fsmeu.decode(loss, [0.2, 0.6, 0.9])
+    assert decision.labels == [0, 1, 1]
+    assert decision.method == "exhaustive"
+    assert decision.exact
+    far = fsmeu.decode(loss, [0.2] * 18)
+    assert far.labels == [0] * 18
+    assert not far.exact
