@@ -1,0 +1,91 @@
+"""The same machines in genlm-grammar: pure Python, floats, nothing shared with OpenFst."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.fst.convert import table_from_layered
+from fsmeu.fst.image import table_from_fst
+from tests.expectation.checks import close, scale_of
+from tests.strategies import questions
+
+genlm = pytest.importorskip("genlm.grammar", reason="genlm-grammar is not installed")
+FST, WFSA, Float = genlm.FST, genlm.WFSA, genlm.Float
+
+
+def transducer(table):
+    """An arc table as a transducer of genlm-grammar, full doubles on every arc."""
+    machine = FST(Float)
+    machine.add_I(table.start, 1.0)
+    for arc in range(table.arcs):
+        labels = (int(table.ilabel[arc]), int(table.olabel[arc]))
+        weight = math.exp(-float(table.weight[arc]))
+        machine.add_arc(int(table.source[arc]), labels, int(table.target[arc]), weight)
+    for state, weight in enumerate(table.final.tolist()):
+        if math.isfinite(weight):
+            machine.add_F(state, math.exp(-weight))
+    return machine
+
+
+def total(hypothesis, loss, model):
+    """The total weight of hypothesis o loss o model, by genlm-grammar alone."""
+    left = transducer(hypothesis) @ transducer(loss)
+    return (left @ transducer(model)).total_weight()
+
+
+def acceptor_of_string(labels, z):
+    machine = WFSA.from_string(tuple(labels.index(x) + 1 for x in z), Float)
+    assert machine.total_weight() == 1.0
+    return FST.diag(machine)
+
+
+def compare(loss, z, model):
+    """(their total, our expectation), the shift of negative values taken off theirs."""
+    machine = loss.compile(len(z))
+    arcs = table_from_fst(machine.fst)
+    left = acceptor_of_string(list(loss.alphabet.labels), z) @ transducer(arcs)
+    whole = left @ transducer(table_from_layered(model.layered()))
+    return whole.total_weight() - machine.shift, fsmeu.expect(loss, z, model).value
+
+
+@pytest.mark.parametrize("name", ["fscore", "hamming", "zero_one", "jaccard", "precision", "pk"])
+@pytest.mark.parametrize("n", [0, 1, 4, 9])
+def test_shelf(name, n):
+    random = np.random.default_rng(n)
+    loss = fsmeu.load(name, k=2) if name == "pk" else fsmeu.load(name)
+    chain = fsmeu.models.Markov([0.3, 0.7], [[0.9, 0.1], [0.4, 0.6]], n=n)
+    for model in (fsmeu.models.Bernoulli(random.random(n)), chain):
+        theirs, ours = compare(loss, random.integers(0, 2, n).tolist(), model)
+        assert theirs == pytest.approx(ours, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(questions(most=4))
+def test_random_losses(asked):
+    theirs, ours = compare(asked.case.load(), asked.z, asked.model.model)
+    assert theirs == close(ours, 1 + scale_of(asked.pairs))
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), asked=questions(most=3))
+def test_distribution_on_both_tapes(data, asked):
+    loss, model = asked.case.load(), asked.model.model
+    machine = loss.compile(model.n)
+    layers = table_from_layered(model.layered())
+    theirs = total(layers, machine.table, layers) - machine.shift
+    ours = fsmeu.expect(loss, model, model).value
+    scale = np.nanmax(np.abs(machine.values)) + machine.shift
+    assert theirs == close(ours, 1 + scale)
+
+
+def test_materialised_composition_is_theirs():
+    """The composition that OpenFst built, summed by genlm-grammar."""
+    loss = fsmeu.load("fscore")
+    p = [0.9, 0.2, 0.5, 0.7]
+    whole = fsmeu.compose(loss, "1011", p)
+    theirs = transducer(whole.table).total_weight()
+    assert theirs == pytest.approx(fsmeu.expect(loss, "1011", p).value, rel=1e-13)
