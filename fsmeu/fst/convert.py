@@ -11,7 +11,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.symbols import symbol_name, symbol_table
 
 __all__ = [
     "determinize_layered",
@@ -122,6 +122,7 @@ def _layers_by_depth(
 def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
     """Label index of each arc, through the symbol table if the machine has one."""
     symbols = fst.input_symbols()
+    named = {symbol_name(str(label)): k for k, label in enumerate(alphabet.labels)}
     index = np.empty_like(table.ilabel)
     for number in np.unique(table.ilabel):
         name = symbols.find(int(number)) if symbols is not None else None
@@ -132,7 +133,7 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
             known = 0 < number <= len(alphabet)
             position = int(number) - 1 if known else None
         else:
-            position = alphabet.index.get(name)
+            position = named.get(name)
         if position is None:
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
             raise InputError(sentence(where, must, name or int(number)))

@@ -6,7 +6,7 @@ from pywrapfst import SymbolTable
 
 from fsmeu.fst.alphabet import Alphabet
 
-__all__ = ["EPSILON", "symbol_table"]
+__all__ = ["EPSILON", "symbol_name", "symbol_table"]
 
 EPSILON = "<eps>"
 
@@ -16,6 +16,10 @@ def symbol_table(alphabet: Alphabet) -> SymbolTable:
     table = SymbolTable()
     table.add_symbol(EPSILON, 0)
     for k, label in enumerate(alphabet.labels):
-        name = str(label)
-        table.add_symbol(f"label {name}" if name == EPSILON else name, k + 1)
+        table.add_symbol(symbol_name(str(label)), k + 1)
     return table
+
+
+def symbol_name(label: str) -> str:
+    """What a label is called in a symbol table, where the name of epsilon is taken."""
+    return f"label {EPSILON}" if label == EPSILON else label
