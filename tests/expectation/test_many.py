@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
@@ -13,6 +13,7 @@ from fsmeu.expectation import batch, many
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests import brute_force, shelf
 from tests.expectation.checks import close, scale_of
+from tests.losses.meaning import Undefined
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses, model_cases
 
@@ -80,7 +81,10 @@ def test_random_losses_equal_enumeration(data, case):
         n = data.draw(st.integers(0, 4))
         z = tuple(data.draw(st.sampled_from(case.labels)) for _ in range(n))
         known = data.draw(model_cases(case.labels, n))
-        pairs = brute_force.joint(case.world(n).every_y(z), known.distribution)
+        try:
+            pairs = brute_force.joint(case.world(n).every_y(z), known.distribution)
+        except Undefined:  # then there is no expectation either
+            assume(False)
         zs.append(z)
         models.append(known.model)
         wanted.append(close(brute_force.mean(pairs), scale_of(pairs)))
