@@ -26,6 +26,15 @@ __all__ = ["show_levels"]
 
 _MOST = 40
 _BAR = 36
+_Plot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Also plot them, with mean and quantiles: a file that ends in .png, .pdf or .svg.",
+        show_default=False,
+    ),
+]
 _All = Annotated[
     bool, typer.Option("--all", help=f"Show every value, not only the {_MOST} most probable.")
 ]
@@ -42,13 +51,19 @@ def show_levels(
     engine: EngineName = "lattice",
     keep: Keep = None,
     every: _All = False,
+    plot: _Plot = None,
     as_json: Json = False,
 ) -> None:
     """Prints the values of a hypothesis and how probable each is."""
     from fsmeu.cli.expect import ask
     from fsmeu.cli.output import print_json
 
-    levels = ask((loss, param, labels, types), z, (probs, model), engine, keep).levels
+    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep)
+    levels = answer.levels
+    if plot is not None:
+        from fsmeu.drawing.levels_plot import save_levels
+
+        save_levels(answer, plot, f"{loss} of {z}")
     if as_json:
         pair = {"values": levels.values.tolist(), "probabilities": levels.probabilities.tolist()}
         print_json(pair)

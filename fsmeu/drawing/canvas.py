@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 
 from fsmeu.drawing.automaton import Automaton
@@ -22,7 +23,8 @@ Cell = tuple[str, str]  # a character and its style: plain, quiet, value or rout
 
 def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list[Cell]]:
     """A drawing of a machine in rows of characters; unused rows are left out."""
-    placement = place(_in_columns(frame), automaton.depth.tolist())
+    frame = _in_columns(automaton, frame)
+    placement = place(frame, automaton.depth.tolist())
     sheet = _Sheet()
     used = route.arcs if route is not None else frozenset[int]()
     marks = [any(arc in used for arc in bundle.arcs) for bundle in frame.bundles]
@@ -41,13 +43,34 @@ def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list
     return sheet.rows()
 
 
-def _in_columns(frame: Frame) -> Frame:
-    """The frame with the widths that its texts have in characters."""
-    captions = [
-        replace(c, width=_COLUMN * (max(map(len, (*c.lines, c.value))) + 4)) for c in frame.captions
-    ]
-    bundles = [replace(b, width=_COLUMN * (max(map(len, b.lines)) + 1)) for b in frame.bundles]
+def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
+    """The frame with sizes in characters, and with probabilities, which no shade can show here."""
+    captions = []
+    for state, caption in enumerate(frame.captions):
+        value, height = caption.value, caption.height
+        if automaton.masses is not None:
+            value = f"{value} p {float(automaton.masses[state]):.3g}".strip()
+            height += 0.0 if caption.value else _ROW
+        width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
+        captions.append(replace(caption, value=value, width=width, height=height))
+    bundles = [replace(b, width=_COLUMN * (max(map(_columns, b.lines)) + 1)) for b in frame.bundles]
     return replace(frame, captions=tuple(captions), bundles=tuple(bundles))
+
+
+def _columns(text: str) -> int:
+    return len(_letters(text))
+
+
+def _letters(text: str) -> list[str]:
+    """What stands in each column: a wide character takes two, a mark on a character none."""
+    letters: list[str] = []
+    for character in text:
+        if unicodedata.combining(character) and letters:
+            letters[-1] += character
+        else:
+            wide = unicodedata.east_asian_width(character) in "WF"
+            letters += [character, ""] if wide else [character]
+    return letters
 
 
 def _write_state(
@@ -62,14 +85,14 @@ def _write_state(
     caption = frame.captions[state]
     x, y = placement.centres[state]
     left, right = ("((", "))") if automaton.ending[state] else ("(", ")")
-    wide = max(map(len, caption.lines))
-    lines = [f"{left}{line:^{wide}}{right}" for line in caption.lines]
+    wide = max(map(_columns, caption.lines))
+    lines = [f"{left}{line}{' ' * (wide - _columns(line))}{right}" for line in caption.lines]
     top = y - (len(lines) + bool(caption.value) - 1) * _ROW / 2
     for row, line in enumerate(lines):
         sheet.write(x, top + row * _ROW, line, style)
     if caption.value:
         sheet.write(x, top + len(lines) * _ROW, caption.value, "value")
-    half = (len(lines[0]) / 2 + 0.5) * _COLUMN
+    half = (_columns(lines[0]) / 2 + 0.5) * _COLUMN
     for bundle, curve in zip(frame.bundles, placement.curves, strict=True):
         if bundle.target == state != bundle.source:
             side = -1 if curve[-1][0] < x else 1
@@ -98,13 +121,13 @@ class _Sheet:
 
     def write(self, x: float, y: float, text: str, style: str, apart: bool = False) -> None:
         """Writes a text around a centre; ``apart`` leaves a blank on both sides of it."""
-        row, first = int(y / _ROW), round(x / _COLUMN - len(text) / 2)
-        for beside in (max(first, 0) - 1, max(first, 0) + len(text)) if apart else ():
+        letters = _letters(text)
+        row, first = int(y / _ROW), max(round(x / _COLUMN - len(letters) / 2), 0)
+        for beside in (first - 1, first + len(letters)) if apart else ():
             self.letters.setdefault((row, beside), " ")
-        for k, letter in enumerate(text):
-            spot = (row, max(first, 0) + k)
-            self.letters[spot] = letter
-            self.styles[spot] = style
+        for k, letter in enumerate(letters):
+            self.letters[row, first + k] = letter
+            self.styles[row, first + k] = style
 
     def rows(self) -> list[list[Cell]]:
         """The characters of each row, blanks at the ends and empty rows left out."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +19,10 @@ from fsmeu.losses.loss import Loss
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["compare", "plot_levels"]
+__all__ = ["PLOT_FORMATS", "compare", "plot_levels", "save_levels"]
 
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
+PLOT_FORMATS = ("png", "pdf", "svg")
 _MOST_BARS = 200
 _MOST_ROWS = 40
 
@@ -81,6 +84,29 @@ def compare(
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
+
+
+def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: str = "") -> Path:
+    """Writes the plot of one distribution into a file; no window system is needed.
+
+    Args:
+        expectation: what to plot.
+        path: a name that ends in .png, .pdf or .svg.
+        title: what stands above it.
+    """
+    where = Path(path)
+    kind = where.suffix.lstrip(".").lower()
+    if kind not in PLOT_FORMATS:
+        must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
+        raise InputError(sentence("plot", must, kind or "no ending"))
+    need_matplotlib("a plot")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    axes = plot_levels(expectation, ax=figure.subplots())
+    axes.set_title(visible(title), fontsize="medium", parse_math=False)
+    figure.savefig(where, format=kind, dpi=160)
+    return where
 
 
 def _named(

@@ -241,6 +241,17 @@ def test_drawing_in_characters(fscore):
     assert drawing.cells(40) is None
 
 
+def test_wide_characters_keep_their_columns():
+    """A character that takes two columns is counted as two."""
+    from rich.cells import cell_len
+
+    drawing = fsmeu.draw(fsmeu.load("hamming", labels=["日本", "e\u0301"]), n=1)
+    rows = [row for row in drawing.cells(200) if any(c == "(" for c, _ in row)]
+    text = "".join(character for character, _ in rows[0])
+    assert cell_len(text) == len(rows[0])
+    assert "日本:e\u0301" in text
+
+
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_graphviz_layout_says_the_same(fscore):
     """Places differ, everything else is the same."""

@@ -1,0 +1,163 @@
+"""`fsmeu draw`: pictures in the terminal and in files, plots of levels."""
+
+import os
+import pty
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from fsmeu.fst.compose import max_states
+
+
+def test_small_machine_is_drawn_in_the_terminal(fsmeu):
+    """Three states side by side, their values below, the labels on the lines."""
+    ran = fsmeu("draw", "hamming", "--n", "2")
+    assert ran.code == 0
+    row = next(line for line in ran.out.splitlines() if "((bad=0))" in line)
+    assert row.index("((bad=0))") < row.index("((bad=1))") < row.index("((bad=2))")
+    assert row.count("0:1, 1:0") == 2
+    assert "= 0.5" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_larger_machine_is_listed(fsmeu):
+    """What does not fit into the columns is listed layer by layer."""
+    ran = fsmeu("draw", "fscore", "--n", "3")
+    assert [line for line in ran.out.splitlines() if line.startswith("depth")] == [
+        f"depth {d}" for d in range(4)
+    ]
+    assert ran.out.count("◎ tp=") == 20
+
+
+def test_path_is_marked(fsmeu):
+    """With z and y, the path is starred."""
+    ran = fsmeu("draw", "fscore", "--z", "110", "--y", "101")
+    starred = [line.split() for line in ran.out.splitlines() if line.startswith("*")]
+    assert len(starred) == 4 + 3
+
+
+def test_composition_shows_probabilities(fsmeu, tmp_path):
+    """With a model, states tell how probable they are."""
+    ran = fsmeu("draw", "fscore", "--z", "11", "--probs", "0.9,0.5")
+    assert "= 1 p 0.45" in ran.out
+    model = tmp_path / "model.json"
+    model.write_text('{"probs": [0.9, 0.5]}')
+    assert fsmeu("draw", "fscore", "--z", "11", "--model", model).out == ran.out
+
+
+def test_figure_of_the_paper(fsmeu):
+    """Registers that follow z alone can be left out, and the machine cut off."""
+    words = ["--n", "4", "--given-z", "--depth", "3", "--labels", "n,Y", "--short", "-f", "dot"]
+    ran = fsmeu("draw", "fscore", *words)
+    assert ran.out.count("peripheries=2") == 10
+    assert 'label="n:n, Y:n"' in ran.out
+    assert 'label="3,3"' in ran.out
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf", "dot", "html", "tex", "txt"])
+def test_files_of_every_kind(fsmeu, tmp_path, kind):
+    """The ending says the kind; where it went is said on stderr."""
+    path = tmp_path / f"picture.{kind}"
+    ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path, "--layout", "own")
+    assert (ran.code, ran.out) == (0, "")
+    assert str(path) in ran.err
+    assert path.stat().st_size > 100
+
+
+def test_standard_output_can_be_piped(fsmeu):
+    """A format without a file goes to standard output."""
+    ran = fsmeu("draw", "hamming", "--n", "1", "--format", "svg")
+    assert ET.fromstring(ran.out).tag.endswith("svg")
+    assert fsmeu("draw", "hamming", "--n", "1", "-f", "svg", "-o", "-").out == ran.out
+
+
+def test_open_labels_are_those_of_the_pair(fsmeu):
+    """Labels that the loss leaves open are the ones that are used."""
+    ran = fsmeu("draw", "hamming", "--z", "B A", "--y", "B C", "-f", "dot")
+    assert "A:C" in ran.out
+
+
+def test_large_machine_is_summed_up(fsmeu):
+    """Layers and widths, with the limit named."""
+    ran = fsmeu("draw", "fscore", "--n", "12")
+    assert "At most 100 states" in ran.out
+    assert ran.rows()[-1][:3] == ["depth", "12", "91"]
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["fscore"], "Add --n N"),
+        (["fscore", "--n", "2", "-o", "x.gif"], "the format must be one of"),
+        (["fscore", "--n", "2", "-o", "-"], "--format"),
+        (["fscore", "--n", "2", "--layout", "round"], "layout must be"),
+        (["fscore", "--z", "12"], "must be one of 0, 1"),
+        (["fscore", "--z", "11", "--y", "1"], "the same length"),
+        (["fscore", "--probs", "0.5"], "hypothesis z must be given"),
+        (["fscore", "--z", "11", "--probs", "0.5"], "the same length"),
+        (["fscore", "--n", "400"], "50,000 states"),
+        (["fscore", "--n", "2", "-o", "no/such/folder/x.svg"], "cannot be used"),
+        (["nothing_like_this", "--n", "2"], "nothing_like_this"),
+    ],
+)
+def test_bad_input_is_refused(fsmeu, words, part):
+    """One sentence, exit code 2, no file."""
+    assert max_states() > 50_000
+    fsmeu("draw", *words).is_refused(part)
+
+
+def run_in_terminal(*words, columns=100, **environment):
+    """Runs the command in a terminal of so many columns; returns what it printed."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm", **environment}
+    command = [sys.executable, "-m", "fsmeu.cli.main", "draw", *words]
+    process = subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    printed = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        printed += part
+    os.close(ours)
+    return process.wait(), printed.decode()
+
+
+def test_a_terminal_gets_colours():
+    """In a terminal the path is coloured."""
+    code, printed = run_in_terminal("hamming", "--z", "01", "--y", "00", PYTHONIOENCODING="utf-8")
+    assert code == 0
+    assert "\x1b[1;31m" in printed
+
+
+def test_an_old_terminal_gets_ascii():
+    """Where only ASCII can be printed, only ASCII is printed."""
+    code, printed = run_in_terminal(
+        "hamming", "--n", "1", PYTHONIOENCODING="ascii", PYTHONUTF8="0", NO_COLOR="1"
+    )
+    assert code == 0
+    assert printed.isascii()
+    assert "-> bad=1" in printed
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+def test_levels_are_plotted(fsmeu, tmp_path, kind):
+    """The table is printed as always, the plot goes into a file."""
+    path = tmp_path / f"levels.{kind}"
+    words = ["levels", "fscore", "110", "--probs", "0.9,0.5,0.3"]
+    ran = fsmeu(*words, "--plot", path)
+    assert ran.code == 0
+    assert ran.out == fsmeu(*words).out
+    head = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[kind]
+    assert path.read_bytes().startswith(head)
+
+
+def test_plot_of_unknown_kind_is_refused(fsmeu):
+    """The ending must be one that can be painted."""
+    words = ["levels", "fscore", "110", "--probs", "0.9,0.5,0.3", "--plot", "x.gif"]
+    fsmeu(*words).is_refused("the format of a plot must be one of png, pdf, svg")
