@@ -1,0 +1,314 @@
+"""The ends of the scale: no position, one label, certainty, renamed labels, losses in Python."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError, SizeLimitError
+from tests import brute_force, shelf
+from tests.expectation.checks import close
+
+ENGINES = ("lattice", "openfst")
+LOSSES = fsmeu.library()
+TINY = 5e-324
+ALMOST = math.nextafter(1.0, 0.0)
+
+
+def model_for(loss, rows):
+    """Independent labels of the loss; each row is spread over its labels."""
+    size = len(loss.alphabet)
+    table = np.zeros((len(rows), size))
+    for i, p in enumerate(rows):
+        table[i, 0], table[i, -1] = 1.0 - p, p
+        if size == 1:
+            table[i, 0] = 1.0
+    return fsmeu.models.Independent(table, loss.alphabet.labels)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_empty_sequence(name, engine):
+    """The only pair has one value, and it is certain."""
+    loss = shelf.load(name)
+    known = fsmeu.expect(loss, [], model_for(loss, []), engine=engine)
+    meant = float(shelf.case(name).world(0).run([], []))
+    assert fsmeu.evaluate(loss, [], []) == meant
+    assert (known.value, known.lower, known.upper, known.kept) == (meant, meant, meant, 1.0)
+    assert (known.levels.values.tolist(), known.variance) == ([meant], 0.0)
+    assert known.quantile(0.5) == meant
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_position(name, engine):
+    loss, world = shelf.load(name), shelf.case(name).world(1)
+    first, *_, last = loss.alphabet.labels
+    for z in loss.alphabet.labels:
+        wanted = 0.75 * world.run([z], [first]) + 0.25 * world.run([z], [last])
+        known = fsmeu.expect(loss, [z], model_for(loss, [0.25]), engine=engine)
+        assert known.value == close(float(wanted))
+
+
+@pytest.mark.parametrize("name", ["hamming", "accuracy", "zero_one"])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_one_label(name, engine, n):
+    loss = fsmeu.load(name, labels=("only",))
+    model = fsmeu.models.Independent(np.ones((n, 1)), ("only",))
+    known = fsmeu.expect(loss, ["only"] * n, model, engine=engine)
+    assert known.value == (1.0 if name == "accuracy" else 0.0)
+    assert (known.variance, known.kept) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_certain_references(name, engine):
+    """With probabilities of exactly 0 and 1 the expectation is the value of one pair."""
+    loss, n = shelf.load(name), 4
+    labels = loss.alphabet.labels
+    for z, y in itertools.islice(itertools.product(pick(labels, n), repeat=2), 0, 40, 3):
+        rows = [float(label == labels[-1]) for label in y]
+        known = fsmeu.expect(loss, z, model_for(loss, rows), engine=engine)
+        value = fsmeu.evaluate(loss, z, y)
+        assert known.value == close(value)
+        assert known.levels.probabilities.tolist() == [1.0]
+        assert known.variance == 0.0
+
+
+def pick(labels, n):
+    return list(itertools.product((labels[0], labels[-1]), repeat=n))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    name=st.sampled_from(LOSSES),
+    rows=st.lists(
+        st.sampled_from([0.0, 1.0, TINY, ALMOST, 1e-300, 1 - 1e-16, 0.5, 1e-16]), max_size=6
+    ),
+    data=st.data(),
+)
+def test_no_probability_makes_a_nan(name, rows, data):
+    loss = shelf.load(name)
+    labels, n = loss.alphabet.labels, len(rows)
+    z = data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
+    model = model_for(loss, rows)
+    ends = np.array(list(itertools.product((0, len(labels) - 1), repeat=n))).reshape(2**n, n)
+    values = loss.pair_values(np.tile(loss.alphabet.encode(z), (2**n, 1)), ends)
+    answers = [fsmeu.expect(loss, z, model, engine=engine) for engine in ENGINES]
+    answers.append(fsmeu.expect(loss, z, model, keep=data.draw(st.integers(1, 5))))
+    for known in answers:
+        numbers = [known.value, known.lower, known.upper, known.kept, known.variance]
+        numbers += [*known.levels.values, *known.levels.probabilities, known.quantile(0.3)]
+        assert all(map(math.isfinite, numbers))
+        assert known.variance >= 0
+        assert (np.diff(known.levels.values) > 0).all()
+    exact, built, some = answers
+    scale = np.abs(values).max()
+    assert values.min() - 1e-12 * scale <= exact.value <= values.max() + 1e-12 * scale
+    assert exact.value == close(built.value, scale)
+    assert some.lower <= exact.value <= some.upper
+
+
+def test_mass_stays_where_doubles_are_dense():
+    """A probability far below the rounding of its neighbour still counts."""
+    loss = fsmeu.loads("loss f count c when y == 1 value if c == 2 then 1e300 else 0")
+    for engine in ENGINES:
+        known = fsmeu.expect(loss, "00", [1e-150, 1e-150], engine=engine)
+        assert known.value == pytest.approx(1.0, rel=1e-12)
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [("n", "Y"), (5, 7), ("0", "1"), ("B", "A"), (1, 0), "ab"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_renamed_labels_change_nothing(labels, engine):
+    """New names stand for the file's own; the same names in another order are just reordered."""
+    plain, p = fsmeu.load("fscore"), [0.2, 0.9, 0.4]
+    renamed = fsmeu.load("fscore", labels=labels)
+    one = labels[0] if labels == (1, 0) else labels[1]
+    zero = labels[1] if labels == (1, 0) else labels[0]
+    rows = [[x if label == one else 1 - x for label in labels] for x in p]
+    model = fsmeu.models.Independent(rows, tuple(labels))
+    for z in itertools.product((0, 1), repeat=3):
+        wanted = fsmeu.expect(plain, z, p, engine=engine)
+        known = fsmeu.expect(renamed, [one if x else zero for x in z], model, engine=engine)
+        assert known.value == pytest.approx(wanted.value, rel=1e-15)
+    assert renamed([one, one, zero], [one, zero, zero]) == plain("110", "100")
+
+
+def test_quoted_labels_of_a_file_may_be_renamed():
+    text = 'loss f labels A B count c when z == "A" and y == "B" value c'
+    renamed = fsmeu.loads(text, labels=("x", "y"))
+    assert renamed("xxy", "yxy") == fsmeu.loads(text)("AAB", "BAB") == 1
+
+
+def test_open_labels_are_those_of_the_model():
+    labels = ("DT", "NN", "VB")
+    model = fsmeu.models.Independent([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]], labels)
+    for engine in ENGINES:
+        known = fsmeu.expect(fsmeu.load("hamming"), ["DT", "VB"], model, engine=engine)
+        assert known.value == pytest.approx((0.5 + 0.3) / 2, rel=1e-15)
+    assert fsmeu.compose(fsmeu.load("zero_one"), ["DT", "VB"], model).total == pytest.approx(0.65)
+
+
+def test_labels_in_the_file_are_not_open():
+    model = fsmeu.models.Independent([[0.5, 0.5]], ("a", "b"))
+    with pytest.raises(InputError, match=r"utility fscore and model must have the same labels"):
+        fsmeu.expect(fsmeu.load("fscore"), ["a"], model)
+    chosen = fsmeu.load("hamming", labels=("b", "a"))
+    with pytest.raises(InputError, match="same labels in the same order"):
+        fsmeu.expect(chosen, ["a"], model)
+
+
+def test_numbers_and_their_texts_are_one_label():
+    loss = fsmeu.load("fscore")
+    assert loss("110", "100") == loss([1, 1, 0], ["1", "0", "0"]) == loss((1.0, True, 0), [1, 0, 0])
+    assert loss(np.array([1, 1, 0]), np.array([True, False, False])) == loss("110", "100")
+
+
+# -- questions that do not fit -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("z", "model", "options", "message"),
+    [
+        ("01", [0.5], {}, "same length. Got lengths 2 and 1"),
+        ("02", [0.5, 0.5], {}, "hypothesis z: label 2 must be one of 0, 1"),
+        (None, [0.5], {}, "z must be a label sequence or a model"),
+        (3, [0.5], {}, "z must be a label sequence or a model"),
+        ("0", [1.5], {}, "must be a probability"),
+        ("0", [float("nan")], {}, "must be a probability"),
+        ("0", "x", {}, "model"),
+        ("0", [0.5], {"engine": "abacus"}, "engine must be one of lattice, openfst. Got abacus"),
+        ("0", [0.5], {"keep": 0}, "keep must be a whole number of at least 1. Got 0"),
+        ("0", [0.5], {"keep": 1.5}, "keep must be a whole number of at least 1. Got 1.5"),
+        ("0", [0.5], {"keep": True}, "keep must be a whole number of at least 1. Got True"),
+        ("0", fsmeu.models.Independent([[1.0]], ("a",)), {}, "same labels"),
+    ],
+)
+def test_question_that_does_not_fit(z, model, options, message):
+    with pytest.raises(InputError) as caught:
+        fsmeu.expect(fsmeu.load("fscore"), z, model, **options)
+    assert message in str(caught.value)
+
+
+def test_distribution_of_other_labels_is_refused():
+    model = fsmeu.models.Bernoulli([0.5])
+    other = fsmeu.models.Independent([[0.5, 0.5]], ("a", "b"))
+    with pytest.raises(InputError, match="hypothesis and model must have the same labels"):
+        fsmeu.expect(fsmeu.load("hamming"), other, model)
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1, float("nan")])
+def test_quantile_needs_a_probability(q):
+    known = fsmeu.expect(fsmeu.load("hamming"), "0", [0.5])
+    with pytest.raises(InputError, match="q must lie in 0"):
+        known.quantile(q)
+
+
+@pytest.mark.parametrize("n", [-1, 2.5, "3", None, True])
+def test_length_must_be_whole(n):
+    with pytest.raises(InputError, match="n must be a whole number"):
+        fsmeu.load("hamming").compile(n)
+
+
+def test_limit_of_states_can_be_set():
+    loss = fsmeu.load("fscore")
+    with pytest.raises(SizeLimitError, match="at most 50 states"):
+        loss.compile(10, max_states=50)
+    with pytest.raises(SizeLimitError, match="at most 50 states"):
+        fsmeu.compose(loss, "10" * 5, [0.5] * 10, max_states=50)
+    assert loss.compile(10).states > 50
+
+
+# -- losses in Python ----------------------------------------------------------------------------
+
+
+class PlainF:
+    """F1 as a simple function: counts, and what they are worth."""
+
+    def start(self):
+        return (0, 0, 0)
+
+    def step(self, state, z, y):
+        tp, hyp, ref = state
+        return (tp + (z == 1 and y == 1), hyp + (z == 1), ref + (y == 1))
+
+    def value(self, state):
+        tp, hyp, ref = state
+        return 2 * tp / (hyp + ref) if hyp + ref else 1.0
+
+
+class Differs:
+    """Zero-one loss: whether a difference was met."""
+
+    def start(self):
+        return False
+
+    def step(self, state, z, y):
+        return state or z != y
+
+    def value(self, state):
+        return float(state)
+
+
+@pytest.mark.parametrize(("function", "name"), [(PlainF(), "fscore"), (Differs(), "zero_one")])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_python_losses_equal_files(function, name, engine):
+    mine = fsmeu.function_loss(function, kind="utility" if name == "fscore" else "loss")
+    theirs, random = fsmeu.load(name), np.random.default_rng(3)
+    for n in (0, 1, 3, 6):
+        z, p = random.integers(0, 2, n), random.random(n)
+        known = fsmeu.expect(mine, z, p, engine=engine)
+        wanted = fsmeu.expect(theirs, z, p, engine=engine)
+        assert known.value == close(wanted.value)
+        assert known.levels.values == pytest.approx(wanted.levels.values, rel=1e-14)
+        assert known.levels.probabilities == pytest.approx(wanted.levels.probabilities, rel=1e-12)
+        assert mine(z, z) == theirs(z, z)
+        model = fsmeu.models.Bernoulli(p)
+        both = fsmeu.expect(mine, model, model, engine=engine).value
+        assert both == close(fsmeu.expect(theirs, model, model, engine=engine).value)
+    assert fsmeu.expect(mine, "0110", [0.1, 0.9, 0.8, 0.3], keep=1).kept < 1
+
+
+def test_python_loss_with_labels():
+    mine = fsmeu.function_loss(Differs(), labels=("a", "b", "c"), name="differs")
+    assert (mine.name, mine.kind, mine.labels) == ("differs", "loss", ("a", "b", "c"))
+    model = fsmeu.models.Independent([[0.2, 0.3, 0.5]], ("a", "b", "c"))
+    assert fsmeu.expect(mine, "c", model).value == pytest.approx(0.5)
+
+
+def test_python_loss_must_be_one():
+    with pytest.raises(InputError, match="one without step"):
+        fsmeu.function_loss(type("Half", (), {"start": print, "value": print})())
+    with pytest.raises(InputError, match="kind must be"):
+        fsmeu.function_loss(Differs(), kind="cost")
+
+    class Unhashable(Differs):
+        def step(self, state, z, y):
+            return [z, y]
+
+    with pytest.raises(InputError, match="states must be hashable"):
+        fsmeu.expect(fsmeu.function_loss(Unhashable()), "0", [0.5])
+
+    class Endless(Differs):
+        def value(self, state):
+            return math.inf
+
+    with pytest.raises(InputError, match="must be finite"):
+        fsmeu.expect(fsmeu.function_loss(Endless()), "0", [0.5])
+
+
+def test_variance_of_a_fair_coin():
+    loss = fsmeu.load("hamming")
+    for n in (1, 4):
+        known = fsmeu.expect(loss, [0] * n, [0.5] * n)
+        assert known.variance == pytest.approx(0.25 / n, rel=1e-12)
+    pairs = [(brute_force.hamming((0, 0), y), 0.25) for y in brute_force.sequences((0, 1), 2)]
+    assert fsmeu.expect(loss, "00", [0.5, 0.5]).quantile(0.6) == brute_force.quantile(pairs, 0.6)
