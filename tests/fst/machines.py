@@ -1,0 +1,43 @@
+"""Random arc tables, and a few that are written out."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from fsmeu.fst.arcs import ArcTable
+
+WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
+FINALS = st.one_of(WEIGHTS, st.just(np.inf))
+
+
+def table(start, arcs, final):
+    """A table from rows (source, ilabel, olabel, weight, target), sorted by source."""
+    rows = sorted(arcs, key=lambda row: row[0])
+    source, ilabel, olabel, weight, target = zip(*rows, strict=True) if rows else ((),) * 5
+    return ArcTable(
+        start,
+        np.array(source, np.int64),
+        np.array(ilabel, np.int64),
+        np.array(olabel, np.int64),
+        np.array(weight, np.float64),
+        np.array(target, np.int64),
+        np.array(final, np.float64),
+    )
+
+
+@st.composite
+def tables(draw, weights=WEIGHTS, finals=FINALS):
+    """Any machine at all, the one without states included."""
+    states = draw(st.integers(0, 6))
+    if not states:
+        return table(-1, [], [])
+    state, label = st.integers(0, states - 1), st.integers(0, 2**31 - 1)
+    arcs = draw(st.lists(st.tuples(state, label, label, weights, state), max_size=12))
+    return table(draw(state), arcs, draw(st.lists(finals, min_size=states, max_size=states)))
+
+
+def same(one, other):
+    """Equal in every bit, -0.0 and 0.0 told apart."""
+    columns = ("source", "ilabel", "olabel", "weight", "target", "final")
+    return one.start == other.start and all(
+        getattr(one, c).tobytes() == getattr(other, c).tobytes() for c in columns
+    )

@@ -1,0 +1,106 @@
+"""Arrays to OpenFst and back: nothing is lost, and OpenFst reads what we wrote."""
+
+import numpy as np
+import pynini
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.errors import FstError
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.symbols import symbol_table
+from tests.fst.machines import same, table, tables
+
+SINGLE = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), st.booleans(), st.booleans())
+def test_round_trip_is_exact(machine, isymbols, osymbols):
+    symbols = symbol_table(Alphabet(("a", "b")))
+    fst = fst_from_table(machine, symbols if isymbols else None, symbols if osymbols else None)
+    assert (fst.input_symbols() is not None, fst.output_symbols() is not None) == (
+        isymbols,
+        osymbols,
+    )
+    assert same(table_from_fst(fst), machine)
+    assert (fst.input_symbols() is not None) == isymbols  # reading leaves the machine as it was
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(st.floats(-1e6, 1e6), st.one_of(st.floats(-1e6, 1e6), st.just(np.inf))))
+def test_openfst_sees_the_same_arcs(machine):
+    """Arc by arc through pynini, whose texts keep nine digits: hence 1e-8."""
+    fst = fst_from_table(machine)
+    assert (fst.num_states(), fst.start()) == (machine.states, machine.start)
+    assert fst.verify()
+    seen = [
+        (state, arc.ilabel, arc.olabel, arc.nextstate, float(arc.weight))
+        for state in fst.states()
+        for arc in fst.arcs(state)
+    ]
+    columns = (machine.source, machine.ilabel, machine.olabel, machine.target, machine.weight)
+    rows = list(zip(*(c.tolist() for c in columns), strict=True))
+    assert [row[:4] for row in seen] == [row[:4] for row in rows]
+    assert [row[4] for row in seen] == pytest.approx([row[4] for row in rows], rel=1e-8)
+    finals = [float(fst.final(state)) for state in fst.states()]
+    assert finals == pytest.approx(machine.final.tolist(), rel=1e-8)
+
+
+def test_machine_without_states():
+    empty = table(-1, [], [])
+    fst = fst_from_table(empty)
+    assert (fst.num_states(), fst.start()) == (0, -1)
+    assert same(table_from_fst(fst), empty)
+    assert same(table_from_fst(pynini.Fst("log64")), empty)
+
+
+def test_machine_without_arcs():
+    lonely = table(1, [], [np.inf, 0.25])
+    assert same(table_from_fst(fst_from_table(lonely)), lonely)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(SINGLE, st.one_of(SINGLE, st.just(np.inf))), st.sampled_from(["standard", "log"]))
+def test_other_arc_types_keep_their_numbers(machine, arc_type):
+    """Single-precision numbers, so that the conversion there loses nothing."""
+    fst = pynini.Fst(arc_type)
+    kind = fst.weight_type()
+    fst.add_states(machine.states)
+    if machine.states:
+        fst.set_start(machine.start)
+    for state, weight in enumerate(machine.final.tolist()):
+        fst.set_final(state, pynini.Weight(kind, repr(weight).replace("inf", "Infinity")))
+    for arc in range(machine.arcs):
+        weight = pynini.Weight(kind, repr(float(machine.weight[arc])))
+        target, labels = int(machine.target[arc]), (machine.ilabel[arc], machine.olabel[arc])
+        fst.add_arc(int(machine.source[arc]), pynini.Arc(*map(int, labels), weight, target))
+    back = table_from_fst(fst)
+    assert back.weight == pytest.approx(machine.weight, rel=1e-6)  # written as text
+    assert back.final == pytest.approx(machine.final, rel=1e-6)
+    assert back.target.tolist() == machine.target.tolist()
+    assert back.start == machine.start
+    assert fst.arc_type() == arc_type
+
+
+def test_unknown_arc_type_is_named():
+    class Strange:
+        def copy(self):
+            return self
+
+        def arc_type(self):
+            return "gallic"
+
+    with pytest.raises(FstError, match=r"hypothesis: the arc type must be .* Got gallic instead"):
+        table_from_fst(Strange(), "hypothesis")
+
+
+@pytest.mark.parametrize("labels", [(0, 1), ("a", "b c"), ("<eps>", "x")])
+def test_symbols_name_the_labels(labels):
+    symbols = symbol_table(Alphabet(labels))
+    assert symbols.find(0) == "<eps>"
+    names = [symbols.find(k + 1) for k in range(len(labels))]
+    assert len({*names, "<eps>"}) == len(labels) + 1
+    plain = [str(x) for x in labels]
+    assert names[1] == plain[1]

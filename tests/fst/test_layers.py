@@ -1,0 +1,234 @@
+"""Layered acceptors as OpenFst machines and back: every sequence keeps its weight."""
+
+from itertools import pairwise
+
+import numpy as np
+import pynini
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.errors import EmptyError, FstError, InputError
+from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.arcs import by_depth
+from fsmeu.fst.convert import (
+    determinize_layered,
+    fst_from_layered,
+    layered_from_fst,
+    table_from_layered,
+)
+from fsmeu.fst.distance import backward, forward, openfst_total, total_weight
+from fsmeu.fst.layers import Layer, Layered, string_layers
+from tests.fst.machines import table
+
+
+def weights_of_layers(layered):
+    """The weight of every sequence, path by path."""
+    found = {}
+
+    def walk(state, weight, labels):
+        if len(labels) == layered.n:
+            found[labels] = found.get(labels, 0.0) + weight * float(layered.final[state])
+            return
+        layer = layered.layers[len(labels)]
+        for k in np.flatnonzero(layer.source == state):
+            further = (*labels, int(layer.label[k]))
+            walk(int(layer.target[k]), weight * float(layer.weight[k]), further)
+
+    for state, weight in enumerate(layered.start.tolist()):
+        walk(state, weight, ())
+    return {labels: weight for labels, weight in found.items() if weight > 0}
+
+
+def weights_of_table(machine):
+    """The weight of every accepted sequence of tape numbers, path by path."""
+    found = {}
+
+    def walk(state, weight, labels):
+        if np.isfinite(machine.final[state]):
+            end = weight * float(np.exp(-machine.final[state]))
+            found[labels] = found.get(labels, 0.0) + end
+        for k in np.flatnonzero(machine.source == state):
+            further = (*labels, int(machine.ilabel[k]) - 1)
+            walk(int(machine.target[k]), weight * float(np.exp(-machine.weight[k])), further)
+
+    if machine.start >= 0:
+        walk(machine.start, 1.0, ())
+    return {labels: weight for labels, weight in found.items() if weight > 0}
+
+
+@st.composite
+def layered_machines(draw):
+    """Several starts, parallel arcs, zero weights, dead ends; n from 0."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, size = draw(st.integers(0, 3)), draw(st.integers(1, 3))
+    widths = random.integers(1, 4, n + 1).tolist()
+    layers = []
+    for before, after in pairwise(widths):
+        arcs = int(random.integers(1, 7))
+        weight = random.random(arcs) * (random.random(arcs) < 0.8)
+        source, target = random.integers(0, before, arcs), random.integers(0, after, arcs)
+        layers.append(Layer(source, random.integers(0, size, arcs), target, weight, after))
+    start = random.random(widths[0]) * (random.random(widths[0]) < 0.8)
+    final = random.random(widths[-1]) * (random.random(widths[-1]) < 0.8)
+    return Layered(Alphabet(tuple("abc"[:size])), start, tuple(layers), final, False)
+
+
+@settings(max_examples=120, deadline=None)
+@given(layered_machines())
+def test_every_sequence_keeps_its_weight(layered):
+    machine = table_from_layered(layered)
+    assert weights_of_table(machine) == pytest.approx(weights_of_layers(layered), rel=1e-12)
+    assert (np.diff(machine.source) >= 0).all()
+    assert np.isfinite(machine.weight).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(layered_machines())
+def test_back_from_openfst(layered):
+    wanted = weights_of_layers(layered)
+    fst = fst_from_layered(layered)
+    if not wanted:
+        with pytest.raises(EmptyError, match="at least one sequence"):
+            layered_from_fst(fst, layered.alphabet)
+        return
+    back = layered_from_fst(fst, layered.alphabet)
+    assert weights_of_layers(back) == pytest.approx(wanted, rel=1e-12)
+    assert back.alphabet == layered.alphabet
+
+
+@settings(max_examples=60, deadline=None)
+@given(layered_machines())
+def test_determinized(layered):
+    wanted = weights_of_layers(layered)
+    if not wanted:
+        with pytest.raises(EmptyError):
+            determinize_layered(layered)
+        return
+    plain = determinize_layered(layered)
+    assert weights_of_layers(plain) == pytest.approx(wanted, rel=1e-12)
+    assert plain.unambiguous
+    for layer in plain.layers:
+        pairs = list(zip(layer.source.tolist(), layer.label.tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs)
+
+
+@settings(max_examples=80, deadline=None)
+@given(layered_machines())
+def test_distances_are_sums_over_paths(layered):
+    machine = table_from_layered(layered)
+    wanted = sum(weights_of_layers(layered).values())
+    assert total_weight(machine) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
+    behind = backward(machine, np.exp(-machine.final))
+    assert behind[machine.start] == pytest.approx(wanted, rel=1e-12, abs=1e-300)
+    assert (forward(machine) >= 0).all()
+    by_openfst = openfst_total(fst_from_layered(layered))
+    assert by_openfst == pytest.approx(wanted, rel=1e-8, abs=1e-300)
+
+
+@pytest.mark.parametrize("indices", [[], [1], [0, 1, 1]])
+def test_string_is_one_path(indices):
+    layered = string_layers(BINARY, np.array(indices, np.int64))
+    assert weights_of_layers(layered) == {tuple(indices): 1.0}
+    assert fst_from_layered(layered).num_states() == len(indices) + 1
+
+
+def test_label_called_epsilon_survives():
+    alphabet = Alphabet(("<eps>", "x"))
+    layered = string_layers(alphabet, np.array([0, 1], np.int64))
+    assert weights_of_layers(determinize_layered(layered)) == {(0, 1): 1.0}
+
+
+# -- machines that are no layers -----------------------------------------------------------------
+
+
+def acceptor(arcs, final, states=3, symbols=None):
+    fst = pynini.Fst("log64")
+    fst.add_states(states)
+    fst.set_start(0)
+    for source, label, target in arcs:
+        fst.add_arc(source, pynini.Arc(label, label, pynini.Weight("log64", 0.0), target))
+    for state in final:
+        fst.set_final(state)
+    if symbols is not None:
+        fst.set_input_symbols(symbols)
+        fst.set_output_symbols(symbols)
+    return fst
+
+
+def symbols_of(**numbers):
+    symbols = pynini.SymbolTable()
+    symbols.add_symbol("<eps>", 0)
+    for name, number in numbers.items():
+        symbols.add_symbol(name, number)
+    return symbols
+
+
+@pytest.mark.parametrize(
+    ("arcs", "final", "message"),
+    [
+        ([(0, 1, 1), (1, 1, 1)], [1], "acyclic"),
+        ([(0, 1, 1), (1, 1, 0)], [1], "acyclic"),
+        ([(0, 1, 1), (0, 1, 2), (1, 1, 2)], [2], "same length"),
+        ([(0, 1, 1), (1, 1, 2)], [1, 2], "same length. Got lengths 1 and 2"),
+        ([(0, 0, 1), (1, 1, 2)], [2], "epsilon"),
+        ([(0, 3, 1)], [1], "each label must be one of 0, 1. Got 3"),
+    ],
+)
+def test_fault_of_a_machine_is_named(arcs, final, message):
+    with pytest.raises(InputError, match=message) as caught:
+        layered_from_fst(acceptor(arcs, final), BINARY, "my machine")
+    assert str(caught.value).startswith("my machine: ")
+
+
+def test_unknown_symbol_is_named():
+    fst = acceptor([(0, 7, 1)], [1], symbols=symbols_of(maybe=7))
+    with pytest.raises(InputError, match=r"must be one of 0, 1\. Got maybe"):
+        layered_from_fst(fst, BINARY)
+
+
+def test_symbols_outrank_numbers():
+    alphabet = Alphabet(("a", "b"))
+    fst = acceptor([(0, 9, 1), (1, 4, 2)], [2], symbols=symbols_of(b=9, a=4))
+    assert weights_of_layers(layered_from_fst(fst, alphabet)) == {(1, 0): 1.0}
+
+
+def test_transducer_is_no_acceptor():
+    fst = acceptor([(0, 1, 1)], [1])
+    fst.add_arc(0, pynini.Arc(1, 2, pynini.Weight("log64", 0.0), 1))
+    with pytest.raises(InputError, match="both tapes"):
+        layered_from_fst(fst, BINARY)
+
+
+@pytest.mark.parametrize("fst", [pynini.Fst("log64"), acceptor([(0, 1, 1)], [])])
+def test_empty_machine_is_refused(fst):
+    with pytest.raises(EmptyError, match="my machine: the machine must accept at least one"):
+        layered_from_fst(fst, BINARY, "my machine")
+
+
+# -- depths --------------------------------------------------------------------------------------
+
+
+def test_depths():
+    arcs = [(0, 1, 1, 0.0, 1), (0, 2, 2, 0.0, 2), (1, 1, 1, 0.0, 3), (2, 1, 1, 0.0, 3)]
+    depth, arcs_at = by_depth(table(0, arcs, [np.inf, np.inf, np.inf, 0.0, 0.0]))
+    assert depth.tolist() == [0, 1, 1, 2, -1]
+    assert [sorted(arcs.tolist()) for arcs in arcs_at] == [[0, 1], [2, 3]]
+
+
+def test_depths_of_nothing():
+    depth, arcs_at = by_depth(table(-1, [], []))
+    assert (depth.tolist(), arcs_at) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "arcs",
+    [
+        [(0, 1, 1, 0.0, 0)],
+        [(0, 1, 1, 0.0, 1), (1, 1, 1, 0.0, 0)],
+        [(0, 1, 1, 0.0, 1), (0, 1, 1, 0.0, 2), (1, 1, 1, 0.0, 2)],
+    ],
+)
+def test_uneven_depths_are_refused(arcs):
+    with pytest.raises(FstError, match="all paths to a state must have the same length"):
+        by_depth(table(0, arcs, [0.0, 0.0, 0.0]))
