@@ -74,12 +74,19 @@ def test_weighted_windows(params):
 
 @pytest.mark.parametrize("name", ["pk", "windowdiff", "weighted_windows"])
 def test_without_a_window_there_is_no_mistake(name):
-    """NLTK has no answer there."""
+    """NLTK's windowdiff refuses such windows."""
     for n, k in ((0, 1), (1, 2), (2, 3), (3, 12)):
         z, y = [1] * n, [0] * n
         assert load(name, k=k)(z, y) == 0
-        with pytest.raises((ValueError, ZeroDivisionError)):
+        with pytest.raises(ValueError, match="Window width"):
             nltk.windowdiff(y, z, k=k, boundary=1)
+
+
+def test_nltks_pk_beyond_the_end():
+    """One slot too many divides by zero there; more are counted as fewer than no windows."""
+    with pytest.raises(ZeroDivisionError):
+        nltk.pk([0, 1], [1, 0], k=3, boundary=1)
+    assert nltk.pk([0, 1], [1, 0], k=4, boundary=1) == load("pk", k=4)([1, 0], [0, 1]) == 0
 
 
 def matches(z, y, tolerance):
