@@ -10,11 +10,13 @@ import typer
 
 from fsmeu.cli.check import check_loss
 from fsmeu.cli.compile import compile_loss
+from fsmeu.cli.decode import decode_labels
 from fsmeu.cli.demo import demo
 from fsmeu.cli.draw import draw_loss
 from fsmeu.cli.expect import expect_value
 from fsmeu.cli.explore import explore_loss
 from fsmeu.cli.failures import INTERRUPTED, Guarded
+from fsmeu.cli.gallery import write_gallery
 from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
@@ -39,8 +41,10 @@ app.command("trace")(trace_pair)
 app.command("compile")(compile_loss)
 app.command("expect")(expect_value)
 app.command("levels")(show_levels)
+app.command("decode")(decode_labels)
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
+app.command("gallery")(write_gallery)
 app.command()(demo)
 
 
