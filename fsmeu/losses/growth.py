@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 LONGEST = 16
 """The greatest length that is measured."""
 
-_MOST_ARCS = 200_000
-_MOST_WORK = 400_000
+_MOST_ARCS = 120_000
+_MOST_WORK = 250_000
 _FEWEST = 5
 _HIGHEST_DEGREE = 6
 

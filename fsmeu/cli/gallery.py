@@ -1,0 +1,45 @@
+"""`fsmeu gallery`: a page of losses, made from their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["write_gallery"]
+
+_Folder = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="DIR", help="The folder to write index.html into."),
+]
+_Losses = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LOSS]...",
+        help="Names on the shelf or paths of loss files; the whole shelf if none is given.",
+        show_default=False,
+    ),
+]
+
+
+def write_gallery(output: _Folder, losses: _Losses = None) -> None:
+    """Writes a page that shows losses: definition, picture, properties, growth.
+
+    The page is made from the files themselves and is one file that needs no network. Machines are
+    drawn for short sequences.
+    """
+    from fsmeu.cli.inputs import read_loss_file
+    from fsmeu.cli.output import line
+    from fsmeu.drawing.gallery import exhibit, gallery_page
+    from fsmeu.errors import InputError, sentence
+    from fsmeu.losses.library import library
+
+    names = list(dict.fromkeys(losses or library()))
+    specs = [read_loss_file(name) for name in names]
+    if output.exists() and not output.is_dir():
+        raise InputError(sentence(str(output), "-o must name a folder", "a file"))
+    output.mkdir(parents=True, exist_ok=True)
+    where = output / "index.html"
+    where.write_text(gallery_page([exhibit(spec) for spec in specs]), encoding="utf-8")
+    line(str(where))
