@@ -8,13 +8,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from fsmeu.drawing.automaton import number_text
-from fsmeu.losses.bound import Bound
+from fsmeu.losses.bound import NONE, Bound
 from fsmeu.losses.domains import memory_of
 from fsmeu.losses.syntax import Register
 
 __all__ = ["register_texts"]
 
-_NOTHING = "."
+_NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
 
 
 def register_texts(
@@ -39,9 +39,12 @@ def _reader(bound: Bound, register: Register, n: int) -> Callable[[int], str]:
     if register.sugar == "state":
         return lambda value: register.states[value]
     memory = memory_of(bound, register, n)
-    entries = bound.alphabet.labels if not memory.numeric else map(number_text, memory.values)
-    names = [_NOTHING, *map(str, entries)]
-
+    if memory.numeric:
+        entries = [number_text(value) for value in memory.values]
+    else:
+        named = {code: text for text, code in bound.codes.items()} | {NONE: _NO_TYPE}
+        entries = [named[code] for code in memory.values.tolist()]
+    names = [_NOTHING, *entries]
     joint = "" if all(len(name) == 1 for name in names) else ","
 
     def read(packed: int) -> str:

@@ -22,7 +22,9 @@ LINE = 1.25
 _WIDEST = 26  # characters of a caption on one line
 _LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
 _PAD = 9.0
-_CHARACTER = 0.62
+_NARROW = frozenset(" .,:;!|'\"ijlftr()[]-/\\I")
+_WIDE = frozenset("mwMWOQ@%=+<>~…")
+_BOLD = 1.12
 _LONGEST_NAME = 24
 
 
@@ -120,7 +122,7 @@ def _caption(automaton: Automaton, state: int, registers: list[str], short: bool
     known = automaton.values[state]
     value = "" if np.isnan(known) else f"= {number_text(known)}"
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
-    width = max(text_width(x) for x in (*lines, value)) + 2 * _PAD
+    width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
     tip = _state_tip(automaton, state, named)
     return Caption(tuple(lines), value, tip, max(width, height), height)
 
@@ -202,6 +204,13 @@ def _label_lines(labels: list[str]) -> tuple[str, ...]:
 
 
 def text_width(text: str, size: float = FONT) -> float:
-    """About how wide a text is; East Asian characters fill a square."""
-    units = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else _CHARACTER for c in text)
-    return units * size
+    """About how wide a text is in common sans-serif fonts; East Asian characters fill a square."""
+    return size * sum(_character_width(character) for character in text)
+
+
+def _character_width(character: str) -> float:
+    if character in _NARROW:
+        return 0.4
+    if character in _WIDE or unicodedata.east_asian_width(character) in "WF":
+        return 1.0 if character not in _WIDE else 0.88
+    return 0.64

@@ -114,6 +114,10 @@ def test_named_states_and_memories_are_spelled_out():
     loss = fsmeu.loads("loss a\nlabels any\nmemory m of z last 2\nvalue tally(m, 1)\n")
     texts = {caption.lines[0] for caption in fsmeu.draw(loss, n=2).frame.captions}
     assert texts == {"m=..", "m=0.", "m=1.", "m=00", "m=01", "m=10", "m=11"}
+    typed = "loss t\nlabels bio\nmemory m of type(z) last 1\nmemory k of kind(y) last 1\nvalue 0\n"
+    drawn = fsmeu.draw(fsmeu.loads(typed, types=["NP", "PP"]), n=1)
+    found = {caption.lines[0] for caption in drawn.frame.captions}
+    assert found == {"m=. k=."} | {f"m={m} k={k}" for m in ("-", "NP", "PP") for k in "BIO"}
 
 
 def test_path_of_a_pair_is_coloured(fscore):
