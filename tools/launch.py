@@ -121,7 +121,8 @@ def _demo(project: Project, arguments: list[str]) -> int:
 def _test(project: Project, arguments: list[str]) -> int:
     paths = [rooted(argument, Path.cwd()) for argument in arguments]
     os.chdir(project.root)
-    _become(project, "pytest", paths)
+    spread = [] if any(a.startswith(("-n", "--pdb", "-s")) for a in paths) else ["-n", "auto"]
+    _become(project, "pytest", [*spread, *paths])
 
 
 def _bench(project: Project, arguments: list[str]) -> int:
