@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from fsmeu.decoding.applies import Applies, exact_methods
@@ -47,11 +48,13 @@ class Exhibit:
         found: what is known of it.
         methods: the exact methods that decide for it.
         pictures: drawings of its machine, with what they show.
+        anchor: what links to it; empty before it has its place.
     """
 
     found: Report
     methods: tuple[Applies, ...]
     pictures: tuple[tuple[str, Drawing], ...]
+    anchor: str = ""
 
     @property
     def group(self) -> str:
@@ -113,6 +116,7 @@ def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
     """The whole page: one file that needs no network."""
+    exhibits = _anchored(exhibits)
     style, script = _part("gallery.css"), _part("gallery.js")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -165,10 +169,10 @@ def _overview_row(one: Exhibit) -> str:
         "yes" if known is not None and known.confusion else "",
     ]
     orders = ["", ""] if sizes is None else [_order(sizes.states), _order(sizes.merged)]
-    link = f'<a href="#{_anchor(spec)}">{xml_text(spec.name)}</a>'
+    link = f'<a href="#{one.anchor}">{xml_text(spec.name)}</a>'
     cells = [xml_text(spec.summary), *orders, *marks, _methods(one.methods)]
     inside = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr data-of="{_anchor(spec)}"><th scope="row">{link}</th>{inside}</tr>'
+    return f'<tr data-of="{one.anchor}"><th scope="row">{link}</th>{inside}</tr>'
 
 
 def _order(order: Order | None) -> str:
@@ -176,8 +180,15 @@ def _order(order: Order | None) -> str:
     return "" if order is None else re.sub(r"\^(\w+)", r"<sup>\1</sup>", xml_text(order))
 
 
-def _anchor(spec: Spec) -> str:
-    return re.sub(r"\W+", "-", spec.name)
+def _anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
+    """The same with anchors: their names, numbered where several files use one."""
+    placed: dict[str, Exhibit] = {}
+    for one in exhibits:
+        name = one.found.spec.name
+        names = (f"{name}-{k}" if k > 1 else name for k in itertools.count(1))
+        anchor = next(free for free in names if free not in placed)
+        placed[anchor] = replace(one, anchor=anchor)
+    return list(placed.values())
 
 
 def _methods(methods: Iterable[Applies]) -> str:
@@ -201,7 +212,7 @@ def _article(one: Exhibit) -> str:
     good = sum(result.holds for result in found.examples)
     references = "".join(f"<li>{xml_text(text)}</li>" for text in spec.references)
     parts = [
-        f'<article id="{_anchor(spec)}" data-words={xml_attribute(_words(one))}>',
+        f'<article id="{one.anchor}" data-words={xml_attribute(_words(one))}>',
         f'<h3>{xml_text(spec.name)} <span class="kind {spec.kind}">{spec.kind}</span></h3>',
         f'<p class="summary">{xml_text(spec.summary)}</p>',
         '<div class="columns"><div>',
@@ -231,7 +242,7 @@ def _words(one: Exhibit) -> str:
 
 def _source(source: str) -> str:
     """The text of a file, its words set apart."""
-    return "\n".join(_coloured(line) for line in source.rstrip("\n").split("\n"))
+    return "\n".join(_coloured(line) for line in source.strip("\n").split("\n"))
 
 
 def _coloured(line: str) -> str:
