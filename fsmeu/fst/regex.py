@@ -3,7 +3,8 @@
 Labels stand side by side with spaces between them (or none, when every label is one character):
 ``0* 1 0*``, ``(O | B-NP I-NP*)*``. ``.`` is any label, ``[a b]`` one of these, ``[^ a b]`` none of
 these, ``x{2}``, ``x{1,3}``, ``x{2,}`` repeat, ``x?``, ``x*``, ``x+`` as usual, ``a | b`` either,
-``a & b`` both, ``!a`` whatever a does not match. A label that looks like an operator is put in quotes.
+``a & b`` both, ``!a`` whatever a does not match. A label that looks like an operator is put in
+quotes.
 """
 
 from __future__ import annotations

@@ -181,10 +181,9 @@ def _entry_values(
         return np.arange(low, high + 1.0), True
     if _is_tape(entry):
         return bound.label_values, bound.numeric
-    if isinstance(entry, Call) and entry.function in ("kind", "type") and not bound.numeric:
-        if _is_tape(entry.arguments[0]):
-            parts = bound.kinds if entry.function == "kind" else bound.types
-            return np.unique(parts[bound.label_values.astype(np.int64)]), False
+    if _is_tag_part(entry) and not bound.numeric:
+        parts = bound.kinds if entry.function == "kind" else bound.types
+        return np.unique(parts[bound.label_values.astype(np.int64)]), False
     truth = isinstance(entry, Unary) and entry.operator == "not"
     if truth or (isinstance(entry, Binary) and entry.operator in _COMPARISONS):
         return np.array([0.0, 1.0]), True
@@ -193,6 +192,11 @@ def _entry_values(
         "'in LOW..HIGH'"
     )
     raise _error(bound, register, message)
+
+
+def _is_tag_part(expr: Expr) -> bool:
+    is_part = isinstance(expr, Call) and expr.function in ("kind", "type")
+    return is_part and _is_tape(expr.arguments[0])  # type: ignore[attr-defined]
 
 
 def _is_tape(expr: Expr) -> bool:

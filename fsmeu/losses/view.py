@@ -97,7 +97,6 @@ class SpecView:
         merge: bool = True,
     ) -> None:
         spec = bound.spec
-        merged = merged_registers(bound, n) if merge else {}
         self.bound, self.n, self.z = bound, n, z
         self.memo = {} if memo is None else memo
         self.linear_names = linear
@@ -114,14 +113,7 @@ class SpecView:
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
         self.gain_exprs = [steps(spec)[r.name][0] for r in spec.registers if r.name in linear]
-        domains = {
-            r.name: merged[r.name].domain if r.name in merged else domain_of(bound, r, n)
-            for r in self.carried
-        }
-        self.space_of = Space(share_numbers(domains))
-        if self.space_of.size > 2**MAX_BITS:
-            must = f"the registers together may take at most 2^{MAX_BITS} values"
-            raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, self.space_of.size))
+        self.space_of = self._space_of(merge)
         self.space = self.space_of.size if self.space_of.dense else None
         self._read = self._names_read_by_steps()
         labels = bound.label_values
@@ -132,6 +124,20 @@ class SpecView:
         else:
             self.symbols = size
         self.start = self._start_code()
+
+    def _space_of(self, merge: bool) -> Space:
+        """The numbers of the tuples of registers that are carried along."""
+        spec = self.bound.spec
+        merged = merged_registers(self.bound, self.n) if merge else {}
+        domains = {
+            r.name: merged[r.name].domain if r.name in merged else domain_of(self.bound, r, self.n)
+            for r in self.carried
+        }
+        space = Space(share_numbers(domains))
+        if space.size > 2**MAX_BITS:
+            must = f"the registers together may take at most 2^{MAX_BITS} values"
+            raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, space.size))
+        return space
 
     def _names_read_by_steps(self) -> frozenset[str]:
         read = steps(self.bound.spec)
