@@ -59,7 +59,7 @@ def test_unknown_command_lists_the_known():
 @pytest.mark.parametrize(
     ("command", "words", "at_root"),
     [
-        ("test", ["-m", "pytest"], True),
+        ("test", ["-m", "pytest", "-n", "auto"], True),
         ("bench", ["-m", "pytest", "tests/benchmarks"], True),
         ("demo", ["-m", "fsmeu.cli.main", "demo"], True),
         ("fsmeu", ["-m", "fsmeu.cli.main"], False),
