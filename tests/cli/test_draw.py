@@ -56,8 +56,8 @@ def test_figure_of_the_paper(fsmeu):
     assert 'label="3,3"' in ran.out
 
 
-@pytest.mark.parametrize("kind", ["svg", "png", "pdf", "dot", "html", "tex", "txt"])
-def test_files_of_every_kind(fsmeu, tmp_path, kind):
+@pytest.mark.parametrize("kind", ["svg", "png", "html"])
+def test_files(fsmeu, tmp_path, kind):
     """The ending says the kind; where it went is said on stderr."""
     path = tmp_path / f"picture.{kind}"
     ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path, "--layout", "own")
@@ -145,7 +145,7 @@ def test_an_old_terminal_gets_ascii():
     assert "-> bad=1" in printed
 
 
-@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+@pytest.mark.parametrize("kind", ["png", "svg"])
 def test_levels_are_plotted(fsmeu, tmp_path, kind):
     """The table is printed as always, the plot goes into a file."""
     path = tmp_path / f"levels.{kind}"
@@ -153,7 +153,7 @@ def test_levels_are_plotted(fsmeu, tmp_path, kind):
     ran = fsmeu(*words, "--plot", path)
     assert ran.code == 0
     assert ran.out == fsmeu(*words).out
-    head = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[kind]
+    head = {"png": b"\x89PNG", "svg": b"<?xml"}[kind]
     assert path.read_bytes().startswith(head)
 
 

@@ -122,6 +122,16 @@ def test_pages_fetch_nothing(loss, drawing):
         assert not re.search(r"\b(?:fetch|XMLHttpRequest|import|WebSocket|eval)\s*\(", page)
 
 
+def test_notebook_keeps_the_page_in_a_frame(loss):
+    """A notebook gets one frame, which may run the page's script and nothing else of the page."""
+    page = fsmeu.explore(loss, n=1)
+    elements = Elements(page._repr_html_())
+    ((tag, attributes),) = elements.found
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == page.html
+    assert attributes["sandbox"] == "allow-scripts"
+
+
 def test_page_data_holds_the_labels_as_they_are(loss):
     """The page compares with what is typed, so it needs the labels themselves."""
     scripts = Elements(fsmeu.explore(loss, n=1).html).scripts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.drawing.draw import draw
-from fsmeu.drawing.escape import visible
+from fsmeu.drawing.escape import visible, xml_attribute
 from fsmeu.drawing.explore.page import assemble, graph_data
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.losses.loss import Loss
@@ -37,6 +38,13 @@ class Page:
         where = Path(path)
         where.write_text(self.html, encoding="utf-8")
         return where
+
+    def _repr_html_(self) -> str:
+        held = html.escape(self.html, quote=True)
+        return (
+            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title={xml_attribute(self.name)} '
+            'width="100%" height="680" frameborder="0"></iframe>'
+        )
 
 
 def explore(
