@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.acceptor import acceptor_table, is_machine
 from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 
-__all__ = ["Constraint", "as_constraint"]
+__all__ = ["Constraint", "as_constraint", "free_layers", "restricted"]
 
 Ints = NDArray[np.int64]
 
@@ -63,3 +65,31 @@ def as_constraint(given: Any, alphabet: Alphabet) -> Constraint | None:
     fst = given if is_machine(given) else regex_acceptor(given, alphabet)
     table, start, accepting = acceptor_table(fst, alphabet)
     return Constraint(table, start, accepting)
+
+
+def restricted(layered: Layered, constraint: Constraint) -> Layered:
+    """The part of a layered acceptor that the constraint allows, weights as they were."""
+    size, count = constraint.states, len(layered.start)
+    guard_size("decode", sum(layered.widths) * size)
+    layers = []
+    for layer in layered.layers:
+        after = constraint.next[:, layer.label]
+        state, arc = np.nonzero(after >= 0)
+        source = layer.source[arc] * size + state
+        target = layer.target[arc] * size + after[state, arc]
+        weight, width = layer.weight[arc], layer.width * size
+        layers.append(Layer(source, layer.label[arc], target, weight, width))
+    start = np.zeros((count, size))
+    start[:, constraint.start] = layered.start
+    final = np.zeros((len(layered.final), size))
+    final[:, constraint.accepting] = layered.final[:, None]
+    kept = layered.unambiguous
+    return Layered(layered.alphabet, start.ravel(), tuple(layers), final.ravel(), kept)
+
+
+def free_layers(alphabet: Alphabet, n: int) -> Layered:
+    """Every sequence of length n, all with weight 1."""
+    label = np.arange(len(alphabet), dtype=np.int64)
+    none = np.zeros_like(label)
+    layer = Layer(none, label, none, np.ones(len(alphabet)), 1)
+    return Layered(alphabet, np.ones(1), (layer,) * n, np.ones(1), unambiguous=True)

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.constraint import Constraint
+from fsmeu.decoding.constraint import Constraint, free_layers, restricted
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.many import expect_many
@@ -19,6 +19,7 @@ from fsmeu.losses.confusion import Confusion, confusion
 from fsmeu.losses.loss import Loss, SpecLoss
 from fsmeu.losses.split import Split, split
 from fsmeu.models import Bernoulli, Independent, Model
+from fsmeu.models.most_probable import most_probable
 
 __all__ = ["Answer", "Decision", "Method", "Problem", "RefusalError", "refuse"]
 
@@ -84,6 +85,23 @@ class Problem:
             found = [expect(self.loss, z, self.model, keep=self.keep).value for z in names]
             return np.array(found)
         return expect_many(self.loss, names, [self.model] * len(names))
+
+    def most_probable(self, k: int) -> list[Ints]:
+        """The most probable sequences that are allowed, best first; none of probability 0."""
+        layered = self.model.layered()
+        if self.constraint is not None:
+            layered = restricted(layered, self.constraint)
+        return [indices for indices, _ in most_probable(layered, k)]
+
+    def some_sequence(self) -> Ints | None:
+        """A sequence that is allowed, the most probable one unless none is probable, or None."""
+        found = self.most_probable(1)
+        if not found:
+            everything = free_layers(self.model.alphabet, self.n)
+            if self.constraint is not None:
+                everything = restricted(everything, self.constraint)
+            found = [indices for indices, _ in most_probable(everything, 1)]
+        return found[0] if found else None
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""

@@ -32,7 +32,7 @@ def search(problem: Problem) -> Answer:
     """
     starts = _starts(problem)
     if not starts:
-        must = "a sequence that satisfies the constraint must be found to start from"
+        must = "a sequence must satisfy the constraint"
         refuse("search", must)
     best, best_value, valued = starts[0], -np.inf, 0
     seen: set[bytes] = set()
@@ -47,9 +47,11 @@ def search(problem: Problem) -> Answer:
 
 def _starts(problem: Problem) -> list[Ints]:
     alphabet, n = problem.loss.alphabet, problem.n
+    some = problem.some_sequence()
+    if some is None:
+        return []
     marginals = problem.model.marginals()
-    probable = [alphabet.encode(z) for z, _ in problem.model.most_probable(_STARTS // 2)]
-    candidates = [*probable, marginals.argmax(axis=1)]
+    candidates = [some, *problem.most_probable(_STARTS // 2), marginals.argmax(axis=1)]
     for share in (0.25, 0.5, 0.75):
         order = np.argsort(marginals[:, 0], kind="stable")
         changed = np.zeros(n, np.int64)

@@ -27,13 +27,10 @@ def viterbi(problem: Problem) -> Answer:
         must = "the value must only tell whether the sequences are equal, equal being better"
         refuse("viterbi", must)
     why = "the value only tells whether the sequences are equal, so the most probable one is best"
-    if problem.constraint is None:
-        return Answer(_best_sequences(problem, 1)[0], True, why, 1)
-    listed = _best_sequences(problem, min(problem.budget, 10_000))
-    allowed = next((indices for indices in listed if problem.allows(indices)), None)
-    if allowed is None:
-        refuse("viterbi", "a probable sequence must satisfy the constraint")
-    return Answer(allowed, True, why, 1)
+    best = problem.some_sequence()
+    if best is None:
+        refuse("viterbi", "a sequence must satisfy the constraint")
+    return Answer(best, True, why, 1)
 
 
 def marginal(problem: Problem) -> Answer:
@@ -47,13 +44,12 @@ def marginal(problem: Problem) -> Answer:
 
 def nbest(problem: Problem) -> Answer:
     """The best of the most probable sequences (minimum risk over an n-best list)."""
-    listed = _best_sequences(problem, min(_DEFAULT_LIST, problem.budget))
-    candidates = [indices for indices in listed if problem.allows(indices)]
+    candidates = problem.most_probable(min(_DEFAULT_LIST, problem.budget))
     if not candidates:
-        refuse("nbest", "one of the most probable sequences must satisfy the constraint")
+        refuse("nbest", "a sequence of positive probability must satisfy the constraint")
     values = problem.sign * problem.values(candidates)
     whole = len(problem.model.labels) ** problem.n
-    exact = len(listed) == whole and problem.keep is None
+    exact = len(candidates) == whole and problem.keep is None
     why = f"the best of the {len(candidates)} most probable sequences"
     return Answer(candidates[int(values.argmax())], exact, why, len(candidates))
 
@@ -73,8 +69,3 @@ def exhaustive(problem: Problem) -> Answer:
     why = f"all {len(candidates)} sequences were compared"
     exact = problem.keep is None
     return Answer(candidates[int(values.argmax())], exact, why, len(candidates))
-
-
-def _best_sequences(problem: Problem, k: int) -> list[Ints]:
-    alphabet = problem.loss.alphabet
-    return [alphabet.encode(labels) for labels, _ in problem.model.most_probable(k)]

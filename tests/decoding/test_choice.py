@@ -85,10 +85,11 @@ REFUSALS = [
     ("counting", "jaccard", P, {}, "counted"),
     ("counting", TWO, P, {}, "one count of z"),
     ("viterbi", "hamming", P, {}, "whether the sequences are equal"),
+    ("viterbi", "zero_one", P, {"constraint": "1 0 1"}, "satisfy the constraint"),
     ("marginal", "hamming", P, {"constraint": "0 0 0 0"}, "satisfy the constraint"),
     ("exhaustive", "fscore", P, {"budget": 15}, "at most 15 sequences, not 2^4"),
     ("nbest", "fscore", [1.0, 1.0], {"constraint": "0 0", "budget": 1}, "satisfy the constraint"),
-    ("search", "fscore", P, {"constraint": "1 0 0 1"}, "satisfies the constraint"),
+    ("search", "fscore", P, {"constraint": "1 0 1"}, "satisfy the constraint"),
 ]
 
 

@@ -100,10 +100,18 @@ def test_inside_never_follows_outside():
 
 def test_zero_probability_is_no_obstacle():
     """Where no probable sequence is allowed, the best allowed one is still found."""
-    for name in ("zero_one", "fscore", "hamming"):
+    for name, method in (("zero_one", "viterbi"), ("fscore", "counting"), ("hamming", "additive")):
         decision = fsmeu.decode(fsmeu.load(name), [1.0, 1.0], constraint="0 0")
-        assert decision.labels == [0, 0]
+        assert (decision.labels, decision.method) == ([0, 0], method)
         assert decision.exact
+
+
+def test_far_from_what_is_probable():
+    """Millions of forbidden sequences are more probable than the best one that is allowed."""
+    p = [0.9 - 0.01 * i for i in range(40)]
+    few = fsmeu.decode(fsmeu.load("zero_one"), p, constraint=FEW_ONES)
+    assert (few.labels, few.exact) == ([1] * 3 + [0] * 37, True)
+    assert fsmeu.decode(fsmeu.load("jaccard"), p, constraint=FEW_ONES).labels == few.labels
 
 
 @pytest.mark.parametrize("name", ["fscore", "hamming", "zero_one", "jaccard"])
