@@ -29,14 +29,14 @@ _DEBUG = "--debug"
 class Guarded(TyperGroup):
     """A group of commands that ends in a sentence, and in a traceback only with --debug."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Takes --debug from wherever it stands before a bare --."""
         end = args.index("--") if "--" in args else len(args)
         if _DEBUG in args[:end]:
             args = [_DEBUG, *(a for a in args[:end] if a != _DEBUG), *args[end:]]
         return super().parse_args(ctx, args)
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+    def invoke(self, ctx: Any) -> Any:
         """Runs the command; what it raises on purpose becomes a sentence."""
         try:
             if sys.stdout is None:

@@ -63,7 +63,8 @@ def _entries(bound: Bound, register: Register, packed: int, n: int) -> list[Entr
     memory = memory_of(bound, register, n)
     names: list[Entry] = [None, *(number(value) for value in memory.values.tolist())]
     if not memory.numeric:
-        names[1:] = bound.alphabet.labels
+        texts = {code: text for text, code in bound.codes.items()}
+        names[1:] = [texts.get(value) for value in memory.values.tolist()]
     entries = []
     for _ in range(memory.depth):
         packed, digit = divmod(packed, memory.base)
