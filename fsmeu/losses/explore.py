@@ -123,9 +123,11 @@ class _Found:
             self._lookup[fresh] = len(self.codes) + np.arange(len(fresh), dtype=np.int32)
             self.codes = np.concatenate([self.codes, fresh])
             return np.where(codes >= 0, self._lookup[codes], -1).astype(np.int64)
-        fresh = np.setdiff1d(flat, self._sorted)
+        met = np.unique(flat)
+        place = np.searchsorted(self._sorted, met)
+        new = self._sorted[np.minimum(place, len(self._sorted) - 1)] != met
+        fresh, place = met[new], place[new]
         if len(fresh):
-            place = np.searchsorted(self._sorted, fresh)
             self._sorted = np.insert(self._sorted, place, fresh)
             numbers = len(self.codes) + np.arange(len(fresh))
             self._order = np.insert(self._order, place, numbers)
