@@ -192,8 +192,12 @@ def main() -> None:
     begin = time.perf_counter()
     runs = run_all(given.runs, given.longest, given.seed)
     show(runs)
-    draw_picture(runs)
-    print(f"{len(runs)} runs in {time.perf_counter() - begin:.0f} s; picture: out/{PICTURE.name}")
+    print(f"{len(runs)} runs in {time.perf_counter() - begin:.0f} s")
+    try:
+        draw_picture(runs)
+        print(f"picture: out/{PICTURE.name}")
+    except ModuleNotFoundError:
+        print("No picture: matplotlib is not installed (it comes with the extra 'plot').")
 
 
 if __name__ == "__main__":
