@@ -1,5 +1,7 @@
 """Compiling is ordered, resumable, and never leaves a half-written object behind."""
 
+from pathlib import Path
+
 import compile as compiling
 import pytest
 from console import SetupFailure
@@ -82,6 +84,16 @@ def test_modules_find_their_libraries_beside_them(shop):
         assert "--disable-new-dtags,-rpath,$ORIGIN/libs -Wl,--no-as-needed" in link
         assert link.endswith("libshim.so")
     assert "unknown.cc.o" not in shop.log.read_text().splitlines()[-2]
+
+
+def test_modules_export_nothing_that_openfst_holds(shop):
+    """Unoptimised copies of its templates must not take the place of its own code."""
+    shop()
+    for link in shop.log.read_text().splitlines()[-2:]:
+        (option,) = [word for word in link.split() if "--version-script=" in word]
+        script = Path(option.partition("=")[2]).read_text()
+        assert "PyInit_*" in script
+        assert "local: *" in script
 
 
 def test_finished_objects_are_not_compiled_again(shop):
