@@ -9,10 +9,11 @@ import pywrapfst
 
 from fsmeu.errors import FstError, SizeLimitError, sentence
 
-__all__ = ["compose", "guard_size", "max_states"]
+__all__ = ["compose", "guard_arcs", "guard_size", "max_states"]
 
 _MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
+_ARCS_PER_STATE = 8
 
 
 def max_states(limit: int | None = None) -> int:
@@ -29,10 +30,22 @@ def guard_size(where: str, states: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    bound = max_states(limit)
-    if states > bound:
-        must = f"a machine may have at most {bound:,} states, this one would have up to {states:,}"
-        remedy = f"Use a smaller n, or raise the limit with {_VARIABLE} or the argument max_states"
+    _guard(where, "states", states, max_states(limit), "Use a smaller n")
+
+
+def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
+    """Refuses to build a machine with more arcs than memory takes, as with very many labels.
+
+    Raises:
+        SizeLimitError: naming the estimate, the limit, and how to raise it.
+    """
+    _guard(where, "arcs", arcs, _ARCS_PER_STATE * max_states(limit), "Use fewer labels")
+
+
+def _guard(where: str, what: str, count: int, bound: int, advice: str) -> None:
+    if count > bound:
+        must = f"a machine may have at most {bound:,} {what}, this one would have up to {count:,}"
+        remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         raise SizeLimitError(sentence(where, must, None, remedy))
 
 

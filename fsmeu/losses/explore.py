@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import guard_arcs, guard_size
 from fsmeu.losses.view import View
 
 __all__ = ["explore"]
@@ -45,6 +45,7 @@ def explore(
         if len(fresh):
             found.expand(i, fresh, columns)
             guard_size(name, len(found.codes), max_states)
+            guard_arcs(name, len(found.codes) * size * size, max_states)
             done[label, fresh] = True
         layer = _reached(found.targets[layer][:, columns], len(found.codes))
     ending = np.zeros(len(found.codes), bool)
@@ -63,6 +64,7 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
         begin = len(found.codes)
         found.expand(i, fresh, columns)
         guard_size(name, len(found.codes), max_states)
+        guard_arcs(name, len(found.codes) * len(columns), max_states)
 
 
 def _reached(targets: Ints, states: int) -> Ints:

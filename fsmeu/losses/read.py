@@ -32,6 +32,7 @@ from fsmeu.losses.syntax import (
 __all__ = ["STATE", "read"]
 
 STATE = "state"
+_MAX_REGISTERS = 100
 _MAX_PARTS = 20_000
 _MAX_PARTS_OF_FILE = 100_000
 _ZERO, _ONE = Number(0.0), Number(1.0)
@@ -111,6 +112,9 @@ class _Reader:
         if "value" not in self.single:
             end = Place(self.names.source.rstrip("\n").count("\n") + 1, 1)
             raise self.names.error(end, "a loss file needs a 'value' statement")
+        if len(self.registers) > _MAX_REGISTERS:
+            place = self.registers[_MAX_REGISTERS].place
+            raise self.names.error(place, f"a loss file may have {_MAX_REGISTERS} registers")
         self.finish_states()
         labels, bio = self.single.get("labels", (None, False))
         return Spec(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.fst.compose import guard_arcs
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import (
@@ -119,6 +120,7 @@ class SpecView:
         labels = bound.label_values
         size = len(labels)
         if z is None:
+            guard_arcs(f"{spec.kind} {spec.name}", size * size)
             self.symbols = size * size
             self._pairs = (np.repeat(labels, size)[None, :], np.tile(labels, size)[None, :])
         else:

@@ -8,7 +8,7 @@ import pytest
 
 from fsmeu.errors import FstError, SizeLimitError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.compose import compose, guard_size, max_states
+from fsmeu.fst.compose import compose, guard_arcs, guard_size, max_states
 from fsmeu.fst.distance import total_weight
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.symbols import symbol_table
@@ -67,3 +67,9 @@ def test_environment_sets_the_limit(monkeypatch):
         guard_size("x", 18)
     monkeypatch.delenv("FSMEU_MAX_STATES")
     assert max_states() > 10**6
+
+
+def test_arcs_are_guarded_too():
+    with pytest.raises(SizeLimitError, match=r"x: a machine may have at most 8,000 arcs.*8,001"):
+        guard_arcs("x", 8001, 1000)
+    guard_arcs("x", 8000, 1000)

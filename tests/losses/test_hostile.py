@@ -68,6 +68,10 @@ REFUSED = {
     "fullwidth letters": "ｌｏｓｓ f value 1",
     "letter digits": "loss f value ²",
     "many labels and no value": "loss f labels " + " ".join(f"a{k}" for k in range(7_900)),
+    "many registers": "loss f " + " ".join(f"count c{k}" for k in range(2_000)) + " value c0",
+    "chain of registers": "loss f count c0 when y == 1 "
+    + chain("count c{k} when c{before} > 1", 1_000)
+    + " value c0",
     "statement soup": "loss f " + "value " * 7_900,
 }
 
@@ -142,6 +146,12 @@ def test_refused_when_asked(name):
     with pytest.raises(FsmeuError):
         _ = fsmeu.expect(loss, "01" * 20, [0.5] * 40).levels
     assert time.perf_counter() - began < 2 * PATIENCE
+
+
+def test_labels_are_counted_before_building():
+    loss = fsmeu.load("hamming", labels=range(100_000))
+    with pytest.raises(FsmeuError, match="Use fewer labels"):
+        loss.compile(2)
 
 
 @pytest.mark.parametrize("name", ["long memory of y", "two memories"])
