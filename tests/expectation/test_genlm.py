@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from genlm.grammar import FST, WFSA, Float
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,9 +13,6 @@ from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.image import table_from_fst
 from tests.expectation.checks import close, scale_of
 from tests.strategies import questions
-
-genlm = pytest.importorskip("genlm.grammar", reason="genlm-grammar is not installed")
-FST, WFSA, Float = genlm.FST, genlm.WFSA, genlm.Float
 
 
 def transducer(table):
