@@ -171,15 +171,25 @@ def _kept(asked: Query, levels: Levels) -> Expectation:
     return Expectation(value, float(lower), float(upper), kept, lambda: levels)
 
 
-def compose(loss: Loss, z: Any, model: Any, *, max_states: int | None = None) -> Composition:
-    """The materialised machine hypothesis o loss o model."""
+def compose(
+    loss: Loss, z: Any, model: Any, *, max_states: int | None = None, minimize: bool = False
+) -> Composition:
+    """The materialised machine hypothesis o loss o model.
+
+    Args:
+        loss: a loss or utility.
+        z: a label sequence, or a model.
+        model: a label model.
+        max_states: limit on the number of states that may be built.
+        minimize: merge states of the loss that no continuation can tell apart.
+    """
     asked = query(loss, z, model, "compose")
-    return _compose(asked, max_states)
+    return _compose(asked, max_states, minimize)
 
 
-def _compose(asked: Query, max_states: int | None) -> Composition:
+def _compose(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
     given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
-    machine = asked.loss.compile(asked.n, given, max_states)
+    machine = asked.loss.compile(asked.n, given, max_states, minimize)
     return compose_machines(asked.hypothesis, machine, asked.model.layered(), max_states)
 
 

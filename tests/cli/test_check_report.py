@@ -53,7 +53,7 @@ def facts_of(ran):
 def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
     """Every file of the shelf is measured, and nothing sticks out but what the file itself says."""
     monkeypatch.setenv("COLUMNS", "80")
-    ran = fsmeu("check", name, "-n", 6)
+    ran = fsmeu("check", name, "-n", 3)
     assert ran.code == 0, ran.out
     begin = ran.out.index("Derived with")
     assert max(map(len, ran.out[begin:].splitlines())) <= 80

@@ -32,7 +32,7 @@ def ending(view):
     return view.values(codes)[0]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(data=st.data(), case=losses(FEW))
 def test_values_are_the_same_with_and_without(data, case):
     """Every pair, and every reference against one hypothesis."""
