@@ -25,6 +25,7 @@ from fsmeu.losses.syntax import (
     Place,
     Text,
     Unary,
+    walk,
 )
 
 __all__ = ["FUNCTIONS", "OF_LABELS", "Names", "read_expr", "unquote"]
@@ -49,7 +50,7 @@ OF_LABELS = ("kind", "type", "tally", "sum")
 """The functions that ask labels or memories."""
 
 _BUILTIN = ("z", "y", "i", "n", "inf")
-_FUNCTION, _MEMORY = "a function", "a memory"
+_FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 
 
@@ -209,7 +210,20 @@ def _index(name: str, arguments: Sequence[Any], place: Place, names: Names) -> I
         raise names.error(place, message, nearest(name, [*names.tables, *names.registers]))
     if is_memory and len(arguments) != 1:
         raise names.error(place, f"{name}[j] takes one index: how many steps back")
-    return Index(name, tuple(read_expr(a, names) for a in arguments), place=place)
+    inside = tuple(read_expr(a, names) for a in arguments)
+    if is_memory:
+        _check_steps_back(name, inside[0], names)
+    return Index(name, inside, place=place)
+
+
+def _check_steps_back(memory: str, steps: Expr, names: Names) -> None:
+    for part in walk(steps):
+        moves = isinstance(part, Text | Old | At | Index)
+        if isinstance(part, Name):
+            moves = part.name != "n" and names.meaning.get(part.name) != _PARAMETER
+        if moves:
+            message = f"how many steps back {memory}[...] looks must be a number or a parameter"
+            raise names.error(part.place, message)
 
 
 def unquote(token: Any) -> str:

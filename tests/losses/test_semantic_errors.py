@@ -43,6 +43,7 @@ def refusal(text, **given):
         ("loss f value abs(1, 2)", 14, "abs takes 1 argument(s), it is given 2"),
         ("loss f count c value c[0]", 22, "only a memory or a table parameter has entries"),
         ("loss f memory m of z last 2 value m[0, 1]", 35, "takes one index"),
+        ("loss f memory m of z last 2 count c when m[i] == 1 value c", 44, "how many steps back"),
         ("loss f count c value tally(c, 1)", 28, "must be the name of a memory"),
         ("loss f(cost: table) value cost", 27, "'cost' is a table"),
         ("loss f(k) value 1 example 0 0 = 1 with j = 1", 40, "'j' is not a parameter"),
