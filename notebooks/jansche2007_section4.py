@@ -15,7 +15,7 @@ Python, gives the same estimates. With L = 1 every candidate is valued against o
 probable one, so that one wins: each label is 1 where its probability exceeds 1/2. The F-score
 wants a threshold of half its own optimum, which is lower, so for longer vectors the two differ
 more often than not, by little. With L = 2n a few thousandths of the value are lost from n = 20 or
-so upwards, more for candidates with more states, and near ties are then decided wrongly.
+so upwards, and near ties are then decided wrongly. Why the paper's figures differ is not known.
 
 With L = 1 the estimate is P(y) F(z, y) for the most probable y (and its neighbour in the last
 label), which goes to 0 as n grows: the difference becomes the expected F-score itself.
