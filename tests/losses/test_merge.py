@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import fsmeu
@@ -45,7 +45,11 @@ def test_values_are_the_same_with_and_without(data, case):
         if given_z is None and n > 3:
             continue
         merged, plain = (SpecView(bound, n, given_z, merge=merge) for merge in (True, False))
-        np.testing.assert_allclose(ending(merged), ending(plain), rtol=1e-12, atol=1e-12)
+        try:
+            wanted = ending(plain)
+        except LossFileError:
+            reject()  # the file is undefined at this length
+        np.testing.assert_allclose(ending(merged), wanted, rtol=1e-12, atol=1e-12)
         assert merged.space_of.size <= plain.space_of.size
 
 
