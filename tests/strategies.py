@@ -37,9 +37,9 @@ class LossCase:
 
 
 @st.composite
-def losses(draw, label_sets=LABEL_SETS):
+def losses(draw, label_sets=LABEL_SETS, risky=False):
     labels = draw(st.sampled_from(label_sets))
-    writer = Writer(random.Random(draw(st.integers(0, 2**32))), labels)
+    writer = Writer(random.Random(draw(st.integers(0, 2**32))), labels, risky)
     text, ask = writer.file()
     return LossCase(text, labels, ask, writer.given)
 

@@ -1,4 +1,7 @@
-"""Random loss files: every construct of the language, put together so that a value always exists.
+"""Random loss files: every construct of the language, put together so that a value exists.
+
+A ``risky`` writer leaves out the care: some of its files divide by zero, leave their bounds, look
+back before the start, or find no arc.
 
 Amounts are whole or binary fractions, so that doubles and fractions compare alike.
 """
@@ -25,8 +28,8 @@ COMPARE = ("==", "!=", "<", "<=", ">", ">=")
 class Writer:
     """Writes one file; ``random`` has the interface of ``random.Random``."""
 
-    def __init__(self, random, labels):
-        self.random, self.labels = random, labels
+    def __init__(self, random, labels, risky=False):
+        self.random, self.labels, self.risky = random, labels, risky
         self.numeric = all(isinstance(x, int) for x in labels)
         self.tags = labels[0] == "O"
         self.inside = True  # within a step, where z, y and i can be read
@@ -256,6 +259,9 @@ class Writer:
         return self.random.choice(("(z != y)", f"(not {self.condition(1)})", "(i % 2 == 0)"))
 
     def general(self, name):
+        if self.risky and self.often(0.7):
+            step = self.random.choice((f"{name} + {self.condition()}", self.whole(1)))
+            return f"register {name} in 0..2 start {self.random.choice('0012')} next {step}"
         low, high = -self.random.randint(0, 1), self.random.randint(1, 4)
         start, other = (self.random.randint(low, high) for _ in range(2))
         bounds, tests, more = f"in {low}..{high} start {start}", self.condition(), self.whole()
@@ -281,8 +287,11 @@ class Writer:
             first = self.condition()
             lines.append(f"arc {state} -> {self.goal()} when {first}")
             rest = [f"arc {state} -> {self.goal()} otherwise"]
+            if self.risky and self.often(0.5):
+                rest = []
             if self.often(0.4):
-                more = f"(not {first}) and {self.condition()}"
+                careful = "" if self.risky and self.often(0.5) else f"(not {first}) and "
+                more = careful + self.condition()
                 rest.append(f"arc {state} -> {self.goal()} when {more}")
             self.random.shuffle(rest)
             lines += rest
@@ -330,6 +339,10 @@ class Writer:
 
     def value(self):
         self.inside = False
+        if self.risky:
+            line = f"value {self.risk()} + {self.risk()} or {self.risk()} when {self.condition()}"
+            self.inside = True
+            return line
         above, below = self.linear(), self.whole()
         line = self.random.choice(
             (
@@ -340,6 +353,14 @@ class Writer:
         )
         self.inside = True
         return line
+
+    def risk(self):
+        """A part of a value that may have none."""
+        a, b = self.whole(1), self.whole(1)
+        risks = [f"{a} / ({b} - 1)", f"({a} % {b})", f"sqrt({a} - 1)", f"log({a})", f"({a})^-1", a]
+        for name, depth, of_labels in self.memories:
+            risks += [] if of_labels else [f"{name}[{depth - 1}]"] * 2
+        return self.random.choice(risks)
 
     def file(self):
         """The text, and whether labels must be given with it."""
