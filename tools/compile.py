@@ -153,8 +153,8 @@ def _link(
     part = module.with_suffix(".part")
     path = f"-Wl,--disable-new-dtags,-rpath,$ORIGIN/{folder}"
     exports = f"-Wl,--version-script={_HERE / 'exports.map'}"
-    shared = [compiler, "-shared", "-s", "-o", part]
-    process.run([*shared, *objects, exports, path, "-Wl,--no-as-needed", *links])
+    flags = [exports, path, "-Wl,--no-as-needed"]
+    process.run([compiler, "-shared", "-s", "-o", part, *objects, *flags, *links])
     part.replace(module)
     return module
 
