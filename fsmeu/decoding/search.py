@@ -23,12 +23,15 @@ Ints = NDArray[np.int64]
 
 _STARTS = 8
 _ROUNDS = 100
+_WIDTH = 4
+_SMALL = 1024
 
 
 def search(problem: Problem) -> Answer:
     """The best of several local optima under single-label changes.
 
-    Starts from the most probable sequences, the most probable labels, and ranked sequences.
+    Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
+    ranked sequences.
     """
     starts = _starts(problem)
     if not starts:
@@ -52,6 +55,7 @@ def _starts(problem: Problem) -> list[Ints]:
         return []
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(_STARTS // 2), marginals.argmax(axis=1)]
+    candidates += _beam(problem, some)
     for share in (0.25, 0.5, 0.75):
         order = np.argsort(marginals[:, 0], kind="stable")
         changed = np.zeros(n, np.int64)
@@ -61,6 +65,30 @@ def _starts(problem: Problem) -> list[Ints]:
         candidates.append(changed)
     distinct = {z.tobytes(): z.astype(np.int64) for z in candidates if problem.allows(z)}
     return list(distinct.values())
+
+
+def _beam(problem: Problem, rest: Ints) -> list[Ints]:
+    """The best prefixes, extended position by position; the rest is that of the given sequence.
+
+    Only where many candidates can be valued at once: elsewhere each would cost a walk of its own.
+    """
+    size, n = len(problem.loss.alphabet), problem.n
+    space = problem.loss.view(n, rest, weights=True).space
+    if space is None or space > _SMALL or n * _WIDTH * size > problem.budget:
+        return []
+    beam = [rest]
+    for i in range(n):
+        extended: dict[bytes, Ints] = {}
+        for indices in beam:
+            for label in range(size):
+                changed = indices.copy()
+                changed[i] = label
+                if problem.allows(changed):
+                    extended[changed.tobytes()] = changed
+        candidates = list(extended.values()) or beam
+        order = np.argsort(-problem.sign * problem.values(candidates), kind="stable")
+        beam = [candidates[k] for k in order[:_WIDTH]]
+    return beam
 
 
 def _climb(problem: Problem, indices: Ints, seen: set[bytes]) -> tuple[Ints, float, int]:
