@@ -26,12 +26,14 @@ def test_both_engines_equal_enumeration(asked):
 
 
 @settings(max_examples=50, deadline=None)
-@given(asked=questions(most=6), keep=st.integers(1, 12))
-def test_bounds_hold_the_truth(asked, keep):
+@given(
+    asked=questions(most=6), keep=st.integers(1, 12), engine=st.sampled_from(["lattice", "openfst"])
+)
+def test_bounds_hold_the_truth(asked, keep, engine):
     pairs, loss = asked.pairs, asked.case.load()
     truth = brute_force.mean(pairs)
     for limit in (keep, 10**6):
-        some = fsmeu.expect(loss, asked.z, asked.model.model, keep=limit)
+        some = fsmeu.expect(loss, asked.z, asked.model.model, keep=limit, engine=engine)
         assert some.lower <= truth <= some.upper
         assert 0 < some.kept <= 1 + 1e-12
     everything = close(truth, scale_of(pairs))
@@ -69,6 +71,8 @@ def test_distribution_on_the_hypothesis_tape(data, case):
     pairs = brute_force.joint_of_both(values, ours.distribution, theirs.distribution)
     for engine in ("lattice", "openfst"):
         assert_same(fsmeu.expect(case.load(), ours.model, theirs.model, engine=engine), pairs)
+    some = fsmeu.expect(case.load(), ours.model, theirs.model, keep=data.draw(st.integers(1, 9)))
+    assert some.lower <= brute_force.mean(pairs) <= some.upper
 
 
 @settings(max_examples=40, deadline=None)
