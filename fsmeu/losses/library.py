@@ -65,6 +65,8 @@ def loads(
     **params: Any,
 ) -> SpecLoss:
     """A loss from the text of a loss file."""
+    if not isinstance(text, str):
+        raise InputError(sentence("loads", "the loss file must be given as text", type(text)))
     return bind_loss(read(text), params, labels, types)
 
 

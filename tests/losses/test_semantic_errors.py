@@ -281,6 +281,12 @@ def test_fault_of_a_sequence(z, y, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("text", [None, 3, b"loss f value 1"])
+def test_text_must_be_text(text):
+    with pytest.raises(InputError, match="must be given as text"):
+        fsmeu.loads(text)
+
+
 def test_all_errors_are_one_family():
     for error in (refusal("loss"), refusal("loss f value 1 value 1")):
         assert isinstance(error, FsmeuError)
