@@ -39,7 +39,8 @@ def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    _guard(where, "arcs", arcs, _ARCS_PER_STATE * max_states(limit), "Use fewer labels")
+    most = _ARCS_PER_STATE * max(max_states(limit), max_states())
+    _guard(where, "arcs", arcs, most, "Use fewer labels")
 
 
 def _guard(where: str, what: str, count: int, bound: int, advice: str) -> None:

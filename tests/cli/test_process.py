@@ -106,7 +106,11 @@ def test_a_full_disk():
 
 def test_an_interruption_is_quiet():
     """Ctrl-C while the program waits for its input."""
-    start = "import fsmeu.cli.main as m; print('ready', flush=True); m.main()"
+    # Where the tests run in the background, interruptions are ignored, and children inherit that.
+    start = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "import fsmeu.cli.main as m; print('ready', flush=True); m.main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", start, "check", "-"],
         stdin=subprocess.PIPE,
