@@ -70,7 +70,7 @@ def test_environment_sets_the_limit(monkeypatch):
 
 
 def test_arcs_are_guarded_too(monkeypatch):
-    """A limit on states that is raised raises that on arcs; one that is lowered does not lower it."""
+    """A greater limit on states raises that on arcs; a smaller one does not lower it."""
     monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
     with pytest.raises(SizeLimitError, match=r"x: a machine may have at most 8,000 arcs.*8,001"):
         guard_arcs("x", 8001)
