@@ -58,16 +58,16 @@ def _param_data(spec: Spec, param: Param) -> dict[str, Any]:
     return {
         "name": param.name,
         "type": param.type,
-        "default": _constant(param.default),
-        "low": _constant(param.low),
-        "high": _constant(param.high),
+        "default": _constant(spec, param.default),
+        "low": _constant(spec, param.low),
+        "high": _constant(spec, param.high),
         "text": param_text(spec, param),
     }
 
 
-def _constant(expr: Expr | None) -> int | float | None:
+def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
     """The number, if the expression is one without knowing the other parameters."""
     try:
-        return None if expr is None else number(constant(expr, {}))
+        return None if expr is None else number(constant(expr, {}, spec))
     except FsmeuError:
         return None

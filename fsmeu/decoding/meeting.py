@@ -22,7 +22,7 @@ from fsmeu.decoding.tape import Step, Tape, walk_tape
 from fsmeu.expectation.input import Input, model_input
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.split import Split, amounts_table
-from fsmeu.losses.values import Scope, constant, evaluate
+from fsmeu.losses.values import Scope, constant_at, evaluate
 from fsmeu.models import Model
 
 __all__ = ["Worth", "step_worths"]
@@ -77,9 +77,8 @@ def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[F
         ends[form.z.counter] = np.arange(shape[0], dtype=np.float64)[:, None]
     if form.y.counter is not None:
         ends[form.y.counter] = np.arange(shape[1], dtype=np.float64)[None, :]
-    known = {**form.bound.params, "n": float(n)}
     starts = {
-        r.name: constant(r.start, known)
+        r.name: constant_at(form.bound, r.start, n)
         for r in form.bound.spec.registers
         if r.name in {meeting.register for meeting in form.meetings}
     }

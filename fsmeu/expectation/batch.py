@@ -79,6 +79,8 @@ def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Flo
     value, slopes = view.values_with(ends, np.arange(states), (batch, states), reached)
     expected: Floats = np.einsum("bs,bs->b", ending[:, 0], value)
     expected += np.einsum("brs,rbs->b", ending[:, 1:], slopes)
+    held = ending[:, 0].sum(axis=1)
+    view.check_range(expected[held > 0] / held[held > 0])
     return expected
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import SizeLimitError
 from fsmeu.losses.loss import Loss, SpecLoss
-from fsmeu.losses.values import constant
+from fsmeu.losses.values import constant_at
 
 __all__ = ["value_range"]
 
@@ -14,10 +17,24 @@ Ints = NDArray[np.int64]
 
 
 def value_range(loss: Loss, n: int, z: Ints | None) -> tuple[float, float]:
-    """Bounds of the value: the range that the file declares, or the extremes of the machine."""
-    if isinstance(loss, SpecLoss) and loss.spec.range is not None:
-        names = {**loss.bound.params, "n": float(n)}
-        low, high = (constant(side, names) for side in loss.spec.range)
+    """Bounds of the value: the range that the file declares, or the extremes of the machine.
+
+    A side that is declared infinite is sought in the machine, too; it stays infinite where the
+    machine is too large to be built.
+    """
+    low, high = _declared(loss, n)
+    if math.isfinite(low) and math.isfinite(high):
         return low, high
-    machine = loss.compile(n, None if z is None else loss.alphabet.decode(z))
-    return float(np.nanmin(machine.values)), float(np.nanmax(machine.values))
+    try:
+        machine = loss.compile(n, None if z is None else loss.alphabet.decode(z))
+    except SizeLimitError:
+        return low, high
+    least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))
+    return max(low, least), min(high, most)
+
+
+def _declared(loss: Loss, n: int) -> tuple[float, float]:
+    if not isinstance(loss, SpecLoss) or loss.spec.range is None:
+        return -math.inf, math.inf
+    low, high = (constant_at(loss.bound, side, n) for side in loss.spec.range)
+    return low, high

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+import sys
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -17,7 +20,7 @@ from fsmeu.expectation.lattice import Final, run
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.result import Expectation
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.layers import Layered, string_layers
+from fsmeu.fst.layers import Layered, pair_layers, string_layers
 from fsmeu.losses.loss import Loss
 from fsmeu.losses.view import View
 from fsmeu.models import Model, as_model
@@ -28,6 +31,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ENGINES = ("lattice", "openfst")
+_ULPS_OF_LOGS = 746  # -log of the least double: p = exp(log p) is wrong by as many units at most
 
 
 class Query:
@@ -131,11 +135,25 @@ def expect(
     asked = query(loss, z, model)
     if engine not in ENGINES:
         raise InputError(sentence("expect", f"engine must be one of {', '.join(ENGINES)}", engine))
-    if keep is not None and (isinstance(keep, bool) or int(keep) != keep or keep < 1):
-        raise InputError(sentence("expect", "keep must be a whole number of at least 1", keep))
+    keep = _whole(keep, "keep")
+    max_states = _whole(max_states, "max_states")
     if engine == "openfst":
         return _materialised(asked, keep, max_states)
-    return _streamed(asked) if keep is None else _kept(asked, _levels(asked, keep))
+    return _streamed(asked) if keep is None else _kept(asked, _levels(asked, keep), 0)
+
+
+def _whole(count: Any, name: str) -> int | None:
+    """An optional number of states, checked."""
+    if count is None:
+        return None
+    if not isinstance(count, bool | np.bool_):
+        try:
+            number = operator.index(count)
+        except TypeError:
+            number = 0
+        if number >= 1:
+            return number
+    raise InputError(sentence("expect", f"{name} must be a whole number of at least 1", count))
 
 
 def _streamed(asked: Query) -> Expectation:
@@ -143,6 +161,8 @@ def _streamed(asked: Query) -> Expectation:
     final = run(view, source)
     value = _value(view, final)
     kept = float(final.mass[0].sum())
+    if view.linear and kept:
+        view.check_range(np.array([value / kept]))
     return Expectation(value, value, value, kept, lambda: _levels(asked, None))
 
 
@@ -160,15 +180,29 @@ def _levels(asked: Query, keep: int | None) -> Levels:
     return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
 
 
-def _kept(asked: Query, levels: Levels) -> Expectation:
-    """The kept part with bounds: what was lost is worth at least the least and at most the most."""
+def _kept(asked: Query, levels: Levels, lost_ulps: int) -> Expectation:
+    """The kept part with bounds: what was lost is worth at least the least and at most the most.
+
+    Args:
+        asked: the query.
+        levels: what was kept.
+        lost_ulps: units of the last place that probabilities had lost before they were summed.
+    """
     value, kept = levels.mean, float(levels.probabilities.sum())
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     least, most = value_range(asked.loss, asked.n, asked.z)
-    rounding = 4 * np.finfo(float).eps * (asked.n + 1) * max(1.0, abs(least), abs(most))
-    lower = value + lost * least - rounding
-    upper = value + lost * most + rounding
-    return Expectation(value, float(lower), float(upper), kept, lambda: levels)
+    rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
+    size = float(np.abs(levels.values) @ levels.probabilities)
+    lower = value + _left_out(lost, least, -rounding) - rounding * size
+    upper = value + _left_out(lost, most, rounding) + rounding * size
+    return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def _left_out(lost: float, extreme: float, rounding: float) -> float:
+    """What the lost mass is worth at an extreme of the value, rounded outwards."""
+    if not lost and not math.isfinite(extreme):
+        return 0.0
+    return lost * extreme + rounding * abs(extreme)
 
 
 def compose(
@@ -189,8 +223,10 @@ def compose(
 
 def _compose(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
     given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
-    machine = asked.loss.compile(asked.n, given, max_states, minimize)
-    return compose_machines(asked.hypothesis, machine, asked.model.layered(), max_states)
+    model = asked.model.layered()
+    pairs = pair_layers(asked.hypothesis, model)
+    machine = asked.loss.compile(asked.n, given, max_states, minimize, pairs)
+    return compose_machines(asked.hypothesis, machine, model, max_states)
 
 
 def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
@@ -199,6 +235,6 @@ def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Exp
     held = ending > 0
     levels = level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
     if keep is not None:
-        return _kept(asked, levels)
+        return _kept(asked, levels, _ULPS_OF_LOGS)
     value = levels.mean
     return Expectation(value, value, value, float(ending.sum()), lambda: levels)

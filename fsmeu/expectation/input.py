@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.models import Model
 from fsmeu.models.dense import Dense
 
@@ -50,25 +50,7 @@ def pair_input(hypothesis: Layered, model: Layered) -> Input:
 
     Symbol z * L + y is read with the product of the two weights; the two sequences are independent.
     """
-    size = len(model.alphabet)
-    layers = []
-    for k, (left, right) in enumerate(zip(hypothesis.layers, model.layers, strict=True)):
-        guard_size("hypothesis with model", len(left.source) * len(right.source))
-        lower, upper = model.widths[k], right.width
-        layers.append(
-            Layer(
-                (left.source[:, None] * lower + right.source).ravel(),
-                (left.label[:, None] * size + right.label).ravel(),
-                (left.target[:, None] * upper + right.target).ravel(),
-                (left.weight[:, None] * right.weight).ravel(),
-                left.width * upper,
-            )
-        )
-    both = hypothesis.unambiguous and model.unambiguous
-    start = np.outer(hypothesis.start, model.start).ravel()
-    final = np.outer(hypothesis.final, model.final).ravel()
-    product = Layered(model.alphabet, start, tuple(layers), final, unambiguous=both)
-    return _from_layers(product, size * size)
+    return _from_layers(pair_layers(hypothesis, model), len(model.alphabet) ** 2)
 
 
 def _from_dense(arrays: Dense, layered: Callable[[], Layered]) -> Input:

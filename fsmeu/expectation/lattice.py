@@ -24,6 +24,7 @@ __all__ = ["Final", "run"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +83,26 @@ def _run(walker: Walker, source: Input, keep: int | None) -> Final:
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
-        codes, transfer = walker.step(i, codes)
+        factors = source.factors(i - 1)
+        try:
+            codes, transfer = walker.step(i, codes)
+        except LossFileError:
+            if not isinstance(walker, SparseWalker):
+                raise
+            codes, transfer = walker.step(i, codes, _possible(mass, factors))
         if sparse:
             guard_size("composition", transfer.width * mass.shape[1])
-        mass = push(transfer, mass, source.factors(i - 1), space)
+        mass = push(transfer, mass, factors, space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
     return Final(codes, source.final @ mass)
+
+
+def _possible(mass: Floats, factors: Floats) -> Bools:
+    """Which steps (loss states, symbols) have positive probability; others may be undefined."""
+    there = (factors > 0).any(axis=0).astype(np.float64)
+    possible: Bools = (there @ (mass[0] > 0)).T > 0
+    return possible
 
 
 def _drop_empty(codes: Ints, mass: Floats) -> tuple[Ints, Floats]:

@@ -14,6 +14,7 @@ __all__ = ["Levels", "level_sets"]
 Floats = NDArray[np.float64]
 
 _SAME = 1e-12
+_CANCELLED = 16 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,9 @@ class Levels:
 def level_sets(values: Floats, probabilities: Floats) -> Levels:
     """Groups equal values; values that differ by rounding only count as equal.
 
+    Rounding is relative to the values themselves; next to 0 it is relative to the greatest of them,
+    because there a difference of two may have cancelled.
+
     Args:
         values: the value of each final state.
         probabilities: the probability of ending there.
@@ -67,6 +71,8 @@ def level_sets(values: Floats, probabilities: Floats) -> Levels:
     values, probabilities = values[order], probabilities[order]
     if not len(values):
         return Levels(values, probabilities)
-    gap = np.diff(values) > _SAME * np.maximum(1.0, np.abs(values[1:]))
+    size = np.abs(values)
+    same = np.maximum(_SAME * np.maximum(size[:-1], size[1:]), _CANCELLED * size.max())
+    gap = np.diff(values) > same
     starts = np.concatenate([[0], np.flatnonzero(gap) + 1])
     return Levels(values[starts], np.add.reduceat(probabilities, starts))

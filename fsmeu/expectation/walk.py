@@ -20,6 +20,7 @@ __all__ = ["DenseWalker", "SparseWalker", "Walker"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 _SMALL = 4096
 _CACHE = 1 << 22
@@ -33,14 +34,34 @@ class SparseWalker:
         self.codes = np.array([view.start], np.int64)
         self.place = 0
 
-    def step(self, i: int, codes: Ints) -> tuple[Ints, Transfer]:
-        """The states of the layer after position i, and the transfer to them."""
-        targets, gains = self.view.advance(i, codes)
+    def step(self, i: int, codes: Ints, wanted: Bools | None = None) -> tuple[Ints, Transfer]:
+        """The states of the layer after position i, and the transfer to them.
+
+        Args:
+            i: the position.
+            codes: the states of the layer before.
+            wanted: which steps (states, symbols) count, where others may be undefined.
+        """
+        if wanted is None:
+            targets, gains = self.view.advance(i, codes)
+        else:
+            targets, gains = self._advance(i, codes, wanted)
         after, inverse = np.unique(targets, return_inverse=True)
         inverse = inverse.reshape(targets.shape)
         if len(after) and after[0] < 0:
             after, inverse = after[1:], inverse - 1
         return after, make_transfer(inverse, gains, len(after))
+
+    def _advance(self, i: int, codes: Ints, wanted: Bools) -> tuple[Ints, Floats | None]:
+        targets = np.full(wanted.shape, -1, np.int64)
+        gains = np.zeros((self.view.linear, *wanted.shape)) if self.view.linear else None
+        for symbol in np.flatnonzero(wanted.any(axis=0)):
+            rows = np.flatnonzero(wanted[:, symbol])
+            reached, gained = self.view.advance(i, codes[rows], np.array([symbol]))
+            targets[rows, symbol] = reached[:, 0]
+            if gains is not None and gained is not None:
+                gains[:, rows, symbol] = gained[:, :, 0]
+        return targets, gains
 
 
 class DenseWalker:

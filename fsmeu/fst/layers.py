@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.compose import guard_size
 
-__all__ = ["Layer", "Layered", "all_arcs", "string_layers"]
+__all__ = ["Layer", "Layered", "all_arcs", "any_layers", "pair_layers", "string_layers"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -84,6 +85,33 @@ def all_arcs(layered: Layered) -> Layer:
         np.concatenate([layer.weight for layer in layers]),
         int(ends[-1]),
     )
+
+
+def any_layers(alphabet: Alphabet, n: int) -> Layered:
+    """The acceptor of all sequences of length n, each with weight 1."""
+    labels = np.arange(len(alphabet))
+    layer = Layer(0 * labels, labels, 0 * labels, np.ones(len(labels)), 1)
+    return Layered(alphabet, np.ones(1), (layer,) * n, np.ones(1), unambiguous=True)
+
+
+def pair_layers(left: Layered, right: Layered) -> Layered:
+    """Both acceptors side by side: label a * L + b is read with the product of the two weights."""
+    layers = []
+    for k, (one, two) in enumerate(zip(left.layers, right.layers, strict=True)):
+        guard_size("two acceptors side by side", len(one.source) * len(two.source))
+        layers.append(
+            Layer(
+                (one.source[:, None] * right.widths[k] + two.source).ravel(),
+                (one.label[:, None] * len(right.alphabet) + two.label).ravel(),
+                (one.target[:, None] * two.width + two.target).ravel(),
+                (one.weight[:, None] * two.weight).ravel(),
+                one.width * two.width,
+            )
+        )
+    start = np.outer(left.start, right.start).ravel()
+    final = np.outer(left.final, right.final).ravel()
+    both = left.unambiguous and right.unambiguous
+    return Layered(right.alphabet, start, tuple(layers), final, unambiguous=both)
 
 
 def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:

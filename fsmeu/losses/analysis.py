@@ -6,6 +6,7 @@ reads, which registers only accumulate, and in which of them the value is linear
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
@@ -39,6 +40,7 @@ __all__ = [
 
 _TAPES = frozenset({"z", "y", "i"})
 _ZERO = Number(0.0)
+_TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
 def names_read(expr: Expr) -> frozenset[str]:
@@ -86,12 +88,49 @@ def reads_clock(spec: Spec) -> bool:
 def increment(register: Register) -> Expr | None:
     """What a register adds to itself at each step; None when it does more than add.
 
-    The answer does not refer to the register: it is then an accumulator.
+    The answer does not refer to the register: it is then an accumulator. One with declared bounds
+    must be seen to keep them; else its values have to be looked at, because they may be refused.
     """
     amount = _increment(register.update, register.name)
     if amount is None or register.name in names_read(amount):
         return None
+    if register.sugar == "register" and not _stays_inside(register, amount):
+        return None
     return amount
+
+
+def _stays_inside(register: Register, amount: Expr) -> bool:
+    """True when n steps from the start evidently stay between bounds such as 0..n."""
+    high, room = register.high, 0.0
+    if isinstance(high, Binary) and high.operator == "+":
+        room = _plain(high.right)
+        high = high.left
+    inside = _plain(register.low) <= _plain(register.start) <= room
+    return inside and high == Name("n") and _is_truth(amount)
+
+
+def _plain(expr: Expr | None) -> float:
+    """The number that is written there, nan if it is anything else."""
+    match expr:
+        case Number():
+            return expr.value
+        case Unary(operator="-"):
+            return -_plain(expr.operand)
+    return math.nan
+
+
+def _is_truth(expr: Expr) -> bool:
+    """True when the expression is 0 or 1 whatever happens."""
+    match expr:
+        case Number():
+            return expr.value in (0.0, 1.0)
+        case Binary() | Unary():
+            return expr.operator in _TRUTHS
+        case Choice():
+            return _is_truth(expr.yes) and _is_truth(expr.no)
+        case At():
+            return True
+    return False
 
 
 def _increment(expr: Expr, name: str) -> Expr | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsmeu.losses.analysis import is_affine, names_read, steps
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.syntax import Binary, Choice, Expr
-from fsmeu.losses.values import Scope, constant, evaluate
+from fsmeu.losses.values import Scope, constant, constant_at, evaluate
 
 __all__ = [
     "Confusion",
@@ -96,11 +96,10 @@ def phi(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
     for row in cells:
         for cell in row:
             possible &= cell >= 0
-    names = {**form.bound.params, "n": float(n)}
     current: dict[str, Any] = {"n": float(n)}
     for register in form.bound.spec.registers:
         table = form.amounts[register.name]
-        total = constant(register.start, names)
+        total = constant_at(form.bound, register.start, n)
         current[register.name] = total + sum(
             table[a, b] * cells[a][b] for a in (0, 1) for b in (0, 1)
         )
@@ -165,7 +164,7 @@ def _at(form: Confusion, expr: Expr, cells: Floats, n: float) -> float:
     """An expression when the confusion table holds these (real) numbers."""
     current: dict[str, Any] = {"n": n}
     for register in form.bound.spec.registers:
-        start = constant(register.start, {**form.bound.params, "n": n})
+        start = constant(register.start, {**form.bound.params, "n": n}, form.bound.spec)
         current[register.name] = start + float((form.amounts[register.name] * cells).sum())
     return float(evaluate(expr, Scope(form.bound, current, current, {})))
 

@@ -17,7 +17,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
-from fsmeu.losses.values import Memory, constant
+from fsmeu.losses.values import Memory, constant_at
 
 __all__ = [
     "MAX_BITS",
@@ -130,8 +130,7 @@ def domain_of(bound: Bound, register: Register, n: int) -> Domain:
         return Domain(0, memory.base**memory.depth, True, reachable=reachable)
     if register.low is None or register.high is None:
         return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
-    names = {**bound.params, "n": float(n)}
-    low, high = constant(register.low, names), constant(register.high, names)
+    low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
     if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
         raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
     if high < low:
@@ -156,12 +155,11 @@ def keep_bounds(bound: Bound, register: Register, n: int, values: Floats) -> Non
 
 def memory_of(bound: Bound, register: Register, n: int) -> Memory:
     """How a memory is kept: the values of its entries and their number."""
-    names = {**bound.params, "n": float(n)}
-    depth = constant(register.depth, names)  # type: ignore[arg-type]
+    depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
     if depth != int(depth) or not 1 <= depth <= _MAX_DEPTH:
         message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
         raise _error(bound, register, message)
-    values, numeric = _entry_values(bound, register, names)
+    values, numeric = _entry_values(bound, register, n)
     memory = Memory(values, int(depth), numeric)
     if memory.base**memory.depth > _MAX_PACKED:
         message = f"{depth:g} entries of {len(values)} values each are too many to remember"
@@ -169,12 +167,10 @@ def memory_of(bound: Bound, register: Register, n: int) -> Memory:
     return memory
 
 
-def _entry_values(
-    bound: Bound, register: Register, names: Mapping[str, float]
-) -> tuple[Floats, bool]:
+def _entry_values(bound: Bound, register: Register, n: int) -> tuple[Floats, bool]:
     entry = register.update.entry  # type: ignore[attr-defined]
     if register.low is not None and register.high is not None:
-        low, high = constant(register.low, names), constant(register.high, names)
+        low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
         if not (low == int(low) and high == int(high) and 0 <= high - low < 4096):
             message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
             raise _error(bound, register, message)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import keep_bounds, memory_of
-from fsmeu.losses.values import Lanes, Scope, constant, evaluate, number
+from fsmeu.losses.values import Lanes, Scope, constant_at, evaluate, number
 
 __all__ = ["trace_pairs", "values_of_pairs"]
 
@@ -24,9 +24,8 @@ def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
         y: references, of the same shape.
     """
     spec, (pairs, n) = bound.spec, z.shape
-    names = {**bound.params, "n": float(n)}
     memories = {r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"}
-    state = {r.name: np.full(pairs, constant(r.start, names)) for r in spec.registers}
+    state = {r.name: np.full(pairs, constant_at(bound, r.start, n)) for r in spec.registers}
     trace = [state]
     for i in range(n):
         tapes = {"z": bound.label_values[z[:, i]], "y": bound.label_values[y[:, i]]}

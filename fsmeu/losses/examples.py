@@ -11,7 +11,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.loss import SpecLoss, bind_loss, evaluate
 from fsmeu.losses.syntax import Example, Spec
-from fsmeu.losses.values import constant
+from fsmeu.losses.values import constant, constant_at
 
 __all__ = ["TOLERANCE", "ExampleResult", "as_labels", "labels_in", "run_examples"]
 
@@ -82,11 +82,11 @@ def _run(
     bindings: dict[str, float] = {}
     try:
         for name, expr in example.bindings:
-            bindings[name] = constant(expr, {**params, **bindings})
+            bindings[name] = constant(expr, {**params, **bindings}, spec)
         loss = bind_loss(spec, {**params, **bindings}, labels, types)
         z = _labels_of(loss, example.z, "hypothesis z")
         y = _labels_of(loss, example.y, "reference y")
-        expected = constant(example.value, {**loss.params, "n": float(len(z))})
+        expected = constant_at(loss.bound, example.value, len(z))
         return ExampleResult(example, expected, evaluate(loss, z, y), "", bindings)
     except FsmeuError as error:
         return ExampleResult(example, expected, None, str(error), bindings)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_arcs, guard_size
+from fsmeu.fst.layers import Layer, Layered
 from fsmeu.losses.view import View
 
 __all__ = ["explore"]
@@ -17,14 +20,14 @@ _MOST_LOOKUP = 1 << 26
 
 
 def explore(
-    name: str, view: View, z: Ints | None, size: int, max_states: int | None
+    name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
 ) -> tuple[Ints, Ints, Bools]:
     """What pairs of length n can reach.
 
     Args:
         name: what the machine is called in an error.
         view: a view with the hypothesis free, the same at every position.
-        z: a hypothesis; then only what it can reach is explored.
+        pairs: an acceptor of pairs, z * size + y; then only what these can reach is explored.
         size: the number of labels.
         max_states: limit on the number of states.
 
@@ -33,24 +36,53 @@ def explore(
         states a pair of length exactly n can end in.
     """
     found = _Found(view, size * size)
-    if z is None:
+    if pairs is None:
         _explore_free(name, view, found, max_states)
         return found.codes, found.targets, _ending(found.targets, view.n)
-    layer = np.zeros(1, np.int64)
-    done = np.zeros((size, 1), bool)
-    for i, label in enumerate(z, start=1):
-        columns = int(label) * size + np.arange(size)
-        done = np.pad(done, ((0, 0), (0, len(found.codes) - done.shape[1])))
-        fresh = layer[~done[label, layer]]
+    inside = (pairs.start > 0)[None, :]
+    for i, layer in enumerate(pairs.layers, start=1):
+        _expand_reached(i, layer, inside, found)
+        guard_size(name, len(found.codes), max_states)
+        guard_arcs(name, len(found.codes) * size * size, max_states)
+        guard_size(f"{name}, with the model", len(found.codes) * layer.width // 8, max_states)
+        inside = _reached(layer, inside, found)
+    return found.codes, found.targets, np.any(inside[:, pairs.final > 0], axis=1)
+
+
+def _expand_reached(i: int, layer: Layer, inside: Bools, found: _Found) -> None:
+    """Finds the steps that are new at position i.
+
+    Args:
+        i: the position.
+        layer: the arcs of the acceptor there.
+        inside: which (state, state of the acceptor) are reached before it.
+        found: the states so far.
+    """
+    together: dict[bytes, tuple[Ints, list[int]]] = {}
+    for symbol, arcs in _arcs_by_symbol(layer):
+        reached = inside[:, layer.source[arcs]].any(axis=1)
+        fresh = np.flatnonzero(reached & ~found.known[: len(inside), symbol])
+        together.setdefault(fresh.tobytes(), (fresh, []))[1].append(symbol)
+    for fresh, symbols in together.values():
         if len(fresh):
-            found.expand(i, fresh, columns)
-            guard_size(name, len(found.codes), max_states)
-            guard_arcs(name, len(found.codes) * size * size, max_states)
-            done[label, fresh] = True
-        layer = _reached(found.targets[layer][:, columns], len(found.codes))
-    ending = np.zeros(len(found.codes), bool)
-    ending[layer] = True
-    return found.codes, found.targets, ending
+            found.expand(i, fresh, np.array(symbols))
+
+
+def _reached(layer: Layer, inside: Bools, found: _Found) -> Bools:
+    """Which (state, state of the acceptor) are reached after a position."""
+    after = np.zeros((len(found.codes) + 1, layer.width), bool)
+    for symbol, arcs in _arcs_by_symbol(layer):
+        state, arc = np.nonzero(inside[:, layer.source[arcs]])
+        after[found.targets[state, symbol], layer.target[arcs][arc]] = True
+    return after[:-1]
+
+
+def _arcs_by_symbol(layer: Layer) -> Iterator[tuple[int, Ints]]:
+    """The symbols of a layer, and the arcs of positive weight that read each."""
+    arcs = np.flatnonzero(layer.weight > 0)
+    arcs = arcs[np.argsort(layer.label[arcs], kind="stable")]
+    symbols, begins = np.unique(layer.label[arcs], return_index=True)
+    yield from zip(symbols.tolist(), np.split(arcs, begins[1:]), strict=True)
 
 
 def _explore_free(name: str, view: View, found: _Found, max_states: int | None) -> None:
@@ -65,12 +97,6 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
         found.expand(i, fresh, columns)
         guard_size(name, len(found.codes), max_states)
         guard_arcs(name, len(found.codes) * len(columns), max_states)
-
-
-def _reached(targets: Ints, states: int) -> Ints:
-    mark = np.zeros(states + 1, bool)
-    mark[targets] = True
-    return np.flatnonzero(mark[:-1])
 
 
 def _ending(targets: Ints, n: int) -> Bools:
@@ -96,6 +122,7 @@ class _Found:
         self.view = view
         self.codes = np.array([view.start], np.int64)
         self._store = np.full((16, pairs), -1, np.int64)
+        self._known = np.zeros((16, pairs), bool)
         space = getattr(view, "space_of", None)
         self._lookup: NDArray[np.int32] | None = None
         if space is not None and space.size <= _MOST_LOOKUP:
@@ -108,6 +135,11 @@ class _Found:
         """Target numbers (states, pairs), -1 where a step is not known or not taken."""
         return self._store[: len(self.codes)]
 
+    @property
+    def known(self) -> Bools:
+        """Which steps (states, pairs) have been looked at."""
+        return self._known[: len(self.codes)]
+
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
         reached = self.view.advance(i, self.codes[states], columns)[0]
@@ -115,7 +147,9 @@ class _Found:
         if len(self.codes) > len(self._store):
             more = np.full((len(self.codes), self._store.shape[1]), -1, np.int64)
             self._store = np.concatenate([self._store, more])
+            self._known = np.concatenate([self._known, more > 0])
         self._store[states[:, None], columns[None, :]] = numbers
+        self._known[states[:, None], columns[None, :]] = True
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
+from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
@@ -50,7 +51,12 @@ class Loss(Protocol):
         """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
 
     def compile(
-        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
 
@@ -171,7 +177,12 @@ class SpecLoss:
         return {}
 
     def compile(
-        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n.
 
@@ -182,14 +193,11 @@ class SpecLoss:
             max_states: limit on the number of states.
             minimize: merge what no continuation can tell apart: values of a register before the
                 machine is built, states afterwards. The registers are those of one state of many.
+            pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
-        check_length(n)
-        given = None if z is None else self.alphabet.encode(z, "hypothesis z")
-        check_same_length(given, n)
+        given = _checked(self, n, z)
         view = machine_view(self.bound, n, given, merge=minimize)
-        name = f"{self.kind} {self.name}, n = {n}"
-        built = build_machine(name, self.alphabet, view, view.registers, given, max_states)
-        return merge_states(built) if minimize else built
+        return _built(self, view, given, pairs, max_states, minimize)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
@@ -228,16 +236,17 @@ class FunctionLoss:
         return FunctionView(self.function, self.alphabet, n, z)
 
     def compile(
-        self, n: int, z: Any = None, max_states: int | None = None, minimize: bool = False
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
-        check_length(n)
-        given = None if z is None else self.alphabet.encode(z, "hypothesis z")
-        check_same_length(given, n)
+        given = _checked(self, n, z)
         view = FunctionView(self.function, self.alphabet, n)
-        name = f"{self.kind} {self.name}, n = {n}"
-        built = build_machine(name, self.alphabet, view, view.registers, given, max_states)
-        return merge_states(built) if minimize else built
+        return _built(self, view, given, pairs, max_states, minimize)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
@@ -249,6 +258,36 @@ class FunctionLoss:
                 state = self.function.step(state, labels[a], labels[b])
             values[row] = float(self.function.value(state))
         return values
+
+
+def _checked(loss: Loss, n: object, z: Any) -> Ints | None:
+    """The label indices of z, for a machine of length n."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
+    if z is None:
+        return None
+    given = loss.alphabet.encode(z, "hypothesis z")
+    if len(given) != n:
+        must = f"hypothesis z must have length n = {n}"
+        raise InputError(sentence("compile", must, f"length {len(given)}"))
+    return given
+
+
+def _built(
+    loss: Loss,
+    view: SpecView | FunctionView,
+    z: Ints | None,
+    pairs: Layered | None,
+    max_states: int | None,
+    minimize: bool,
+) -> Machine:
+    """The machine of a view, of what z or these pairs reach."""
+    if pairs is None and z is not None:
+        labels = loss.alphabet
+        pairs = pair_layers(string_layers(labels, z), any_layers(labels, view.n))
+    name = f"{loss.kind} {loss.name}, n = {view.n}"
+    built = build_machine(name, loss.alphabet, view, view.registers, pairs, max_states)
+    return merge_states(built) if minimize else built
 
 
 def function_loss(
@@ -307,16 +346,3 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         must = "hypothesis z and reference y must have the same length"
         raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
     return float(loss.pair_values(zs[None, :], ys[None, :])[0])
-
-
-def check_length(n: object) -> None:
-    """Refuses a length that is not a whole number of at least 0."""
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
-
-
-def check_same_length(z: Ints | None, n: int) -> None:
-    """Refuses a hypothesis that is not of length n."""
-    if z is not None and len(z) != n:
-        must = f"hypothesis z must have length n = {n}"
-        raise InputError(sentence("compile", must, f"length {len(z)}"))

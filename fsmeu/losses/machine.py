@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import Fst, fst_from_table
+from fsmeu.fst.layers import Layered
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.analysis import names_read, reads_clock, tapes
 from fsmeu.losses.bound import Bound
@@ -121,7 +122,7 @@ def build_machine(
     alphabet: Alphabet,
     view: View,
     registers: Callable[[Ints], dict[str, Floats]],
-    z: Ints | None = None,
+    pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
     """The explicit machine of a view that is the same at every position.
@@ -131,14 +132,14 @@ def build_machine(
         alphabet: the labels of both tapes.
         view: a view with the hypothesis free, so that its symbols are pairs.
         registers: the register values behind state codes.
-        z: a hypothesis; then only what it can reach is built.
+        pairs: an acceptor of pairs, z * L + y; then only what these can reach is built.
         max_states: limit on the number of states.
 
     Raises:
         SizeLimitError: there are more states than the limit.
         LossFileError: a reachable step or value is not defined.
     """
-    codes, targets, ending = explore(name, view, z, len(alphabet), max_states)
+    codes, targets, ending = explore(name, view, pairs, len(alphabet), max_states)
     size = len(alphabet)
     nxt = targets.reshape(len(codes), size, size)
     values = np.full(len(codes), np.nan)

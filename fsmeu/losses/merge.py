@@ -22,7 +22,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import Domain, Merged, domain_of, memory_of
 from fsmeu.losses.partition import group, refine
 from fsmeu.losses.syntax import Arcs, At, Expr, Index, Name, Old, Push, Register, Spec, parts, walk
-from fsmeu.losses.values import Memory, Scope, constant, evaluate
+from fsmeu.losses.values import Memory, Scope, constant_at, evaluate
 
 __all__ = ["merged_registers", "observations"]
 
@@ -169,7 +169,7 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
     will do, and this one lets it be merged with its like. None when a value leaves the bounds, or
     there are too many.
     """
-    start = constant(register.start, {**look.bound.params, "n": float(look.n)})
+    start = constant_at(look.bound, register.start, look.n)
     if start != int(start) or not 0 <= start - domain.low < domain.size:
         return None
     values = np.array([start])

@@ -246,7 +246,7 @@ def _assumed(spec: Spec, param: Param, size: int) -> Any:
     numbers = []
     for expr in bindings:
         try:
-            numbers.append(constant(expr, {}))
+            numbers.append(constant(expr, {}, spec))
         except FsmeuError:
             continue
     if not numbers:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import LossFileError, sentence
+from fsmeu.errors import LossFileError
 from fsmeu.losses.bound import NONE, Bound
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import (
@@ -34,7 +34,7 @@ from fsmeu.losses.syntax import (
     Unary,
 )
 
-__all__ = ["Lanes", "Memory", "Scope", "constant", "evaluate", "number"]
+__all__ = ["Lanes", "Memory", "Scope", "constant", "constant_at", "evaluate", "number"]
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
@@ -113,18 +113,22 @@ class Scope:
         return f"{cell:g}"
 
 
-def constant(expr: Expr, params: Mapping[str, Any]) -> float:
-    """The value of an expression that may refer to parameters and n only."""
+def constant(expr: Expr, params: Mapping[str, Any], spec: Spec) -> float:
+    """The value of an expression of this file that may refer to parameters and n only."""
     empty = np.zeros(0)
-    nothing = Spec("", "", "", (), (), None, False, (), expr, None, ())
-    bound = Bound(nothing, None, params, True, empty, {}, empty, empty)  # type: ignore[arg-type]
+    bound = Bound(spec, None, params, True, empty, {}, empty, empty)  # type: ignore[arg-type]
+    scope = Scope(bound, params, {}, {})
     try:
-        value = float(evaluate(expr, Scope(bound, params, {}, {})))
+        return float(evaluate(expr, scope))
     except KeyError as error:
-        must = f"only parameters (and n) may be used here, {error.args[0]!r} is not one"
-        at = expr.place
-        raise LossFileError(sentence("constant", must), at.line, at.column) from None
-    return value
+        name = error.args[0]
+        message = f"only parameters (and n) may be used here, {name!r} is not one"
+        raise scope.fault(expr, message) from None
+
+
+def constant_at(bound: Bound, expr: Expr, n: int) -> float:
+    """The value, for sequences of length n, of an expression of parameters and n."""
+    return constant(expr, {**bound.params, "n": float(n)}, bound.spec)
 
 
 def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:

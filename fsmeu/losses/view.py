@@ -29,7 +29,7 @@ from fsmeu.losses.domains import (
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.syntax import Register
-from fsmeu.losses.values import Scope, constant, evaluate, number
+from fsmeu.losses.values import Scope, constant_at, evaluate, number
 
 __all__ = ["SpecView", "View", "trajectories"]
 
@@ -70,6 +70,9 @@ class View(Protocol):
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
+
+    def check_range(self, value: Floats) -> None:
+        """Refuses values, or means of values, outside the range that the loss declares."""
 
 
 class SpecView:
@@ -155,7 +158,7 @@ class SpecView:
         return int(code)
 
     def _start_value(self, register: Register) -> float:
-        return constant(register.start, {**self.bound.params, "n": float(self.n)})
+        return constant_at(self.bound, register.start, self.n)
 
     def _left_bounds(self, register: Register, what: str) -> LossFileError:
         spec = self.bound.spec
@@ -249,7 +252,7 @@ class SpecView:
         begin = {r.name: self._start_value(r) for r in linear}
         value = self._value({**registers, **begin}, shape, active)
         if not self.linear:
-            self._check_range(value if active is None else value[active])
+            self.check_range(value if active is None else value[active])
         slopes = np.empty((self.linear, *shape))
         for k, name in enumerate(self.linear_names):
             one_more = {**registers, **begin, name: begin[name] + 1.0}
@@ -265,12 +268,12 @@ class SpecView:
             value = np.where(active, value, 0.0)
         return np.broadcast_to(value, shape).astype(np.float64)
 
-    def _check_range(self, value: Floats) -> None:
+    def check_range(self, value: Floats) -> None:
+        """Refuses values, or means of values, outside the range that the file declares."""
         spec = self.bound.spec
         if spec.range is None or not len(value):
             return
-        names = {**self.bound.params, "n": float(self.n)}
-        low, high = (constant(side, names) for side in spec.range)
+        low, high = (constant_at(self.bound, side, self.n) for side in spec.range)
         slack = 1e-9 * max(1.0, abs(low), abs(high))
         if value.min() < low - slack or value.max() > high + slack:
             worst = value.min() if value.min() < low - slack else value.max()
@@ -318,7 +321,7 @@ def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Fl
         }
         scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
         added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
-        begin = np.full((len(z), 1), constant(r.start, {**bound.params, "n": float(n)}))
+        begin = np.full((len(z), 1), constant_at(bound, r.start, n))
         known[r.name] = np.concatenate([begin, begin + np.cumsum(added, axis=1)], axis=1)
     rest = [r for r in ours if r.name not in known]
     tracks = {**known, **_walk(bound, n, labels, rest, known)} if rest else known
@@ -332,10 +335,9 @@ def _walk(
 ) -> dict[str, Floats]:
     """Trajectories of registers that must be followed position by position."""
     memories = {r.name: memory_of(bound, r, n) for r in registers if r.sugar == "memory"}
-    names = {**bound.params, "n": float(n)}
     tracks = {r.name: np.empty((len(labels), n + 1)) for r in registers}
     for r in registers:
-        tracks[r.name][:, 0] = constant(r.start, names)
+        tracks[r.name][:, 0] = constant_at(bound, r.start, n)
     ours = {r.name for r in registers}
     for i in range(1, n + 1):
         old = {name: t[:, i - 1] for name, t in (known | tracks).items()}

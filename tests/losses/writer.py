@@ -37,6 +37,7 @@ class Writer:
         self.passing = []  # lets that read z, y or i
         self.registers = []  # names that `old` takes
         self.memories = []  # (name, depth, holds labels)
+        self.alike = {}  # names of memories of the same depth and entries
         self.states = ()
         self.lets = 0
         self.pools = 0
@@ -120,6 +121,11 @@ class Writer:
         old = self.random.choice(("", "", "old "))
         tests = [f"({old}{name}[{back}] == {what})", f"({old}{name}[{back}] != {what})"]
         tests += [f"(tally({name}, {what}) {self.compare()} {self.small()})"]
+        twin = self.random.choice(next(names for names in self.alike.values() if name in names))
+        tests += [
+            f"({old}{name} {self.random.choice(('==', '!='))} {twin})",
+            f"({twin} == old {name})",
+        ]
         other, further, same = self.random.choice(self.memories)
         if same == of_labels:
             tests += [f"({name}[{back}] == {other}[{self.random.randrange(further)}])"]
@@ -252,6 +258,7 @@ class Writer:
         else:
             line = f"memory {name} of floor(min(2, abs({self.whole()}))) in 0..2 last {depth}"
         self.memories.append((name, depth, kind == "labels"))
+        self.alike.setdefault((depth, kind), []).append(name)
         return line
 
     def truth(self):
