@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,12 +14,13 @@ from fsmeu.fst.compose import guard_arcs, guard_size
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.losses.view import View
 
-__all__ = ["explore"]
+__all__ = ["explore", "foresee"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _MOST_LOOKUP = 1 << 26
+_SEEN = 16
 
 
 def explore(
@@ -89,14 +93,38 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
     """Expands every state once, at the first depth that reaches it."""
     columns = np.arange(found.targets.shape[1])
     begin = 0
+    news: list[int] = []
     for i in range(1, view.n + 1):
         fresh = np.arange(begin, len(found.codes))
         if not len(fresh):
             return
         begin = len(found.codes)
         found.expand(i, fresh, columns)
-        guard_size(name, len(found.codes), max_states)
-        guard_arcs(name, len(found.codes) * len(columns), max_states)
+        news.append(len(found.codes) - begin)
+        foreseen = min(len(found.codes) + foresee(news, view.n - i), found.most)
+        guard_size(name, max(foreseen, len(found.codes)), max_states)
+        guard_arcs(name, max(foreseen, len(found.codes)) * len(columns), max_states)
+
+
+def foresee(news: list[int], more: int) -> int:
+    """How many states will come, where their growth so far is that of a polynomial.
+
+    Args:
+        news: how many were new at each depth.
+        more: the number of depths to come.
+
+    Returns:
+        The sum of the next terms; 0 when the last ones are not those of a polynomial of low degree,
+        whose differences of some order are constant.
+    """
+    if len(news) < _SEEN:
+        return 0
+    rows = [news[-_SEEN:]]
+    while len(set(rows[-1])) > 1:
+        if len(rows) > _SEEN // 2:
+            return 0
+        rows.append([b - a for a, b in itertools.pairwise(rows[-1])])
+    return sum(row[-1] * math.comb(more + k, k + 1) for k, row in enumerate(rows))
 
 
 def _ending(targets: Ints, n: int) -> Bools:
@@ -124,6 +152,7 @@ class _Found:
         self._store = np.full((16, pairs), -1, np.int64)
         self._known = np.zeros((16, pairs), bool)
         space = getattr(view, "space_of", None)
+        self.most = space.size if space is not None else sys.maxsize
         self._lookup: NDArray[np.int32] | None = None
         if space is not None and space.size <= _MOST_LOOKUP:
             self._lookup = np.full(space.size, -1, np.int32)
