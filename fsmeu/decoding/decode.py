@@ -13,7 +13,7 @@ from fsmeu.decoding.ranking_fast import ranking_fast
 from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
 from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
-from fsmeu.expectation.expect import over_labels
+from fsmeu.expectation.query import over_labels
 from fsmeu.losses.loss import Loss
 from fsmeu.models import as_model
 

@@ -12,7 +12,7 @@ from fsmeu.decoding.decode import decode
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import WHY, check_fast, fast_values
 from fsmeu.errors import FsmeuError
-from fsmeu.expectation.expect import over_labels
+from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.losses.confusion import fractional
 from fsmeu.losses.loss import Loss, SpecLoss

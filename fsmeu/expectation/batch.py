@@ -15,6 +15,7 @@ from fsmeu.errors import LossFileError
 from fsmeu.expectation.transfer import Transfer, push
 from fsmeu.expectation.walk import DenseWalker
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.ranges import check_range
 from fsmeu.losses.view import SpecView, trajectories
 from fsmeu.models.dense import Dense
 
@@ -80,7 +81,7 @@ def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Flo
     expected: Floats = np.einsum("bs,bs->b", ending[:, 0], value)
     expected += np.einsum("brs,rbs->b", ending[:, 1:], slopes)
     held = ending[:, 0].sum(axis=1)
-    view.check_range(expected[held > 0] / held[held > 0])
+    check_range(view.bound, view.n, expected[held > 0] / held[held > 0])
     return expected
 
 

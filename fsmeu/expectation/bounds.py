@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError
 from fsmeu.losses.loss import Loss, SpecLoss
-from fsmeu.losses.values import constant_at
+from fsmeu.losses.ranges import declared_range
 
 __all__ = ["value_range"]
 
@@ -22,7 +22,9 @@ def value_range(loss: Loss, n: int, z: Ints | None) -> tuple[float, float]:
     A side that is declared infinite is sought in the machine, too; it stays infinite where the
     machine is too large to be built.
     """
-    low, high = _declared(loss, n)
+    low, high = -math.inf, math.inf
+    if isinstance(loss, SpecLoss):
+        low, high = declared_range(loss.bound, n)
     if math.isfinite(low) and math.isfinite(high):
         return low, high
     try:
@@ -31,10 +33,3 @@ def value_range(loss: Loss, n: int, z: Ints | None) -> tuple[float, float]:
         return low, high
     least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))
     return max(low, least), min(high, most)
-
-
-def _declared(loss: Loss, n: int) -> tuple[float, float]:
-    if not isinstance(loss, SpecLoss) or loss.spec.range is None:
-        return -math.inf, math.inf
-    low, high = (constant_at(loss.bound, side, n) for side in loss.spec.range)
-    return low, high

@@ -5,107 +5,30 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Iterable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.bounds import value_range
 from fsmeu.expectation.composition import Composition, compose_machines, ending_masses
-from fsmeu.expectation.input import Input, model_input, pair_input
-from fsmeu.expectation.lattice import Final, run
+from fsmeu.expectation.lattice import run
 from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation
-from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.layers import Layered, pair_layers, string_layers
-from fsmeu.losses.loss import Loss
-from fsmeu.losses.view import View
-from fsmeu.models import Model, as_model
+from fsmeu.expectation.windowed import windowed_value
+from fsmeu.fst.layers import pair_layers
+from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.ranges import check_range
+from fsmeu.losses.windows import windows
 
-__all__ = ["ENGINES", "compose", "expect", "query"]
+__all__ = ["ENGINES", "compose", "expect"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ENGINES = ("lattice", "openfst")
-_ULPS_OF_LOGS = 746  # -log of the least double: p = exp(log p) is wrong by as many units at most
-
-
-class Query:
-    """A loss, a hypothesis and a model that fit together, checked once.
-
-    Attributes:
-        loss: the loss, over the model's labels.
-        z: label indices of the hypothesis, or None when it is a distribution.
-        model: the label model.
-    """
-
-    def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
-        self.model = as_model(model)
-        self.loss = over_labels(loss, self.model.alphabet, where)
-        if isinstance(z, Model):
-            _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
-            self.z: Ints | None = None
-            self._distribution: Model | None = z
-            length = z.n
-        else:
-            self.z = self.loss.alphabet.encode(_sequence(z, where), "hypothesis z")
-            self._distribution = None
-            length = len(self.z)
-        if length != self.model.n:
-            must = "the hypothesis and the model must have the same length"
-            raise InputError(sentence(where, must, f"lengths {length} and {self.model.n}"))
-
-    @cached_property
-    def hypothesis(self) -> Layered:
-        """The hypothesis as a layered acceptor: one sequence, or a distribution."""
-        if self.z is not None:
-            return string_layers(self.loss.alphabet, self.z)
-        return self._distribution.layered()  # type: ignore[union-attr]
-
-    @property
-    def n(self) -> int:
-        """The length of the sequences."""
-        return self.model.n
-
-    def view(self, weights: bool) -> View:
-        """The loss as the lattice engine walks it."""
-        return self.loss.view(self.n, self.z, weights)
-
-    def input(self) -> Input:
-        """What that view reads."""
-        if self.z is not None:
-            return model_input(self.model)
-        return pair_input(self.hypothesis, self.model.layered())
-
-
-def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
-    """The three parts of an expectation, checked against each other."""
-    return Query(loss, z, model, where)
-
-
-def over_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over the model's labels, where its definition leaves them open."""
-    if getattr(loss, "open", False):
-        return loss.with_labels(alphabet)
-    _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
-    return loss
-
-
-def _same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
-    if model.labels != other.labels:
-        must = f"{what} and model must have the same labels in the same order"
-        got = f"{shorten(other.labels)} and {shorten(model.labels)}"
-        raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
-
-
-def _sequence(z: Any, where: str) -> Iterable[object]:
-    if isinstance(z, str | bytes) or hasattr(z, "__iter__"):
-        return z  # type: ignore[no-any-return]
-    raise InputError(sentence(where, "z must be a label sequence or a model", z))
+_MOST_LOG = 746  # -log of the least double
 
 
 def expect(
@@ -157,20 +80,28 @@ def _whole(count: Any, name: str) -> int | None:
 
 
 def _streamed(asked: Query) -> Expectation:
-    view, source = asked.view(weights=True), asked.input()
-    final = run(view, source)
-    value = _value(view, final)
-    kept = float(final.mass[0].sum())
-    if view.linear and kept:
-        view.check_range(np.array([value / kept]))
+    value, kept = _windowed(asked) or _walked(asked)
+    if kept and isinstance(asked.loss, SpecLoss):
+        check_range(asked.loss.bound, asked.n, np.array([value / kept]))
     return Expectation(value, value, value, kept, lambda: _levels(asked, None))
 
 
-def _value(view: View, final: Final) -> float:
+def _windowed(asked: Query) -> tuple[float, float] | None:
+    """Value and mass where the loss is a sum over windows, and the model is held in arrays."""
+    if asked.z is None or not isinstance(asked.loss, SpecLoss):
+        return None
+    form, arrays = windows(asked.loss, asked.n), asked.model.dense()
+    return None if form is None or arrays is None else windowed_value(form, asked.z, arrays)
+
+
+def _walked(asked: Query) -> tuple[float, float]:
+    """Value and mass at the end of the composition."""
+    view = asked.view(weights=True)
+    final = run(view, asked.input())
     held = final.mass[0] > 0
     codes, mass = final.codes[held], final.mass[:, held]
     value, slopes = view.values(codes)
-    return float(mass[0] @ value + (mass[1:] * slopes).sum())
+    return float(mass[0] @ value + (mass[1:] * slopes).sum()), float(mass[0].sum())
 
 
 def _levels(asked: Query, keep: int | None) -> Levels:
@@ -180,13 +111,14 @@ def _levels(asked: Query, keep: int | None) -> Levels:
     return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
 
 
-def _kept(asked: Query, levels: Levels, lost_ulps: int) -> Expectation:
+def _kept(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
     Args:
         asked: the query.
         levels: what was kept.
-        lost_ulps: units of the last place that probabilities had lost before they were summed.
+        lost_ulps: units of the last place that probabilities had lost before they were summed, as
+            those that come from logarithms have: as many as the logarithm is great.
     """
     value, kept = levels.mean, float(levels.probabilities.sum())
     lost = max(0.0, float(asked.model.total_mass()) - kept)
@@ -235,6 +167,7 @@ def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Exp
     held = ending > 0
     levels = level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
     if keep is not None:
-        return _kept(asked, levels, _ULPS_OF_LOGS)
+        logs = whole.table.weight[np.isfinite(whole.table.weight)]
+        return _kept(asked, levels, min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0))))
     value = levels.mean
     return Expectation(value, value, value, float(ending.sum()), lambda: levels)

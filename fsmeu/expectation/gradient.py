@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.composition import arc_products
-from fsmeu.expectation.expect import ENGINES, Query, query
+from fsmeu.expectation.expect import ENGINES
+from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.transfer import pull, push
 from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.layers import Layered

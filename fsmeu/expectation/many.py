@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.batch import batch_values
-from fsmeu.expectation.expect import expect, over_labels
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.losses.loss import Loss, SpecLoss
 from fsmeu.models import Model, as_model

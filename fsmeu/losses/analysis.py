@@ -30,6 +30,7 @@ from fsmeu.losses.syntax import (
 __all__ = [
     "increment",
     "is_affine",
+    "is_truth",
     "linear_registers",
     "names_read",
     "reads_clock",
@@ -106,7 +107,7 @@ def _stays_inside(register: Register, amount: Expr) -> bool:
         room = _plain(high.right)
         high = high.left
     inside = _plain(register.low) <= _plain(register.start) <= room
-    return inside and high == Name("n") and _is_truth(amount)
+    return inside and high == Name("n") and is_truth(amount)
 
 
 def _plain(expr: Expr | None) -> float:
@@ -119,7 +120,7 @@ def _plain(expr: Expr | None) -> float:
     return math.nan
 
 
-def _is_truth(expr: Expr) -> bool:
+def is_truth(expr: Expr) -> bool:
     """True when the expression is 0 or 1 whatever happens."""
     match expr:
         case Number():
@@ -127,7 +128,7 @@ def _is_truth(expr: Expr) -> bool:
         case Binary() | Unary():
             return expr.operator in _TRUTHS
         case Choice():
-            return _is_truth(expr.yes) and _is_truth(expr.no)
+            return is_truth(expr.yes) and is_truth(expr.no)
         case At():
             return True
     return False

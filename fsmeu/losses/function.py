@@ -102,9 +102,6 @@ class FunctionView:
             raise InputError(sentence("loss", must, value))
         return value
 
-    def check_range(self, value: Floats) -> None:
-        """A function declares no range."""
-
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The states themselves, as the one register ``state``."""
         held = np.empty(len(codes), object)

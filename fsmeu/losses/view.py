@@ -28,6 +28,7 @@ from fsmeu.losses.domains import (
 )
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
+from fsmeu.losses.ranges import check_range
 from fsmeu.losses.syntax import Register
 from fsmeu.losses.values import Scope, constant_at, evaluate, number
 
@@ -70,9 +71,6 @@ class View(Protocol):
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
-
-    def check_range(self, value: Floats) -> None:
-        """Refuses values, or means of values, outside the range that the loss declares."""
 
 
 class SpecView:
@@ -252,7 +250,7 @@ class SpecView:
         begin = {r.name: self._start_value(r) for r in linear}
         value = self._value({**registers, **begin}, shape, active)
         if not self.linear:
-            self.check_range(value if active is None else value[active])
+            check_range(self.bound, self.n, value if active is None else value[active])
         slopes = np.empty((self.linear, *shape))
         for k, name in enumerate(self.linear_names):
             one_more = {**registers, **begin, name: begin[name] + 1.0}
@@ -267,18 +265,6 @@ class SpecView:
         if active is not None:
             value = np.where(active, value, 0.0)
         return np.broadcast_to(value, shape).astype(np.float64)
-
-    def check_range(self, value: Floats) -> None:
-        """Refuses values, or means of values, outside the range that the file declares."""
-        spec = self.bound.spec
-        if spec.range is None or not len(value):
-            return
-        low, high = (constant_at(self.bound, side, self.n) for side in spec.range)
-        slack = 1e-9 * max(1.0, abs(low), abs(high))
-        if value.min() < low - slack or value.max() > high + slack:
-            worst = value.min() if value.min() < low - slack else value.max()
-            message = f"a value of {worst:g} occurs, the declared range is {low:g} .. {high:g}"
-            raise fault(spec.origin, spec.source, spec.range[0].place, message)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""

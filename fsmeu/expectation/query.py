@@ -1,0 +1,96 @@
+"""The parts of a query: a loss, a hypothesis and a label model that fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.expectation.input import Input, model_input, pair_input
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.layers import Layered, string_layers
+from fsmeu.losses.loss import Loss
+from fsmeu.losses.view import View
+from fsmeu.models import Model, as_model
+
+__all__ = ["Query", "over_labels", "query"]
+
+Ints = NDArray[np.int64]
+
+
+class Query:
+    """A loss, a hypothesis and a model that fit together, checked once.
+
+    Attributes:
+        loss: the loss, over the model's labels.
+        z: label indices of the hypothesis, or None when it is a distribution.
+        model: the label model.
+    """
+
+    def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
+        self.model = as_model(model)
+        self.loss = over_labels(loss, self.model.alphabet, where)
+        if isinstance(z, Model):
+            _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
+            self.z: Ints | None = None
+            self._distribution: Model | None = z
+            length = z.n
+        else:
+            self.z = self.loss.alphabet.encode(_sequence(z, where), "hypothesis z")
+            self._distribution = None
+            length = len(self.z)
+        if length != self.model.n:
+            must = "the hypothesis and the model must have the same length"
+            raise InputError(sentence(where, must, f"lengths {length} and {self.model.n}"))
+
+    @cached_property
+    def hypothesis(self) -> Layered:
+        """The hypothesis as a layered acceptor: one sequence, or a distribution."""
+        if self.z is not None:
+            return string_layers(self.loss.alphabet, self.z)
+        return self._distribution.layered()  # type: ignore[union-attr]
+
+    @property
+    def n(self) -> int:
+        """The length of the sequences."""
+        return self.model.n
+
+    def view(self, weights: bool) -> View:
+        """The loss as the lattice engine walks it."""
+        return self.loss.view(self.n, self.z, weights)
+
+    def input(self) -> Input:
+        """What that view reads."""
+        if self.z is not None:
+            return model_input(self.model)
+        return pair_input(self.hypothesis, self.model.layered())
+
+
+def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
+    """The three parts of an expectation, checked against each other."""
+    return Query(loss, z, model, where)
+
+
+def over_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
+    """The loss over the model's labels, where its definition leaves them open."""
+    if getattr(loss, "open", False):
+        return loss.with_labels(alphabet)
+    _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
+    return loss
+
+
+def _same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
+    if model.labels != other.labels:
+        must = f"{what} and model must have the same labels in the same order"
+        got = f"{shorten(other.labels)} and {shorten(model.labels)}"
+        raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
+
+
+def _sequence(z: Any, where: str) -> Iterable[object]:
+    if isinstance(z, str | bytes) or hasattr(z, "__iter__"):
+        return z  # type: ignore[no-any-return]
+    raise InputError(sentence(where, "z must be a label sequence or a model", z))

@@ -1,0 +1,66 @@
+"""The expectation of a sum over windows: all windows at once, each with the mass before it.
+
+A window that ends at position i sees the model from there back to i - k. What came before is
+summed up in the mass of the model's states, what comes after in the mass that each still has to go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from fsmeu.expectation.batch import batch_values
+from fsmeu.losses.windows import Windows
+from fsmeu.models.dense import Dense
+
+__all__ = ["windowed_value"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_MOST_ENTRIES = 1 << 22
+
+
+def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float] | None:
+    """The expected value of a hypothesis and the mass of the model.
+
+    Args:
+        form: the loss as a sum over windows.
+        z: label indices of the hypothesis.
+        arrays: the model's arrays.
+
+    Returns:
+        Value and mass; None when arrays cannot span the states of a window.
+    """
+    before, after = _masses(arrays)
+    mass = float(before[-1] @ after[-1])
+    value = form.base * mass
+    count = len(z) - form.k + 1
+    if count < 1:
+        return value, mass
+    hypotheses = sliding_window_view(z, form.k)
+    tables = sliding_window_view(arrays.tables, form.k, axis=0).transpose(0, 4, 1, 2, 3)
+    size = max(1, _MOST_ENTRIES // max(1, tables[0].size))
+    for begin in range(0, count, size):
+        rows = slice(begin, min(begin + size, count))
+        ends = slice(rows.start + form.k, rows.stop + form.k)
+        part = batch_values(
+            form.loss, hypotheses[rows], Dense(tables[rows], before[rows], after[ends])
+        )
+        if part is None:
+            return None
+        value += float(part.sum())
+    return value, mass
+
+
+def _masses(arrays: Dense) -> tuple[Floats, Floats]:
+    """The mass that reaches each state of each layer, and the mass that each has to go."""
+    steps = arrays.tables.sum(axis=2)
+    n, width, _ = steps.shape
+    before, after = np.empty((n + 1, width)), np.empty((n + 1, width))
+    before[0], after[n] = arrays.start, arrays.final
+    for i in range(n):
+        before[i + 1] = before[i] @ steps[i]
+        after[n - 1 - i] = steps[n - 1 - i] @ after[n - i]
+    return before, after

@@ -1,0 +1,197 @@
+"""Losses that are sums over windows: what each window of k positions is worth by itself.
+
+WindowDiff remembers the last k labels of each tape, 2^k states for either, only to count them. Its
+value is linear in a count that gains something at the end of every window, and the gain looks at
+nothing but the window. So the value is a sum over windows of a loss of sequences of length k, in
+which counting takes the place of remembering: k + 1 states instead of 2^k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.losses.analysis import names_read, steps, tapes
+from fsmeu.losses.bound import Bound
+from fsmeu.losses.domains import domain_of, memory_of
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.rewrite import fold, replace_parts
+from fsmeu.losses.syntax import Binary, Call, Expr, Name, Number, Push, Register, walk
+from fsmeu.losses.values import Scope, constant_at, number
+from fsmeu.losses.view import trajectories
+
+__all__ = ["Windows", "windows"]
+
+Floats = NDArray[np.float64]
+
+_TAPES = frozenset({"z", "y"})
+_ZERO = Number(0.0)
+_FEWEST = 64
+"""Memories with fewer contents than this cost no more as states."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """A value as ``base`` and what every window adds.
+
+    Attributes:
+        loss: what a window adds, as a loss of sequences of length k.
+        k: the length of the windows; there is one that ends at each of positions k, ..., n.
+        base: the value of no window at all.
+    """
+
+    loss: SpecLoss
+    k: int
+    base: float
+
+
+@lru_cache(maxsize=256)
+def windows(loss: SpecLoss, n: int) -> Windows | None:
+    """The value as a sum over windows; None where it is none, or where nothing is won by it.
+
+    It is one when the value is affine in registers that ride in the weight and looks at no other;
+    when what they gain looks only at how much memories of one length k hold, at ages that count no
+    further, and at the position; and when they gain nothing before position k and the same way at
+    every position from there on.
+    """
+    bound = loss.bound
+    spec = bound.spec
+    linear = loss.linear(z_given=False)
+    if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
+        return None
+    memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
+    if len({memory.depth for memory in memories}) != 1:
+        return None
+    k = memories[0].depth
+    if max(len(memory.values) for memory in memories) ** k < _FEWEST:
+        return None
+    base, slopes = _affine(bound, n, linear)
+    worth = _worth(bound, n, k, slopes)
+    if worth is None:
+        return None
+    counted = _counted(bound, n, k, worth)
+    if counted is None:
+        return None
+    registers, value = counted
+    alone = replace(spec, registers=registers, value=value, range=None, examples=())
+    return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base)
+
+
+def _affine(bound: Bound, n: int, linear: tuple[str, ...]) -> tuple[float, dict[str, float]]:
+    """The value with linear registers at their starts, and what one more of each adds."""
+    begin = {
+        r.name: constant_at(bound, r.start, n) for r in bound.spec.registers if r.name in linear
+    }
+
+    def at(registers: Mapping[str, float]) -> float:
+        current = {**registers, "n": float(n)}
+        return float(number(bound.spec.value, Scope(bound, current, current, {})))
+
+    base = at(begin)
+    return base, {name: at({**begin, name: begin[name] + 1.0}) - base for name in linear}
+
+
+def _worth(bound: Bound, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
+    """What a window adds to the value: an expression over the registers at its end."""
+    total: Expr = _ZERO
+    for name, slope in slopes.items():
+        gain = _gain(bound, n, k, name) if slope else _ZERO
+        if gain is None:
+            return None
+        if gain != _ZERO:
+            part = Binary("*", Number(slope), gain)
+            total = part if total == _ZERO else Binary("+", total, part)
+    return total
+
+
+def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
+    """What a register gains at position k and after, None if that differs or some comes before."""
+    spec = bound.spec
+    amount = steps(spec)[name][0]
+    if amount is None:
+        return None
+    scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
+    order = [r.name for r in spec.registers]
+    timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
+    tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
+    met: dict[tuple[float, ...], Expr] = {}
+    after = None
+    for i in range(1, n + 1):
+        before = {r: float(track[0, i - 1]) for r, track in tracks.items()}
+        now = {r: float(track[0, i]) for r, track in tracks.items()}
+        seen = {r: now[r] if order.index(r) < order.index(name) else before[r] for r in now}
+        clock = {"i": float(i)} if "i" in names_read(amount) else {}
+        key = (*before.values(), *now.values(), *clock.values())
+        if key not in met:
+            known = {**scalars, **seen, **clock, "n": float(n)}
+            met[key] = fold(amount, known, before, spec)
+        if i < k and met[key] != _ZERO:
+            return None
+        after = met[key] if i == k else after
+        if i > k and met[key] != after:
+            return None
+    return _ZERO if after is None else after
+
+
+def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register, ...], Expr] | None:
+    """The registers of a window, where counting takes the place of memories, and what it is worth.
+
+    A memory that is empty when the window begins loses nothing until its end: how often it holds
+    something is how often that was put into it.
+    """
+    held = {r.name: r for r in bound.spec.registers}
+    calls = [e for e in walk(worth) if isinstance(e, Call) and e.function in ("tally", "sum")]
+    counts: dict[Expr, Register] = {}
+    for call in calls:
+        register = _count_for(bound, n, k, held, call, f"held.{len(counts)}")
+        if register is None:
+            return None
+        counts.setdefault(call, register)
+    value = replace_parts(worth, {call: Name(r.name) for call, r in counts.items()})
+    ages = [held[name] for name in sorted(names_read(value) & held.keys())]
+    free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
+    if not counts or not names_read(value) <= free | {r.name for r in ages}:
+        return None
+    if not all(_forgets(bound, n, k, age) for age in ages):
+        return None
+    return (*ages, *counts.values()), value
+
+
+def _count_for(
+    bound: Bound, n: int, k: int, held: Mapping[str, Register], call: Call, name: str
+) -> Register | None:
+    """A register that counts what a call asks of a memory."""
+    memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
+    if not isinstance(memory.update, Push) or not _reads_labels(bound, memory.update.entry):
+        return None
+    entry: Expr = memory.update.entry
+    low, high = 0.0, float(k)
+    if call.function == "tally":
+        if names_read(call.arguments[1]):
+            return None
+        entry = Binary("==", entry, call.arguments[1])
+    else:
+        values = memory_of(bound, memory, n).values
+        if not np.array_equal(values, np.floor(values)):
+            return None
+        low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
+    update = Binary("+", Name(name), entry)
+    return Register(name, "count", _ZERO, update, Number(low), Number(high), memory.place)
+
+
+def _forgets(bound: Bound, n: int, k: int, register: Register) -> bool:
+    """True for an age that is the same after k positions, whatever was before them."""
+    if register.sugar != "age" or not _reads_labels(bound, register.update, register.name):
+        return False
+    domain = domain_of(bound, register, n)
+    most = domain.low + domain.size - 1
+    return most <= k and constant_at(bound, register.start, n) == most
+
+
+def _reads_labels(bound: Bound, expr: Expr, *more: str) -> bool:
+    """True when an expression looks at the labels of a position, at parameters, and at these."""
+    return names_read(expr) <= _TAPES | {p.name for p in bound.spec.params} | set(more)
