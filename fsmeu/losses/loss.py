@@ -162,10 +162,10 @@ class SpecLoss:
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> SpecView:
         """The loss as an engine walks it."""
         linear = self.linear(z is not None) if weights else ()
-        return SpecView(self.bound, n, z, linear, memo=self._memo((n, z is not None, linear)))
+        return SpecView(self.bound, n, z, linear, memo=self.memo((n, z is not None, linear)))
 
-    def _memo(self, key: tuple[int, bool, tuple[str, ...]]) -> dict[Hashable, Any]:
-        """What engines keep for views of this kind; that of the last few lengths is held."""
+    def memo(self, key: Hashable) -> dict[Hashable, Any]:
+        """What was found out about this loss, for views of a kind or lengths; the last few held."""
         memo = self._memos.pop(key, {})
         self._memos[key] = memo
         if len(self._memos) > _MOST_MEMOS:

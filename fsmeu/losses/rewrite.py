@@ -64,6 +64,8 @@ def _lazy(expr: Binary) -> Expr:
     left = bool(expr.left.value)
     if left == (expr.operator == "or"):
         return Number(float(left), place=expr.place)
+    if isinstance(expr.right, Number):
+        return Number(float(expr.right.value != 0), place=expr.place)
     return expr.right if is_truth(expr.right) else expr
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +48,6 @@ class Windows:
     base: float
 
 
-@lru_cache(maxsize=256)
 def windows(loss: SpecLoss, n: int) -> Windows | None:
     """The value as a sum over windows; None where it is none, or where nothing is won by it.
 
@@ -58,6 +56,14 @@ def windows(loss: SpecLoss, n: int) -> Windows | None:
     further, and at the position; and when they gain nothing before position k and the same way at
     every position from there on.
     """
+    memo = loss.memo(("windows", n))
+    if "form" not in memo:
+        memo["form"] = _windows(loss, n)
+    form: Windows | None = memo["form"]
+    return form
+
+
+def _windows(loss: SpecLoss, n: int) -> Windows | None:
     bound = loss.bound
     spec = bound.spec
     linear = loss.linear(z_given=False)
@@ -115,7 +121,6 @@ def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
     if amount is None:
         return None
     scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
-    order = [r.name for r in spec.registers]
     timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
     tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
     met: dict[tuple[float, ...], Expr] = {}
@@ -123,11 +128,10 @@ def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
     for i in range(1, n + 1):
         before = {r: float(track[0, i - 1]) for r, track in tracks.items()}
         now = {r: float(track[0, i]) for r, track in tracks.items()}
-        seen = {r: now[r] if order.index(r) < order.index(name) else before[r] for r in now}
         clock = {"i": float(i)} if "i" in names_read(amount) else {}
         key = (*before.values(), *now.values(), *clock.values())
         if key not in met:
-            known = {**scalars, **seen, **clock, "n": float(n)}
+            known = {**scalars, **now, **clock, "n": float(n)}
             met[key] = fold(amount, known, before, spec)
         if i < k and met[key] != _ZERO:
             return None

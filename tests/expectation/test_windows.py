@@ -1,0 +1,110 @@
+"""Expectations of sums over windows: counting instead of remembering changes no number."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.losses import windows
+from tests import brute_force
+from tests.expectation.checks import close, scale_of
+from tests.losses.meaning import World
+from tests.strategies import model_cases
+
+LABELS = [(0, 1), (0, 1, 2), ("a", "b")]
+GATES = ["i >= k", "seen == k", "i > k - 1 and seen == k"]
+
+
+@pytest.fixture(autouse=True)
+def _windows_of_any_length(monkeypatch):
+    monkeypatch.setattr(windows, "_FEWEST", 0)
+
+
+@st.composite
+def texts(draw, labels):
+    """A file whose value is a sum over windows of length k."""
+    numeric = isinstance(labels[0], int)
+    one = labels[1] if numeric else f'"{labels[1]}"'
+    entries = ["z", "y", "(z == y)"] + (["z - y in -2..2", "z + 2 * y in 0..6"] if numeric else [])
+    lines, terms = [], ["1"]
+    for name in draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True)):
+        entry = draw(st.sampled_from(entries))
+        lines.append(f"memory {name} of {entry} last k")
+        is_label = entry in ("z", "y")
+        terms.append(f"tally({name}, {one if is_label else 1})")
+        if numeric or not is_label:
+            terms.append(f"sum({name})")
+    if draw(st.booleans()):
+        lines.append(f"age g since y == {one} up to k")
+        terms.append("g")
+    term = st.sampled_from(terms)
+    forms = st.sampled_from(["{} - {}", "abs({} - 2 * {})", "({} > {}) * 3", "min({}, {}) ^ 2"])
+    for name in ("total", "other"):
+        amount = draw(forms).format(draw(term), draw(term))
+        lines.append(f"count {name} by {amount} when {draw(st.sampled_from(GATES))}")
+    value = draw(
+        st.sampled_from(["total / n", "2 - total", "total - other / 3", "(other + 1) * k"])
+    )
+    seen = "register seen in 0..k start 0 next min(seen + 1, k)"
+    return "\n".join(["loss f(k: int)", "labels any", seen, *lines, f"value {value}"])
+
+
+@st.composite
+def questions(draw):
+    labels = draw(st.sampled_from(LABELS))
+    n = draw(st.integers(1, 7 if len(labels) == 2 else 4))
+    z = draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n))
+    return draw(texts(labels)), labels, draw(st.integers(1, 5)), z, draw(model_cases(labels, n))
+
+
+@settings(max_examples=150, deadline=None)
+@given(questions())
+def test_windows_equal_enumeration(asked):
+    text, labels, k, z, model = asked
+    loss = fsmeu.loads(text, labels=labels, k=k)
+    values = World(loss.spec, labels, len(z), k=k).every_y(z)
+    pairs = brute_force.joint(values, model.distribution)
+    known = fsmeu.expect(loss, z, model.model)
+    assert known.value == close(brute_force.mean(pairs), scale_of(pairs))
+    assert known.kept == close(1.0)
+
+
+def test_such_a_file_is_taken_as_windows():
+    """The test above would not fail if no file ever were."""
+    loss = fsmeu.loads(
+        "loss f(k: int) labels 0 1 memory a of z - y in -1..1 last k age g since y == 1 up to k "
+        "count c by abs(sum(a)) * (g < k) when i >= k value c / n",
+        k=3,
+    )
+    assert windows.windows(loss, 6) is not None
+
+
+@pytest.mark.parametrize("k", [7, 12])
+def test_windows_equal_states(k, monkeypatch):
+    """The same expectation with memories as states, for a chain of order 2."""
+    rng = np.random.default_rng(k)
+    first, then = rng.dirichlet(np.ones(4)).reshape(2, 2), rng.dirichlet(np.ones(2), (2, 2))
+    model = fsmeu.models.Markov(first, then, n=30)
+    z = rng.integers(0, 2, 30)
+    summed = fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value
+    monkeypatch.setattr(windows, "_FEWEST", 2**60)
+    assert summed == close(fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value)
+
+
+@pytest.mark.parametrize("k", [12, 33])
+def test_windows_of_independent_labels(k):
+    """z has no boundary: a window is bad unless y has none there either."""
+    n = 200
+    p = np.random.default_rng(k).uniform(0, 0.2, n)
+    good = [np.prod(1 - p[i : i + k]) for i in range(n - k + 1)]
+    known = fsmeu.expect(fsmeu.load("windowdiff", k=k), [0] * n, p).value
+    assert known == pytest.approx(1 - np.mean(good), rel=1e-12)
+
+
+def test_a_range_is_checked_there_too():
+    text = (
+        "loss f labels 0 1 memory a of y last 3 count c by sum(a) when i > 2 value c range 0 .. 1"
+    )
+    with pytest.raises(fsmeu.errors.LossFileError, match=r"the declared range is 0 \.\. 1"):
+        fsmeu.expect(fsmeu.loads(text), "00000", [0.9] * 5)
