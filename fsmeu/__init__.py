@@ -7,6 +7,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``evaluate``: the value of one pair of sequences
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
+- ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from fsmeu.expectation.many import expect_many
     from fsmeu.losses.library import library, load, loads
     from fsmeu.losses.loss import evaluate, function_loss
+    from fsmeu.losses.summed import compile_summed
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
     "compare": "fsmeu.drawing.levels_plot",
+    "compile_summed": "fsmeu.losses.summed",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
     "decode_many": "fsmeu.decoding.many",
@@ -84,6 +87,7 @@ __all__ = [
     "FsmeuError",
     "__version__",
     "compare",
+    "compile_summed",
     "compose",
     "decode",
     "decode_many",

@@ -39,12 +39,22 @@ _Given = Annotated[
     ),
 ]
 
+_Summed = Annotated[
+    bool,
+    typer.Option(
+        "--summed",
+        help="Counts in which the value is linear ride in the weight: fewer states, several paths "
+        "per pair, whose weights add up.",
+    ),
+]
+
 
 def compile_loss(
     loss: LossName,
     output: _Output,
     n: _Length = None,
     z: _Given = None,
+    summed: _Summed = False,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
@@ -58,6 +68,7 @@ def compile_loss(
     from fsmeu.cli.inputs import check_labels_known, load_loss, sequences
     from fsmeu.cli.output import note
     from fsmeu.errors import InputError, sentence
+    from fsmeu.losses.summed import compile_summed
 
     if output == STDOUT and sys.stdout.isatty():
         must = "a machine is not written to a terminal"
@@ -71,7 +82,7 @@ def compile_loss(
         must = "the length of the sequences must be given"
         raise InputError(sentence("compile", must, None, "Add --n N, or --z Z"))
     length = n if n is not None else len(given or ())
-    machine = loaded.compile(length, given)
+    machine = compile_summed(loaded, length, given) if summed else loaded.compile(length, given)
     _write(machine.fst.write_to_string(), None if output == STDOUT else Path(output))
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
     note(f"{machine.name}: {size}, shift {machine.shift!r}")

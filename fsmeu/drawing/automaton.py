@@ -23,6 +23,7 @@ from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
 from fsmeu.fst.symbols import EPSILON
 from fsmeu.losses.machine import Machine
+from fsmeu.losses.summed import SummedMachine
 from fsmeu.models import Model
 
 __all__ = ["Automaton", "as_automaton", "depths", "number_text"]
@@ -142,6 +143,8 @@ def as_automaton(thing: Any) -> Automaton:
         return _of_composition(thing)
     if isinstance(thing, Model):
         return _of_model(thing)
+    if isinstance(thing, SummedMachine):
+        return of_fst(thing.fst, thing.name)
     if hasattr(thing, "write_to_string") and hasattr(thing, "arc_type"):
         return of_fst(thing)
     if hasattr(thing, "is_multigraph"):

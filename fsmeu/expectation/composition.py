@@ -12,13 +12,14 @@ from fsmeu.errors import EmptyError, sentence
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.convert import fst_from_layered
+from fsmeu.fst.convert import fst_from_layered, table_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.losses.machine import Machine
+from fsmeu.losses.summed import SummedMachine
 
-__all__ = ["Composition", "arc_products", "compose_machines", "ending_masses"]
+__all__ = ["Composition", "arc_products", "compose_machines", "ending_masses", "summed_value"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -87,6 +88,31 @@ def compose_machines(
         SizeLimitError: the result could have more states than the limit.
         EmptyError: a model that gives every sequence probability zero.
     """
+    return Composition(_composed(hypothesis, machine, model, max_states), machine)
+
+
+def summed_value(
+    hypothesis: Layered, machine: SummedMachine, model: Layered, max_states: int | None = None
+) -> tuple[float, float]:
+    """The expected value of a loss whose machine has paths that add up, and the mass of the model.
+
+    Args:
+        hypothesis: a layered acceptor over the labels.
+        machine: a summed loss for the same n.
+        model: a layered acceptor over the same labels.
+        max_states: limit on the number of states of the composition.
+
+    Raises:
+        SizeLimitError: the composition could have more states than the limit.
+    """
+    whole = _composed(hypothesis, machine, model, max_states)
+    mass = total_weight(table_from_layered(hypothesis)) * total_weight(table_from_layered(model))
+    return total_weight(table_from_fst(whole, "composition")) - machine.shift * mass, mass
+
+
+def _composed(
+    hypothesis: Layered, machine: Machine | SummedMachine, model: Layered, max_states: int | None
+) -> Fst:
     layers = zip(hypothesis.widths, model.widths, strict=True)
     bound = sum(left * right for left, right in layers) * machine.states
     guard_size("composition", bound, max_states)
@@ -96,7 +122,7 @@ def compose_machines(
     if whole.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
         raise EmptyError(sentence("composition", must))
-    return Composition(whole, machine)
+    return whole
 
 
 def ending_masses(table: ArcTable, keep: int | None = None) -> Floats:

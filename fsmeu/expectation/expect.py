@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.expectation.bounds import value_range
-from fsmeu.expectation.composition import Composition, compose_machines, ending_masses
+from fsmeu.expectation.composition import (
+    Composition,
+    compose_machines,
+    ending_masses,
+    summed_value,
+)
 from fsmeu.expectation.lattice import run
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
@@ -21,7 +26,8 @@ from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import pair_layers
 from fsmeu.losses.loss import Loss, SpecLoss
 from fsmeu.losses.ranges import check_range
-from fsmeu.losses.windows import windows
+from fsmeu.losses.summed import compile_summed
+from fsmeu.losses.windows import Windows, windows
 
 __all__ = ["ENGINES", "compose", "expect"]
 
@@ -86,12 +92,17 @@ def _streamed(asked: Query) -> Expectation:
     return Expectation(value, value, value, kept, lambda: _levels(asked, None))
 
 
+def _windows(asked: Query) -> Windows | None:
+    """The loss as a sum over windows, where it is one."""
+    return windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
+
+
 def _windowed(asked: Query) -> tuple[float, float] | None:
     """Value and mass where the loss is a sum over windows, and the model is held in arrays."""
-    if asked.z is None or not isinstance(asked.loss, SpecLoss):
+    form, arrays = _windows(asked), asked.model.dense()
+    if form is None or arrays is None or asked.z is None:
         return None
-    form, arrays = windows(asked.loss, asked.n), asked.model.dense()
-    return None if form is None or arrays is None else windowed_value(form, asked.z, arrays)
+    return windowed_value(form, asked.z, arrays)
 
 
 def _walked(asked: Query) -> tuple[float, float]:
@@ -153,21 +164,45 @@ def compose(
     return _compose(asked, max_states, minimize)
 
 
+def _given(asked: Query) -> Any:
+    return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
+
+
 def _compose(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
     model = asked.model.layered()
     pairs = pair_layers(asked.hypothesis, model)
-    machine = asked.loss.compile(asked.n, given, max_states, minimize, pairs)
+    machine = asked.loss.compile(asked.n, _given(asked), max_states, minimize, pairs)
     return compose_machines(asked.hypothesis, machine, model, max_states)
 
 
 def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
-    whole = _compose(asked, max_states)
-    ending = ending_masses(whole.table, keep)
-    held = ending > 0
-    levels = level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
+    if keep is None and _windows(asked) is not None:
+        return _added_up(asked, max_states)
+    try:
+        whole = _compose(asked, max_states)
+    except SizeLimitError:
+        if keep is not None or not isinstance(asked.loss, SpecLoss):
+            raise
+        return _added_up(asked, max_states)
+    levels = _ending_levels(whole, keep)
     if keep is not None:
         logs = whole.table.weight[np.isfinite(whole.table.weight)]
         return _kept(asked, levels, min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0))))
     value = levels.mean
-    return Expectation(value, value, value, float(ending.sum()), lambda: levels)
+    return Expectation(value, value, value, float(levels.probabilities.sum()), lambda: levels)
+
+
+def _ending_levels(whole: Composition, keep: int | None = None) -> Levels:
+    ending = ending_masses(whole.table, keep)
+    held = ending > 0
+    return level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
+
+
+def _added_up(asked: Query, max_states: int | None) -> Expectation:
+    """The value by a machine whose paths add up; the distribution needs the one that does not."""
+    machine = compile_summed(asked.loss, asked.n, _given(asked), max_states)
+    model = asked.model.layered()
+    value, mass = summed_value(asked.hypothesis, machine, model, max_states)
+    return Expectation(
+        value, value, value, mass, lambda: _ending_levels(_compose(asked, max_states))
+    )

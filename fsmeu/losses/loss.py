@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.analysis import linear_registers, tapes
@@ -195,9 +195,17 @@ class SpecLoss:
                 machine is built, states afterwards. The registers are those of one state of many.
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
-        given = _checked(self, n, z)
+        given = encoded(self, n, z)
         view = machine_view(self.bound, n, given, merge=minimize)
-        return _built(self, view, given, pairs, max_states, minimize)
+        try:
+            return _built(self, view, given, pairs, max_states, minimize)
+        except SizeLimitError as error:
+            counts = ", ".join(self.linear(given is not None))
+            if not counts:
+                raise
+            instead = f"compile_summed (compile --summed) lets {counts} ride in the weight"
+            message = f"{error} Or {instead}, which takes fewer states."
+            raise SizeLimitError(message) from None
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
@@ -244,7 +252,7 @@ class FunctionLoss:
         pairs: Layered | None = None,
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
-        given = _checked(self, n, z)
+        given = encoded(self, n, z)
         view = FunctionView(self.function, self.alphabet, n)
         return _built(self, view, given, pairs, max_states, minimize)
 
@@ -260,8 +268,12 @@ class FunctionLoss:
         return values
 
 
-def _checked(loss: Loss, n: object, z: Any) -> Ints | None:
-    """The label indices of z, for a machine of length n."""
+def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
+    """The label indices of z, for a machine of length n.
+
+    Raises:
+        InputError: n is not a whole number of at least 0, or z is not of that length.
+    """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
     if z is None:
@@ -273,6 +285,13 @@ def _checked(loss: Loss, n: object, z: Any) -> Ints | None:
     return given
 
 
+def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
+    """The pairs of a hypothesis with every reference, None for all pairs."""
+    if z is None:
+        return None
+    return pair_layers(string_layers(loss.alphabet, z), any_layers(loss.alphabet, n))
+
+
 def _built(
     loss: Loss,
     view: SpecView | FunctionView,
@@ -282,9 +301,7 @@ def _built(
     minimize: bool,
 ) -> Machine:
     """The machine of a view, of what z or these pairs reach."""
-    if pairs is None and z is not None:
-        labels = loss.alphabet
-        pairs = pair_layers(string_layers(labels, z), any_layers(labels, view.n))
+    pairs = pairs or reached_by(loss, view.n, z)
     name = f"{loss.kind} {loss.name}, n = {view.n}"
     built = build_machine(name, loss.alphabet, view, view.registers, pairs, max_states)
     return merge_states(built) if minimize else built

@@ -84,7 +84,9 @@ class Machine:
         return fst_from_table(self.table, symbols, symbols)
 
 
-def machine_view(bound: Bound, n: int, z: Ints | None, merge: bool = False) -> SpecView:
+def machine_view(
+    bound: Bound, n: int, z: Ints | None, merge: bool = False, linear: tuple[str, ...] = ()
+) -> SpecView:
     """The view whose steps are the same at every position, as a machine needs it.
 
     The position is a register where a step looks at it. With z given, registers that read z alone
@@ -96,7 +98,7 @@ def machine_view(bound: Bound, n: int, z: Ints | None, merge: bool = False) -> S
     ends: dict[str, float] = {}
     if z is not None:
         ends = _unread_z_registers(bound, n, z)
-    return SpecView(bound, n, None, ends=ends, merge=merge)
+    return SpecView(bound, n, None, linear, ends=ends, merge=merge)
 
 
 def _unread_z_registers(bound: Bound, n: int, z: Ints) -> dict[str, float]:

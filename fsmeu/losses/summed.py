@@ -1,0 +1,227 @@
+"""A loss as a transducer whose paths add up: counts ride in the weight.
+
+The machine of ``compile`` has one path per pair and the value at its end, so every count is part of
+its states. Where the value is linear in some of them, several paths per pair can share the work:
+one pays for the value with these counts at their start, and for each position one that waits, pays
+what a count gains there, and goes on. The weights of all paths of a pair sum to its value, so the
+total weight of a composition is the expected value still, and the machine is smaller by the counts.
+Where the loss is a sum over windows, a path waits, reads one window, pays, and goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.image import Fst, fst_from_table
+from fsmeu.fst.symbols import symbol_table
+from fsmeu.losses.explore import explore
+from fsmeu.losses.loss import Loss, SpecLoss, encoded, reached_by
+from fsmeu.losses.machine import machine_view
+from fsmeu.losses.minimize import minimize
+from fsmeu.losses.view import SpecView
+from fsmeu.losses.windows import Windows, windows
+
+__all__ = ["SummedMachine", "compile_summed"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SummedMachine:
+    """A transducer whose paths add up to the value of a loss.
+
+    Attributes:
+        name: what it computes.
+        n: the length of the sequences it is for.
+        alphabet: the labels of both tapes.
+        table: its arcs; input tape z, output tape y. The weights of the paths of a pair of length n
+            sum to value + shift.
+        shift: what was added to every value, because weights cannot be negative.
+    """
+
+    name: str
+    n: int
+    alphabet: Alphabet
+    table: ArcTable
+    shift: float
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return self.table.states
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self.table.arcs
+
+    @cached_property
+    def fst(self) -> Fst:
+        """The pynini machine (log64 arcs, symbol tables attached)."""
+        symbols = symbol_table(self.alphabet)
+        return fst_from_table(self.table, symbols, symbols)
+
+
+class _Arcs:
+    """Arcs as they are collected: weights are real factors, arcs of weight 0 are left out."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._parts: list[tuple[Ints, Ints, Floats, Ints]] = []
+
+    def add(self, source: Ints, pair: Ints, factor: Floats | float, target: Ints) -> None:
+        """More arcs; the arguments broadcast against each other."""
+        cells = np.broadcast_arrays(source, pair, np.asarray(factor, np.float64), target)
+        kept = cells[2].ravel() > 0
+        flat = [cell.ravel()[kept] for cell in cells]
+        self._parts.append((flat[0], flat[1], flat[2], flat[3]))
+
+    def table(self, final: Floats) -> ArcTable:
+        """The machine of these arcs; state 0 is the start, final weights are real numbers."""
+        source, pair, factor, target = (
+            np.concatenate([part[k] for part in self._parts]) for k in range(4)
+        )
+        order = np.lexsort((pair, source))
+        source, pair, factor, target = (cell[order] for cell in (source, pair, factor, target))
+        with np.errstate(divide="ignore"):
+            weights, ends = -np.log(factor), -np.log(final)
+        z, y = np.divmod(pair.astype(np.int64), self._size)
+        return ArcTable(0, source, z + 1, y + 1, weights, target, ends)
+
+
+def compile_summed(
+    loss: Loss, n: int, z: Any = None, max_states: int | None = None
+) -> SummedMachine:
+    """The transducer whose paths add up to the loss.
+
+    Args:
+        loss: a loss or utility from a file.
+        n: length of the sequences.
+        z: a hypothesis; then only what it can reach is built.
+        max_states: limit on the number of states.
+
+    Raises:
+        SizeLimitError: there are more states than the limit.
+        LossFileError: a reachable step or value is not defined.
+
+    >>> from fsmeu.losses.library import load
+    >>> f1 = load("fscore")
+    >>> f1.compile(40).states, compile_summed(f1, 40).states
+    (12341, 1722)
+    """
+    if not isinstance(loss, SpecLoss):
+        must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
+        raise InputError(sentence("compile_summed", must, loss.name, "Use its compile"))
+    given = encoded(loss, n, z)
+    name = f"{loss.kind} {loss.name}, n = {n}, summed"
+    form = windows(loss, n)
+    if form is not None:
+        return _over_windows(loss, n, name, form, max_states)
+    return _over_positions(loss, n, name, given, max_states)
+
+
+def _over_windows(
+    loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None
+) -> SummedMachine:
+    """Paths that wait in the start, read one window, pay what it adds, and go on in the end."""
+    window = minimize(form.loss.compile(form.k, max_states=max_states), layered=True)
+    steps = window.next.reshape(window.states, -1)
+    inner = np.flatnonzero(np.isnan(window.values))
+    number = np.full(window.states, -1, np.int64)
+    number[inner] = np.arange(len(inner))
+    end = len(inner)
+    pairs = np.arange(steps.shape[1])
+    least = min(0.0, float(np.nanmin(window.values)))
+    arcs = _Arcs(len(loss.alphabet))
+    for waiting in (0, end):
+        arcs.add(np.array(waiting), pairs, 1.0, np.array(waiting))
+    source, pair = np.nonzero(steps[inner] >= 0)
+    target = steps[inner][source, pair]
+    paid = np.where(number[target] < 0, window.values[target] - least, 1.0)
+    arcs.add(source, pair, paid, np.where(number[target] < 0, end, number[target]))
+    shift = max(0.0, -form.base)
+    final = np.zeros(end + 1)
+    final[0], final[end] = form.base + shift, 1.0
+    shift -= least * max(0, n - form.k + 1)
+    return SummedMachine(name, n, loss.alphabet, arcs.table(final), shift)
+
+
+def _over_positions(
+    loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None
+) -> SummedMachine:
+    """Paths that pay at one position, beside the path that pays the rest at the end."""
+    view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
+    size = len(loss.alphabet)
+    codes, targets, ending = explore(name, view, reached_by(loss, n, z), size, max_states)
+    values, slopes = view.values(codes[ending])
+    source, pair = np.nonzero(targets >= 0)
+    waiting = _Steps(source, pair, targets[source, pair], ending)
+    arcs = _Arcs(size)
+    arcs.add(source, pair, 1.0, waiting.target)
+    finals = [np.zeros(len(codes))]
+    for gain, slope in zip(_gains(view, codes, waiting), slopes, strict=True):
+        for signed, worth in ((gain, np.maximum(slope, 0.0)), (-gain, np.maximum(-slope, 0.0))):
+            if len(gain) and worth.any():
+                least = signed.min()
+                begin = sum(map(len, finals))
+                guard_size(name, begin + len(codes), max_states)
+                finals.append(_add_paid(arcs, begin, waiting, signed - least, worth))
+                values = values + n * least * worth  # every path has n steps
+    shift = max(0.0, -float(values.min(initial=0.0)))
+    finals[0][ending] = values + shift
+    return SummedMachine(name, n, loss.alphabet, arcs.table(np.concatenate(finals)), shift)
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The arcs of a machine, and which of its states are final."""
+
+    source: Ints
+    pair: Ints
+    target: Ints
+    ending: NDArray[np.bool_]
+
+
+def _gains(view: SpecView, codes: Ints, steps: _Steps) -> Floats:
+    """What each linear register gains on each arc."""
+    gains = np.zeros((view.linear, len(steps.source)))
+    for symbol in np.unique(steps.pair) if view.linear else ():
+        at = np.flatnonzero(steps.pair == symbol)
+        gained = view.advance(1, codes[steps.source[at]], np.array([symbol]))[1]
+        gains[:, at] = gained[:, :, 0]  # type: ignore[index]
+    return gains
+
+
+def _add_paid(arcs: _Arcs, begin: int, steps: _Steps, paid: Floats, worth: Floats) -> Floats:
+    """Adds the states in which a path is once it has paid.
+
+    Args:
+        arcs: the arcs so far.
+        begin: the number of the first of these states.
+        steps: the machine in which paths wait.
+        paid: what is paid on each of its arcs, at least 0.
+        worth: what the payment is worth in each final state, at least 0.
+
+    Returns:
+        Their final weights; it is one state where the payment is worth the same everywhere.
+    """
+    if (worth == worth[0]).all():
+        one = np.array(begin)
+        arcs.add(steps.source, steps.pair, paid, one)
+        arcs.add(one, np.unique(steps.pair), 1.0, one)
+        return worth[:1]
+    arcs.add(steps.source, steps.pair, paid, begin + steps.target)
+    arcs.add(begin + steps.source, steps.pair, 1.0, begin + steps.target)
+    final = np.zeros(len(steps.ending))
+    final[steps.ending] = worth
+    return final
