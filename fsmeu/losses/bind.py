@@ -13,6 +13,7 @@ from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.bound import NONE, Bound
 from fsmeu.losses.syntax import Expr, Param, Spec, Text, walk
+from fsmeu.losses.types import check_types
 from fsmeu.losses.values import constant
 
 __all__ = ["bind", "tag_labels"]
@@ -26,6 +27,7 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
     Raises:
         InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the
             labels do not suit the loss.
+        LossFileError: with these labels, an expression takes one sort of thing for another.
     """
     where = f"{spec.kind} {spec.name}"
     if spec.bio:
@@ -39,8 +41,10 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
             raise InputError(sentence(where, must, None, hint))
     params: dict[str, Any] = {}
     for param in spec.params:
-        params[param.name] = _param_value(param, given, params, alphabet, where)
-    return _with_codes(spec, alphabet, params)
+        params[param.name] = _param_value(spec, param, given, params, alphabet)
+    bound = _with_codes(spec, alphabet, params)
+    check_types(bound)
+    return bound
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bound:
@@ -95,26 +99,27 @@ def _check_tags(alphabet: Alphabet, where: str) -> None:
 
 
 def _param_value(
+    spec: Spec,
     param: Param,
     given: Mapping[str, Any],
     params: Mapping[str, Any],
     alphabet: Alphabet,
-    where: str,
 ) -> Any:
+    where = f"{spec.kind} {spec.name}"
     if param.name in given:
         value = given[param.name]
     elif param.default is not None:
-        value = constant(param.default, params)
+        value = constant(param.default, params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(sentence(where, must, None, f"Give {param.name}=..."))
     if param.type == "table":
         return _table(param, value, alphabet, where)
-    return _scalar(param, value, params, where)
+    return _scalar(spec, param, value, params)
 
 
-def _scalar(param: Param, value: Any, params: Mapping[str, Any], where: str) -> float:
-    at = f"{where}, parameter {param.name}"
+def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
+    at = f"{spec.kind} {spec.name}, parameter {param.name}"
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -123,8 +128,8 @@ def _scalar(param: Param, value: Any, params: Mapping[str, Any], where: str) -> 
         raise InputError(sentence(at, "must be a finite number", value))
     if param.type == "int" and not number.is_integer():
         raise InputError(sentence(at, "must be a whole number", value))
-    low = constant(param.low, params) if param.low is not None else -math.inf
-    high = constant(param.high, params) if param.high is not None else math.inf
+    low = constant(param.low, params, spec) if param.low is not None else -math.inf
+    high = constant(param.high, params, spec) if param.high is not None else math.inf
     if not low <= number <= high:
         raise InputError(sentence(at, f"must lie in {low:g}..{high:g}", value))
     return number

@@ -214,6 +214,8 @@ class _Reader:
         token, entry, bounds, depth = node.children
         name = self.names.declare(token, "a memory")
         low, high = self.bounds(bounds) if bounds is not None else (None, None)
+        if (low is None) != (high is None):
+            raise self.names.error(place_of(token), "bounds of a memory are both needed, LOW..HIGH")
         body = self.expr(entry)
         update = Push(name, body, place=place_of(token))
         place = place_of(token)

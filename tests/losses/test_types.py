@@ -1,0 +1,329 @@
+"""Labels, texts and memories are not numbers: what is refused, where, and that nothing leaks."""
+
+import itertools
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import LossFileError
+from fsmeu.losses.messages import TYPE_ERRORS
+from fsmeu.losses.read import read
+from tests.losses.meaning import Undefined, World
+
+EXAMPLES = [(why, text) for why, texts in TYPE_ERRORS.items() for text in texts]
+
+
+def refusal(text, **given):
+    with pytest.raises(LossFileError) as caught:
+        fsmeu.loads(text, **given)
+    return caught.value
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("why", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
+def test_each_message_points_at_what_it_names(why, text):
+    error = refusal(text)
+    said, line, caret = str(error).split("\n")
+    found = re.fullmatch(r"<text>:1:(\d+): (.+) is (.+), not (.+?): (.+)", said)
+    column, named, is_a, wanted, rest = found.groups()
+    assert rest.startswith(why + ". ")
+    assert len(rest) > len(why) + 10  # and what to do
+    assert is_a != wanted
+    assert int(column) == error.column
+    assert text[error.column - 1 :].startswith(named)
+    assert line[caret.index("^") :].startswith(named)
+
+
+def test_every_message_has_examples_of_its_own():
+    texts = [text for _, text in EXAMPLES]
+    assert len(set(texts)) == len(texts)
+    assert all(TYPE_ERRORS.values())
+
+
+TAGGED = "loss f labels O B-NP I-NP\nmemory m of z last 2\nmemory k of kind(z) last 2\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "column", "words"),
+    [
+        (
+            "count c when z == 1",
+            14,
+            "z is a label (O, B-NP, I-NP), not a number: == and != compare like with like. "
+            'Compare it with a quoted label, z == "I-NP".',
+        ),
+        (
+            "count c by 2 * y",
+            16,
+            "y is a label (O, B-NP, I-NP), not a number: arithmetic is for numbers. Compare it "
+            'with a quoted label, y == "I-NP"; labels are numbers when all of them are whole '
+            "numbers.",
+        ),
+        (
+            "count c when i > 1 and old k[0] == i",
+            24,
+            "old k[0] is a text, not a number: == and != compare like with like. "
+            'Compare it with a quoted text, old k[0] == "B".',
+        ),
+        (
+            "count c when 3 < type(m[1])",
+            18,
+            "type(m[1]) is a text, not a number: <, <=, > and >= put numbers in order. "
+            'Compare it with a quoted text, type(m[1]) == "NP".',
+        ),
+        (
+            "count c when m != k",
+            14,
+            "m is a memory (the last 2 labels), not a memory (the last 2 kinds): == and != compare "
+            "like with like. Ask for an entry, m[0], or count some with tally(m, ...).",
+        ),
+        (
+            'count c when z == "B-PN"',
+            19,
+            '"B-PN" is a text, not a label (O, B-NP, I-NP): it can never equal one. '
+            "Did you mean 'B-NP'?",
+        ),
+        (
+            "count c by sum(k)",
+            16,
+            "k is a memory (the last 2 kinds), not one of numbers: sum adds the entries of a "
+            "memory. Ask for an entry, k[0], or count some with tally(k, ...).",
+        ),
+    ],
+)
+def test_words_and_place(statement, column, words):
+    said = str(refusal(f"{TAGGED}{statement}\nvalue c"))
+    assert said == f"<text>:4:{column}: {words}\n    {statement}\n    {' ' * (column - 1)}^"
+
+
+def test_a_label_that_looks_like_the_number_is_offered():
+    said = str(refusal("loss f labels 1 2 many count c when z == 2 value c"))
+    assert 'z == "2"' in said
+
+
+def test_many_labels_are_cut_short():
+    labels = [f"label{k}" for k in range(500)]
+    said = str(refusal("loss f labels any count c by z value c", labels=labels))
+    assert "label0, " in said
+    assert len(said.split("\n")[0]) < 250
+
+
+def test_a_let_is_blamed_where_it_is_written():
+    error = refusal("loss f labels A B\nlet a = z\ncount c by a\nvalue c")
+    assert (error.line, error.column) == (2, 9)
+
+
+@pytest.mark.parametrize("bounds", ["0..", "..3", ".."])
+def test_bounds_of_a_memory_come_in_pairs(bounds):
+    text = f"loss f memory m of z in {bounds} last 2 value tally(m, 1)"
+    if bounds == "..":
+        assert fsmeu.loads(text)("011", "000") == 2
+    else:
+        assert refusal(text).column == 15
+
+
+# -- what is accepted ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "z", "y", "value"),
+    [
+        ("labels A B count c by (z == y) - (z != y) value c", "AAB", "ABB", 1),
+        ('labels A B count c when (if i == 1 then z else y) == "A" value c', "ABB", "BAB", 2),
+        ("labels A B count c when (z == y) == (i == 1) value c", "AAB", "ABB", 2),
+        ('labels A B memory m of z last 2 value tally(m, "A") + (m[0] == "B")', "AAB", "AAA", 2),
+        ("labels A B memory m of z last 2 count c when m == old m value c", "AAAAB", "AAAAA", 2),
+        ("labels A B memory m of z last 2 memory k of y last 2 value (m == k)", "BAB", "AAB", 1),
+        ("labels A B memory m of z last 2 memory k of y last 2 value (m == k)", "AAB", "ABB", 0),
+        ("labels A B memory m of (z == y) last 2 memory k of i % 2 in 0..1 last 2 "
+         "count c when m == k value c", "AB", "AA", 2),
+        ("labels A B memory m of z last n memory k of y last n value (m == k)", "AB", "AB", 1),
+        ("labels A B memory m of z last 2 memory k of y last 2 "
+         "value ((if n == 2 then m else k) == m)", "AB", "BB", 1),
+        ("labels A B memory m of (z == y) last 2 value sum(m) + (if m[0] then 2 else 4)",
+         "AB", "AA", 5),
+        ("labels A B flag g when z == y age a since z != y up to 3 value g + a + 2 * g * a",
+         "AB", "AA", 1),
+        ("labels A B state S T arc S -> T when z == y arc S -> S otherwise arc T -> T "
+         "value (at T) + 1", "AB", "BB", 2),
+        ("labels A 1 count c when z == \"1\" value c", "A1", "AA", 1),
+        ("count c by z - y count d by abs(z) * 2 value c + d", "11", "10", 5),
+        ('count c when z == "1" count d by "1" + y value c + d', "11", "10", 5),
+        ('count c when z == "b" value c', "01", "00", 0),
+        ('labels any count c when z != "b" value c', "01", "00", 2),
+        ("memory m of z last 2 value sum(m) + m[0] + tally(m, 1) + tally(m, \"0\")", "01", "00", 4),
+        ("memory m of z last 1 register r in 0..9 start 0 next r + m[0] value r", "11", "00", 2),
+        ("(t: table = 2) labels A B count c by t[z, y] + t[\"A\", \"B\"] value c", "AB", "BB", 8),
+        ("(t: table = 2) count c by t[z, 1] + t[1 - z, \"0\"] value c", "01", "00", 8),
+    ],
+)  # fmt: skip
+def test_accepted(text, z, y, value):
+    assert fsmeu.loads(f"loss f {text}")(z, y) == value
+
+
+@pytest.mark.parametrize(
+    ("condition", "value"),
+    [
+        ('kind(z) == "B"', 1),
+        ("kind(z) == kind(y)", 3),
+        ("z == kind(z)", 1),
+        ("type(z) != type(y)", 1),
+        ('kind(m[1]) == "O"', 1),
+        ("(if i == 1 then kind(z) else type(z)) == t[0]", 2),
+        ("tally(t, type(z)) == 2", 1),
+        ('kind(z) == "Q" or type(z) == "Q"', 0),
+    ],
+)
+def test_accepted_of_tags(condition, value):
+    head = "loss f labels bio memory m of z last 2 memory t of type(z) last 2"
+    loss = fsmeu.loads(f"{head} count c when {condition} value c", types=["x", "y"])
+    assert loss(["O", "B-x", "I-x"], ["O", "B-y", "I-x"]) == value
+
+
+# -- labels that are given later -------------------------------------------------------------------
+
+
+def test_numbers_in_a_file_for_any_labels():
+    text = "loss f labels any count c when z == 1 value c"
+    assert fsmeu.loads(text)("011", "000") == 2
+    assert fsmeu.loads(text, labels=(1, 2))([1, 2], [1, 1]) == 1
+    assert "z is a label (a, b), not a number" in str(refusal(text, labels=("a", "b")))
+
+
+def test_labels_of_the_model_are_checked_when_they_are_known():
+    model = fsmeu.models.Independent([[0.5, 0.5]], ("a", "b"))
+    counts = fsmeu.loads('loss f labels any count c when z == "b" and y == "b" value c')
+    assert fsmeu.expect(counts, "b", model).value == 0.5
+    differs = fsmeu.loads("loss f labels any count c by abs(z - y) value c")
+    assert fsmeu.expect(differs, [1], [0.5]).value == 0.5
+    with pytest.raises(LossFileError, match=r"1:34: z is a label \(a, b\), not a number"):
+        fsmeu.expect(differs, "b", model)
+    tags = fsmeu.models.Independent([[0.5, 0.5]], ("O", "B-x"))
+    begins = fsmeu.loads('loss f labels any count c when kind(y) == "B" value c')
+    assert fsmeu.expect(begins, ["O"], tags).value == 0.5
+
+
+def test_new_names_for_the_labels_of_a_file():
+    """Labels that take the place of a file's own keep what those are."""
+    renamed = fsmeu.loads("loss f labels 0 1 count c by z * y value c", labels=("no", "yes"))
+    assert renamed(["yes", "no"], ["yes", "yes"]) == 1
+    text = "loss f labels no yes count c by z value c"
+    assert "z is a label (no, yes)" in str(refusal(text, labels=(0, 1)))
+
+
+# -- nothing leaks ---------------------------------------------------------------------------------
+
+
+class Wild:
+    """Writes expressions of the sort that is wanted, and now and then of another."""
+
+    def __init__(self, rng, labels):
+        self.rng, tags = rng, "O" in labels
+        self.atoms = {
+            "number": ["i", "n", "0", "1", "2", "c", "old c", "t[0]", "old t[1]", "(z == y)"],
+            "label": ["z", "y", "z", "y", "m[0]", "m[1]", "old m[0]", *(f'"{x}"' for x in labels)],
+            "text": ['"q"', *(["kind(z)", "type(y)", '"B"', '"x"', "k[0]"] if tags else ["k[0]"])],
+            "memory": ["m", "k", "t", "old m", "old k"],
+        }
+        self.entry = self.rng.choice(("y", "(z == y)", "kind(z)" if tags else "z"))
+        self.tags = tags
+
+    def make(self, sort, depth):
+        if self.rng.random() < 0.12:
+            sort = self.rng.choice(list(self.atoms))
+        if depth == 0 or self.rng.random() < 0.15:
+            return self.rng.choice(self.atoms[sort])
+        condition, a, b = (self.make(s, depth - 1) for s in ("number", sort, sort))
+        forms = [f"(if {condition} then {a} else {b})"]
+        if sort == "number":
+            same = self.rng.choice(("number", "label", "label", "text", "memory"))
+            x, y = self.make(same, depth - 1), self.make(same, depth - 1)
+            forms += [f"({x} {sign} {y})" for sign in ("==", "!=", "==", "!=")]
+            forms += [f"({a} {sign} {b})" for sign in ("<", "+", "*", "-", "and")]
+            forms += [f"(not {a})", f"-{a}", f"min({a}, {b})", f"sum({self.rng.choice('mkt')})"]
+            forms += [f"tally({self.rng.choice('mkt')}, {x})"] * 2
+        if sort == "text" and self.tags:
+            forms += [f"{part}({self.make('label', depth - 1)})" for part in ("kind", "type")] * 2
+        return self.rng.choice(forms)
+
+    def file(self):
+        amount, condition = self.make("number", 2), self.make("number", 3)
+        return (
+            f"loss f labels any memory m of z last 2 memory k of {self.entry} last 2"
+            f" memory t of (z == y) last 2 count c by {amount} when {condition} value c"
+        )
+
+
+LETTERS = ("a", "b", "c")
+TAGS = ("O", "B-x", "I-x", "B-y")
+RENAMED = {"a": "w", "b": "c", "c": "A"}
+RETYPED = {"B-x": "B-w", "I-x": "I-w", "B-y": "B-u", "x": "w", "y": "u"}
+
+
+def accepted(seed, labels):
+    """The first file that is not refused, and its loss."""
+    wild = Wild(random.Random(seed), labels)
+    while True:
+        text = wild.file()
+        try:
+            return text, fsmeu.loads(text, labels=labels)
+        except LossFileError:
+            continue
+
+
+def value_of(loss, z, y):
+    try:
+        return fsmeu.evaluate(loss, z, y)
+    except LossFileError:
+        return None
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    labels=st.sampled_from((LETTERS, TAGS)),
+    data=st.data(),
+)
+def test_names_and_order_of_labels_do_not_matter(seed, labels, data):
+    """What is accepted has the same value when labels change places or names."""
+    text, loss = accepted(seed, labels)
+    names = RENAMED if labels == LETTERS else RETYPED
+    turned = fsmeu.loads(text, labels=data.draw(st.permutations(labels)))
+    fresh = re.sub(r'"([^"]*)"', lambda m: f'"{names.get(m[1], m[1])}"', text)
+    order = data.draw(st.permutations([names.get(x, x) for x in labels]))
+    renamed = fsmeu.loads(fresh, labels=order)
+    for n in range(4):
+        z, y = (data.draw(st.lists(st.sampled_from(labels), min_size=n, max_size=n)) for _ in "zy")
+        value = value_of(loss, z, y)
+        assert value_of(turned, z, y) == value
+        new_z, new_y = ([names.get(x, x) for x in sequence] for sequence in (z, y))
+        assert value_of(renamed, new_z, new_y) == value
+
+
+def meant(world, z, y):
+    """The value by the plain reading, None where an entry from before the start has to be one."""
+    try:
+        return world.run(z, y)
+    except Undefined as reason:
+        if "Nothing object" in str(reason):
+            return None
+        raise
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32), labels=st.sampled_from((LETTERS[:2], TAGS[:3])))
+def test_what_is_accepted_never_reckons_with_texts(seed, labels):
+    """Read as texts and tuples, an accepted file meets no text or memory in place of a number."""
+    text, loss = accepted(seed, labels)
+    for n in range(3):
+        world = World(read(text), labels, n)
+        for z, y in itertools.product(itertools.product(labels, repeat=n), repeat=2):
+            wanted = meant(world, z, y)
+            if wanted is not None:
+                assert fsmeu.evaluate(loss, z, y) == wanted
