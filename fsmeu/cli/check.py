@@ -144,14 +144,15 @@ def _print_growth(sizes: Growth) -> None:
     from fsmeu.cli.output import print_table, table
     from fsmeu.losses.facts import selected_sizes
 
-    headers = ("n", "states", "arcs", "merged states", "level sets")
+    headers = ("n", "states", "arcs", "merged states", "summed states", "level sets")
     made = table(*headers, right=headers)
     for row in selected_sizes(sizes):
-        cells = (row[name] for name in ("n", "states", "arcs", "merged", "values"))
+        cells = (row[name] for name in ("n", "states", "arcs", "merged", "summed", "values"))
         made.add_row(*(f"{count:,}" for count in cells))
     if sizes.states is not None:
         made.add_section()
-        made.add_row("order", str(sizes.states), "", str(sizes.merged), str(sizes.values))
+        orders = (sizes.merged, sizes.summed, sizes.values)
+        made.add_row("order", str(sizes.states), "", *map(str, orders))
     print_table(made)
 
 

@@ -268,13 +268,14 @@ def _facts(one: Exhibit) -> str:
 def _growth(sizes: Growth) -> str:
     if not sizes.sizes:
         return ""
-    heads = "".join(f"<th scope='col'>{h}</th>" for h in ("n", "states", "merged", "level sets"))
+    columns = ("n", "states", "merged", "summed", "level sets")
+    heads = "".join(f"<th scope='col'>{h}</th>" for h in columns)
     rows = [
-        "".join(f"<td>{row[name]:,}</td>" for name in ("n", "states", "merged", "values"))
+        "".join(f"<td>{row[name]:,}</td>" for name in ("n", "states", "merged", "summed", "values"))
         for row in selected_sizes(sizes)
     ]
     if sizes.states is not None:
-        orders = (_order(o) for o in (sizes.states, sizes.merged, sizes.values))
+        orders = (_order(o) for o in (sizes.states, sizes.merged, sizes.summed, sizes.values))
         rows.append("<td>order</td>" + "".join(f"<td>{order}</td>" for order in orders))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     return f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'

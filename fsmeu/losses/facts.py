@@ -13,10 +13,12 @@ from fsmeu.losses.confusion import Counterexample, Fractional
 from fsmeu.losses.growth import Growth, Order
 from fsmeu.losses.properties import Properties
 from fsmeu.losses.report import Report
+from fsmeu.losses.windows import windows
 
 __all__ = ["facts", "growth_data", "measured_with", "property_data", "selected_sizes"]
 
 _ROWS = 7
+_PAST_WINDOWS = 100  # longer than any memory
 
 
 def facts(found: Report) -> list[tuple[str, str]]:
@@ -33,6 +35,9 @@ def facts(found: Report) -> list[tuple[str, str]]:
 
 def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
     linear = f"linear in {_listed(known.linear)}" if known.linear else "not linear in any count"
+    form = None if found.loss is None else windows(found.loss, _PAST_WINDOWS)
+    if form is not None:
+        linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
     rows = [("value", linear), ("additive", _additive_text(known))]
     if not known.confusion:
         return [*rows, ("confusion table", _clash_text(found))]
@@ -144,7 +149,7 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
 
 def growth_data(sizes: Growth) -> dict[str, Any]:
     """The growth table as plain data."""
-    orders = {name: getattr(sizes, name) for name in ("states", "merged", "values")}
+    orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
     return {
         "sizes": [asdict(size) for size in sizes.sizes],
         "order": {name: _order_data(order) for name, order in orders.items()},

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.loss import Loss, SpecLoss
 from fsmeu.losses.minimize import same_values
+from fsmeu.losses.summed import compile_summed
 
 __all__ = ["Growth", "Order", "Size", "growth", "order_of"]
 
@@ -35,6 +36,7 @@ class Size:
         states: states as the file makes them.
         arcs: steps between them.
         merged: states after those that no continuation tells apart are merged.
+        summed: states of the machine whose paths add up (``compile_summed``).
         values: distinct values (level sets).
     """
 
@@ -42,6 +44,7 @@ class Size:
     states: int
     arcs: int
     merged: int
+    summed: int
     values: int
 
 
@@ -69,6 +72,7 @@ class Growth:
         sizes: what was measured.
         states: growth of the states as the file makes them.
         merged: growth of the merged states.
+        summed: growth of the states of the machine whose paths add up.
         values: growth of the level sets.
         fault: why the machine for the next length is not defined; empty when it is.
     """
@@ -76,6 +80,7 @@ class Growth:
     sizes: tuple[Size, ...]
     states: Order | None
     merged: Order | None
+    summed: Order | None
     values: Order | None
     fault: str = ""
 
@@ -108,15 +113,17 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
             break
     states = order_of([size.states for size in sizes])
     merged = _at_most(order_of([size.merged for size in sizes]), states)
+    summed = _at_most(order_of([size.summed for size in sizes]), states)
     values = _at_most(order_of([size.values for size in sizes]), merged)
-    return Growth(tuple(sizes), states, merged, values, fault)
+    return Growth(tuple(sizes), states, merged, summed, values, fault)
 
 
 def _size(loss: Loss, n: int, most: int) -> Size:
     machine = loss.compile(n, max_states=most)
     merged = loss.compile(n, max_states=most, minimize=True)
     values = int(same_values(machine.values).max()) + 1
-    return Size(n, machine.states, machine.arcs, merged.states, values)
+    summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
+    return Size(n, machine.states, machine.arcs, merged.states, summed.states, values)
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:

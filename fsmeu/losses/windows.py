@@ -158,7 +158,9 @@ def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register,
     value = replace_parts(worth, {call: Name(r.name) for call, r in counts.items()})
     ages = [held[name] for name in sorted(names_read(value) & held.keys())]
     free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
-    if not counts or not names_read(value) <= free | {r.name for r in ages}:
+    if not counts and worth != _ZERO:
+        return None
+    if not names_read(value) <= free | {r.name for r in ages}:
         return None
     if not all(_forgets(bound, n, k, age) for age in ages):
         return None

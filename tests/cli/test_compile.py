@@ -86,3 +86,32 @@ def test_nothing_is_written_when_something_is_wrong(fsmeu, tmp_path):
     path.write_text("old")
     fsmeu("compile", "fscore", "--n", 3, "--z", "01", "-o", path).is_refused("length n = 3")
     assert path.read_text() == "old"
+
+
+def test_paths_of_a_summed_machine_add_up(fsmeu, tmp_path):
+    """For each pair, the weights of all its paths sum to F1; the number of states is told."""
+    path = tmp_path / "f.fst"
+    ran = fsmeu("compile", "fscore", "--n", 3, "--summed", "-o", path)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("utility fscore, n = 3, summed: 32 states, ")
+    machine = pynini.Fst.read(str(path))
+    for z, y in product(product("01", repeat=3), repeat=2):
+        one, other = (
+            pynini.accep(" ".join(x), token_type=machine.input_symbols(), arc_type="log64")
+            for x in (z, y)
+        )
+        pair = pynini.compose(pynini.compose(one, machine), other)
+        total = (
+            float(pynini.shortestdistance(pair, reverse=True)[pair.start()])
+            if pair.num_states()
+            else math.inf
+        )
+        wanted = float(f_score(tuple(map(int, z)), tuple(map(int, y))))
+        assert math.exp(-total) == pytest.approx(wanted, abs=1e-6)  # OpenFst prints nine digits
+
+
+def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path):
+    ran = fsmeu("compile", "fscore", "--n", 1000, "-o", tmp_path / "f.fst")
+    assert ran.code == 2
+    assert "compile --summed" in ran.err
+    assert "Traceback" not in ran.err

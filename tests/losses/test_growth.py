@@ -70,8 +70,8 @@ def test_level_sets_are_counted():
 
 def test_hamming_grows_with_n():
     found = growth(fsmeu.load("hamming"))
-    assert [(size.states, size.merged, size.values) for size in found.sizes] == [
-        (n + 1, n + 1, n + 1) for n in range(1, found.longest + 1)
+    assert [(size.states, size.merged, size.summed, size.values) for size in found.sizes] == [
+        (n + 1, n + 1, 2, n + 1) for n in range(1, found.longest + 1)
     ]
     assert str(found.states) == str(found.merged) == str(found.values) == "n"
 

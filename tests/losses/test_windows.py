@@ -60,6 +60,14 @@ def test_other_losses_are_not(body):
     assert found(f"{MEMORIES} {body}") is None
 
 
+def test_sequences_shorter_than_a_window_have_none():
+    loss = fsmeu.load("windowdiff", k=12)
+    for n in (0, 1, 11):
+        assert windows(loss, n).base == 0.0
+        assert fsmeu.expect(loss, [1] * n, [0.5] * n).value == 0.0
+        assert fsmeu.compile_summed(loss, n).states <= 14
+
+
 def test_small_memories_are_left_alone():
     loss = fsmeu.loads(
         "loss f labels 0 1 memory a of z last 2 count c by sum(a) when i > 1 value c"
