@@ -117,7 +117,7 @@ def compile_summed(
     >>> from fsmeu.losses.library import load
     >>> f1 = load("fscore")
     >>> f1.compile(40).states, compile_summed(f1, 40).states
-    (12341, 1722)
+    (12341, 3362)
     """
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"

@@ -1,0 +1,36 @@
+"""What the documents show is what happens: examples in docstrings, and the README's Python."""
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in (ROOT / "fsmeu").rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    tried = doctest.testmod(import_module(name))
+    assert tried.attempted > 0
+    assert tried.failed == 0
+
+
+def test_python_of_the_readme(capsys, monkeypatch):
+    """The blocks are one session; a comment behind print begins with the numbers it prints."""
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) >= 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-1].startswith("35 50 21 ")
+    assert float(printed[-1].split()[-1]) == pytest.approx(names["e"].value, rel=1e-12)
