@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,10 @@ __all__ = ["Input", "model_input", "pair_input"]
 
 Floats = NDArray[np.float64]
 
+_LARGE = 1 << 18
+_SPARSE = 32
+_ENTRIES_PER_STATE = 16
+
 
 @dataclass(frozen=True, eq=False)
 class Input:
@@ -27,6 +32,8 @@ class Input:
         start: weight of starting in each state of layer 0.
         final: weight of ending in each state of layer n.
         layered: the acceptor itself, built when it is asked for.
+        sparse: True when arrays of factors would be large and nearly empty, so that mass is better
+            moved arc by arc.
         table: the factors of all positions in one array, or None when that would be large.
     """
 
@@ -35,6 +42,7 @@ class Input:
     final: Floats
     layered: Callable[[], Layered]
     table: Floats | None = None
+    sparse: bool = False
 
 
 def model_input(model: Model) -> Input:
@@ -60,13 +68,16 @@ def _from_dense(arrays: Dense, layered: Callable[[], Layered]) -> Input:
 
 def _from_layers(layered: Layered, symbols: int) -> Input:
     """Factors of one position at a time, for layers too wide to hold all at once."""
-    for before, after in zip(layered.widths, layered.widths[1:], strict=False):
-        guard_size("model layer", before * symbols * after // 16)
+    widths = layered.widths
+    sizes = [before * symbols * after for before, after in itertools.pairwise(widths)]
 
     def factors(position: int) -> Floats:
         layer = layered.layers[position]
-        cube = np.zeros((layer.width, symbols, layered.widths[position]))
+        guard_size("model layer", sizes[position] // _ENTRIES_PER_STATE)
+        cube = np.zeros((layer.width, symbols, widths[position]))
         np.add.at(cube, (layer.target, layer.label, layer.source), layer.weight)
         return cube
 
-    return Input(factors, layered.start, layered.final, lambda: layered)
+    arcs = sum(len(layer.source) for layer in layered.layers)
+    sparse = max(sizes, default=0) > _LARGE and _SPARSE * arcs < sum(sizes)
+    return Input(factors, layered.start, layered.final, lambda: layered, sparse=sparse)

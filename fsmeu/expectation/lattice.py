@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.input import Input
 from fsmeu.expectation.steady import is_steady, steady_walk
-from fsmeu.expectation.transfer import Workspace, push
+from fsmeu.expectation.transfer import Workspace, push, push_arcs
 from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.layers import Layer, arcs_by_label
 from fsmeu.losses.view import View
 
 __all__ = ["Final", "run"]
@@ -83,25 +84,29 @@ def _run(walker: Walker, source: Input, keep: int | None) -> Final:
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
-        factors = source.factors(i - 1)
         try:
             codes, transfer = walker.step(i, codes)
         except LossFileError:
             if not isinstance(walker, SparseWalker):
                 raise
-            codes, transfer = walker.step(i, codes, _possible(mass, factors))
+            layer = source.layered().layers[i - 1]
+            codes, transfer = walker.step(i, codes, _possible(mass, layer, view.symbols))
         if sparse:
             guard_size("composition", transfer.width * mass.shape[1])
-        mass = push(transfer, mass, factors, space)
+        if source.sparse:
+            mass = push_arcs(transfer, mass, source.layered().layers[i - 1])
+        else:
+            mass = push(transfer, mass, source.factors(i - 1), space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
     return Final(codes, source.final @ mass)
 
 
-def _possible(mass: Floats, factors: Floats) -> Bools:
+def _possible(mass: Floats, layer: Layer, symbols: int) -> Bools:
     """Which steps (loss states, symbols) have positive probability; others may be undefined."""
-    there = (factors > 0).any(axis=0).astype(np.float64)
-    possible: Bools = (there @ (mass[0] > 0)).T > 0
+    possible = np.zeros((mass.shape[2], symbols), bool)
+    for symbol, arcs in arcs_by_label(layer):
+        possible[:, symbol] = (mass[0, layer.source[arcs]] > 0).any(axis=0)
     return possible
 
 

@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Transfer", "Workspace", "make_transfer", "pull", "push", "restrict"]
+from fsmeu.fst.layers import Layer, arcs_by_label
+
+__all__ = ["Transfer", "Workspace", "make_transfer", "pull", "push", "push_arcs", "restrict"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FEW = 8
+_MOST_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +140,34 @@ def push(
     moved = np.zeros((*rows, transfer.width))
     gathered = spread.take(transfer.order, axis=-1)
     moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=-1)
+    return moved
+
+
+def push_arcs(transfer: Transfer, mass: Floats, layer: Layer) -> Floats:
+    """The mass of the next layer, by the arcs of the model: for wide layers with few of them.
+
+    Args:
+        transfer: where each (symbol, state) leads.
+        mass: shape (quantities, model states, states).
+        layer: the arcs of the model at this position.
+    """
+    moved = np.zeros((len(mass), layer.width, transfer.width))
+    for symbol, arcs in arcs_by_label(layer):
+        to = transfer.targets[symbol]
+        states = np.flatnonzero(to >= 0)
+        if not len(states):
+            continue
+        states = states[np.argsort(to[states], kind="stable")]
+        goals, runs = np.unique(to[states], return_index=True)
+        gains = None if transfer.gains is None else transfer.gains[:, symbol][:, None, states]
+        size = max(1, _MOST_CELLS // (len(mass) * len(states)))
+        for some in (arcs[k : k + size] for k in range(0, len(arcs), size)):
+            after, starts = np.unique(layer.target[some], return_index=True)
+            sent = mass[:, layer.source[some]][:, :, states] * layer.weight[some][:, None]
+            sent = np.add.reduceat(sent, starts, axis=1)
+            if gains is not None:
+                sent[1:] += gains * sent[:1]
+            moved[:, after[:, None], goals] += np.add.reduceat(sent, runs, axis=2)
     return moved
 
 

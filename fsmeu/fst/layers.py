@@ -7,6 +7,7 @@ labels.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +17,15 @@ from numpy.typing import NDArray
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
-__all__ = ["Layer", "Layered", "all_arcs", "any_layers", "pair_layers", "string_layers"]
+__all__ = [
+    "Layer",
+    "Layered",
+    "all_arcs",
+    "any_layers",
+    "arcs_by_label",
+    "pair_layers",
+    "string_layers",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,6 +94,14 @@ def all_arcs(layered: Layered) -> Layer:
         np.concatenate([layer.weight for layer in layers]),
         int(ends[-1]),
     )
+
+
+def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:
+    """The labels of a layer, and the arcs of positive weight that read each, by their targets."""
+    arcs = np.flatnonzero(layer.weight > 0)
+    arcs = arcs[np.lexsort((layer.target[arcs], layer.label[arcs]))]
+    labels, begins = np.unique(layer.label[arcs], return_index=True)
+    yield from zip(labels.tolist(), np.split(arcs, begins[1:]), strict=True)
 
 
 def any_layers(alphabet: Alphabet, n: int) -> Layered:

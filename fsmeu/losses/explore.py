@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_arcs, guard_size
-from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.view import View
 
 __all__ = ["explore", "foresee"]
@@ -63,7 +62,7 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, found: _Found) -> None:
         found: the states so far.
     """
     together: dict[bytes, tuple[Ints, list[int]]] = {}
-    for symbol, arcs in _arcs_by_symbol(layer):
+    for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
         fresh = np.flatnonzero(reached & ~found.known[: len(inside), symbol])
         together.setdefault(fresh.tobytes(), (fresh, []))[1].append(symbol)
@@ -75,18 +74,10 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, found: _Found) -> None:
 def _reached(layer: Layer, inside: Bools, found: _Found) -> Bools:
     """Which (state, state of the acceptor) are reached after a position."""
     after = np.zeros((len(found.codes) + 1, layer.width), bool)
-    for symbol, arcs in _arcs_by_symbol(layer):
+    for symbol, arcs in arcs_by_label(layer):
         state, arc = np.nonzero(inside[:, layer.source[arcs]])
         after[found.targets[state, symbol], layer.target[arcs][arc]] = True
     return after[:-1]
-
-
-def _arcs_by_symbol(layer: Layer) -> Iterator[tuple[int, Ints]]:
-    """The symbols of a layer, and the arcs of positive weight that read each."""
-    arcs = np.flatnonzero(layer.weight > 0)
-    arcs = arcs[np.argsort(layer.label[arcs], kind="stable")]
-    symbols, begins = np.unique(layer.label[arcs], return_index=True)
-    yield from zip(symbols.tolist(), np.split(arcs, begins[1:]), strict=True)
 
 
 def _explore_free(name: str, view: View, found: _Found, max_states: int | None) -> None:
