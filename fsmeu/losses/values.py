@@ -269,8 +269,6 @@ def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:
 def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
     name = expr.arguments[0].name  # type: ignore[attr-defined]
     memory, packed = scope.memories[name], scope.current[name]
-    if expr.function == "sum" and not memory.numeric:
-        raise scope.fault(expr, f"sum needs numbers, {name} holds labels")
     total: Lanes = 0.0
     sought = _eval(expr.arguments[1], scope, active) if expr.function == "tally" else None
     for back in range(memory.depth):

@@ -86,10 +86,11 @@ def test_growth_is_that_of_the_machines(shelf):
     (table,) = page.all("table", article)
     rows = [[c["text"] for c in page.all("td", row)] for row in page.all("tr", table)][1:-1]
     assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 16]
-    for n, states, merged, _ in rows:
+    for n, states, merged, summed, _ in rows:
         loss = load("fscore")
         assert int(states.replace(",", "")) == loss.compile(int(n)).states
         assert int(merged.replace(",", "")) == loss.compile(int(n), minimize=True).states
+        assert int(summed.replace(",", "")) == 2 * (int(n) + 1) ** 2
 
 
 def test_pictures_are_there_and_well_formed(shelf):

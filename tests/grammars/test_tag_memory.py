@@ -37,5 +37,5 @@ def test_entries_are_kinds_and_types():
 
 
 def test_numbers_have_no_kind():
-    with pytest.raises(LossFileError, match="a memory of something other than z, y, their kind"):
+    with pytest.raises(LossFileError, match="kind and type need tags such as B-NP"):
         fsmeu.loads(FILE.format(labels="0 1"))
