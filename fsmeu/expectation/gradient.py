@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
+from fsmeu.expectation.lattice import merged_view
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.transfer import pull, push
 from fsmeu.expectation.walk import SparseWalker
@@ -62,7 +63,7 @@ def value_and_gradient(
 
 def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     view, source = asked.view(weights=True), asked.input()
-    walker = SparseWalker(view)
+    walker = SparseWalker(merged_view(view, source) or view)
     codes = walker.codes
     mass = np.zeros((1 + view.linear, len(source.start), 1))
     mass[0, :, 0] = source.start

@@ -19,9 +19,10 @@ from fsmeu.expectation.transfer import Workspace, push, push_arcs
 from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, arcs_by_label
-from fsmeu.losses.view import View
+from fsmeu.losses.canonical import canonical_view
+from fsmeu.losses.view import SpecView, View
 
-__all__ = ["Final", "run"]
+__all__ = ["Final", "merged_view", "run"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,12 +50,22 @@ def run(view: View, source: Input, keep: int | None = None) -> Final:
         source: what it reads, a layered acceptor of the same length.
         keep: expand only this many of the most probable states of each layer.
     """
+    merged = merged_view(view, source)
+    if merged is not None:
+        return _run(SparseWalker(merged), source, keep)
     if view.space is not None and keep is None:
         try:
             return _run_dense(DenseWalker(view, view.space), source)
         except LossFileError:
             pass  # a step is undefined somewhere in the space; only reached states may complain
     return _run(SparseWalker(view), source, keep)
+
+
+def merged_view(view: View, source: Input) -> View | None:
+    """The view with states merged that z leaves alike; None where that is not worth it."""
+    if not isinstance(view, SpecView):
+        return None
+    return canonical_view(view, max(len(source.start), len(source.final)))
 
 
 def _run_dense(walker: DenseWalker, source: Input) -> Final:
