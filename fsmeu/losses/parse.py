@@ -14,7 +14,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from fsmeu.errors import LossFileError, sentence
-from fsmeu.losses.messages import SYNTAX_ERRORS, fault, near_word
+from fsmeu.losses.messages import SYNTAX_ERRORS, WORDS, fault, near_word
 from fsmeu.losses.syntax import Place
 
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "parse", "place_of"]
@@ -114,6 +114,8 @@ def _syntax_error(source: str, origin: str, error: UnexpectedInput) -> LossFileE
     place, found = _place_and_word(source, error)
     expected = _expected(error)
     remedy = near_word(found) or (f"Expected {expected}" if expected else "")
+    if found in WORDS and expected == _NAMES["NAME"]:
+        remedy = f"{found!r} is a word of the language: choose another name"
     got = f" (found {found!r})" if found else " (the file ends here)"
     return fault(origin, source, place, _message(error) + got, remedy)
 

@@ -24,7 +24,7 @@ from fsmeu.losses.syntax import (
 )
 from fsmeu.losses.values import constant
 
-__all__ = ["fold", "replace_parts"]
+__all__ = ["fold", "replace_parts", "with_parts"]
 
 
 def fold(expr: Expr, known: Mapping[str, float], before: Mapping[str, float], spec: Spec) -> Expr:

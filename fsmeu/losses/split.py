@@ -11,13 +11,15 @@ on *features* of a step of each: the largest pieces of its expression that read 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.losses.analysis import increment, linear_registers, names_read, tapes
 from fsmeu.losses.bound import Bound
+from fsmeu.losses.rewrite import replace_parts, with_parts
+from fsmeu.losses.separate import separated
 from fsmeu.losses.syntax import Binary, Expr, Name, Number, Register, Spec, parts
 from fsmeu.losses.values import Scope, evaluate
 from fsmeu.losses.view import SpecView
@@ -73,13 +75,6 @@ def _counts(register: Register, spec: Spec) -> bool:
     return unread and increment(register) is not None and register.start == _ZERO
 
 
-def _put(expr: Expr, name: str, value: Expr) -> Expr:
-    """The expression with a name replaced."""
-    if isinstance(expr, Name):
-        return value if expr.name == name else expr
-    return _with_parts(expr, tuple(_put(part, name, value) for part in parts(expr)))
-
-
 @dataclass(frozen=True, eq=False)
 class Meeting:
     """An accumulator: its amount as an expression of features ``z#k`` and ``y#k``."""
@@ -94,7 +89,7 @@ class Split:
     """A loss as two parts and the accumulators in which they meet.
 
     Attributes:
-        bound: the whole loss.
+        bound: the whole loss, sums of a count of each tape written as two counts.
         z: what happens on z.
         y: what happens on y.
         meetings: the accumulators in which the value is affine.
@@ -110,6 +105,7 @@ class Split:
 
 def split(bound: Bound) -> Split | None:
     """The loss split by tape, or None when a register of both tapes is not an accumulator."""
+    bound = separated(bound)
     spec = bound.spec
     reach = tapes(spec)
     joint = [name for name, t in reach.items() if {"z", "y"} <= t]
@@ -161,7 +157,7 @@ class _Splitter:
             return self._feature(expr, register, "y", self.y_features)
         if not on_z:
             return expr
-        return _with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
+        return with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
 
     def _feature(
         self, expr: Expr, register: str, tape: str, features: list[tuple[str, Expr]]
@@ -171,32 +167,22 @@ class _Splitter:
         return Name(f"{tape}#{features.index((register, expr))}")
 
 
-def _with_parts(expr: Expr, pieces: tuple[Expr, ...]) -> Expr:
-    """The same kind of expression with other parts."""
-    values = list(pieces)
-    changes: dict[str, Expr | tuple[Expr, ...]] = {}
-    for field in fields(expr):
-        held = getattr(expr, field.name)
-        if isinstance(held, Expr):
-            changes[field.name] = values.pop(0)
-        elif isinstance(held, tuple) and held and isinstance(held[0], Expr):
-            changes[field.name] = tuple(values.pop(0) for _ in held)
-    return replace(expr, **changes)  # type: ignore[arg-type]
-
-
 def _part(
     bound: Bound, names: set[str], features: list[tuple[str, Expr]], tape: str, read: frozenset[str]
 ) -> Part:
     """The registers of one tape in their order, each feature where its accumulator stood."""
     spec = bound.spec
+    as_y: dict[Expr, Expr] = {Name(tape): Name("y")}
     kept: list[Register] = []
     for register in spec.registers:
         if register.name in names:
-            kept.append(replace(register, update=_put(register.update, tape, Name("y"))))
+            kept.append(
+                replace(register, update=replace_parts(register.update, {Name(tape): Name("y")}))
+            )
         for k, (owner, expr) in enumerate(features):
             if owner == register.name:
                 name = f"#{k}"
-                update = Binary("+", Name(name), _put(expr, tape, Name("y")))
+                update = Binary("+", Name(name), replace_parts(expr, as_y))
                 kept.append(Register(name, "feature", _ZERO, update, None, None, register.place))
     part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
     state = tuple(r.name for r in spec.registers if r.name in names)

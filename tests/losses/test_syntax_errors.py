@@ -75,6 +75,14 @@ def test_nearest_word_is_offered(text, hint):
         fsmeu.loads(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["let up = 1 value 1", "count in when z == 1 value 1", "flag value when z == 1"]
+)
+def test_words_of_the_language_are_no_names(text):
+    with pytest.raises(LossFileError, match="is a word of the language: choose another name"):
+        fsmeu.loads(f"loss f labels 0 1 {text}")
+
+
 def test_expected_things_are_listed():
     with pytest.raises(LossFileError, match=r"Expected '->'"):
         fsmeu.loads("loss f state a arc a a value 1")
