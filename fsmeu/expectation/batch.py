@@ -16,7 +16,8 @@ from fsmeu.expectation.transfer import Transfer, push
 from fsmeu.expectation.walk import DenseWalker
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.ranges import check_range
-from fsmeu.losses.view import SpecView, trajectories
+from fsmeu.losses.trajectory import trajectories
+from fsmeu.losses.view import SpecView
 from fsmeu.models.dense import Dense
 
 __all__ = ["batch_values"]

@@ -23,7 +23,8 @@ from fsmeu.losses.analysis import names_read, reads_clock, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.explore import explore
 from fsmeu.losses.syntax import Binary, Name, Number, Place, Register
-from fsmeu.losses.view import SpecView, View, trajectories
+from fsmeu.losses.trajectory import trajectories
+from fsmeu.losses.view import SpecView, View
 
 __all__ = ["Machine", "build_machine", "machine_view"]
 

@@ -20,8 +20,8 @@ from fsmeu.losses.domains import domain_of, memory_of
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.rewrite import fold, replace_parts
 from fsmeu.losses.syntax import Binary, Call, Expr, Name, Number, Push, Register, walk
+from fsmeu.losses.trajectory import trajectories
 from fsmeu.losses.values import Scope, constant_at, number
-from fsmeu.losses.view import trajectories
 
 __all__ = ["Windows", "windows"]
 
