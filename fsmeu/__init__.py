@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.gradient import gradient, value_and_gradient
     from fsmeu.expectation.many import expect_many
+    from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
-    from fsmeu.losses.loss import evaluate, function_loss
+    from fsmeu.losses.protocol import evaluate
     from fsmeu.losses.summed import compile_summed
 
 __version__ = "0.1.0"
@@ -45,14 +46,14 @@ _HOMES = {
     "decode": "fsmeu.decoding.decode",
     "decode_many": "fsmeu.decoding.many",
     "draw": "fsmeu.drawing.draw",
-    "evaluate": "fsmeu.losses.loss",
+    "evaluate": "fsmeu.losses.protocol",
     "expect": "fsmeu.expectation.expect",
     "expect_many": "fsmeu.expectation.many",
     "explain": "fsmeu.decoding.decode",
     "explore": "fsmeu.drawing.explore.build",
     "from_networkx": "fsmeu.drawing.graph",
     "from_openfst": "fsmeu.drawing.formats",
-    "function_loss": "fsmeu.losses.loss",
+    "function_loss": "fsmeu.losses.function",
     "gradient": "fsmeu.expectation.gradient",
     "library": "fsmeu.losses.library",
     "load": "fsmeu.losses.library",

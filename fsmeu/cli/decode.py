@@ -18,7 +18,7 @@ from fsmeu.cli.options import (
 
 if TYPE_CHECKING:
     from fsmeu.decoding.problem import Decision
-    from fsmeu.losses.loss import Loss
+    from fsmeu.losses.protocol import Loss
     from fsmeu.models import Model
 
 __all__ = ["decode_labels"]

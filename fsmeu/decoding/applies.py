@@ -9,7 +9,7 @@ import numpy as np
 from fsmeu.decoding.decode import EXACT, METHODS
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
 
 __all__ = ["Applies", "exact_methods"]

@@ -14,7 +14,7 @@ from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
 from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
 from fsmeu.expectation.query import over_labels
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import as_model
 
 __all__ = ["EXACT", "METHODS", "decode", "decode_problem", "explain"]

@@ -15,7 +15,8 @@ from fsmeu.errors import FsmeuError
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.losses.confusion import fractional
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Model
 
 __all__ = ["decode_many"]

@@ -16,7 +16,8 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.many import expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.confusion import Confusion, confusion
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.split import Split, split
 from fsmeu.models import Bernoulli, Independent, Model
 from fsmeu.models.most_probable import most_probable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 
 __all__ = ["zero_one_values"]
 

@@ -14,7 +14,7 @@ from fsmeu.drawing.plotting import need_matplotlib
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,8 @@ from fsmeu.drawing.route import Route, find_route
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import compose
 from fsmeu.fst.compose import max_states as general_limit
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
 __all__ = ["MAX_BUILT", "Subject", "find_subject"]

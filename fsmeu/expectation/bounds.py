@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import declared_range
 
 __all__ = ["value_range"]

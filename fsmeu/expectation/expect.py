@@ -24,7 +24,8 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation
 from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import pair_layers
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import check_range
 from fsmeu.losses.summed import compile_summed
 from fsmeu.losses.windows import Windows, windows

@@ -21,7 +21,7 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.transfer import pull, push
 from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.layers import Layered
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
 
 __all__ = ["gradient", "value_and_gradient"]

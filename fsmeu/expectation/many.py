@@ -14,7 +14,8 @@ from fsmeu.expectation.batch import batch_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY, Alphabet
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.dense import Dense
 

@@ -13,7 +13,7 @@ from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.input import Input, model_input, pair_input
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, string_layers
-from fsmeu.losses.loss import Loss
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.view import View
 from fsmeu.models import Model, as_model
 

@@ -76,7 +76,7 @@ def _closes(bound: Bound, state: Register) -> bool:
     for n in _LENGTHS:
         try:
             view = machine_view(part, n, None)
-            held = build_machine("", bound.alphabet, view, view.registers, None, _MOST_STATES)
+            held = build_machine("", bound.alphabet, view, None, _MOST_STATES)
         except FsmeuError:
             return False
         if held.states == before:

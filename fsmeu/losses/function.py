@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
+from fsmeu.fst.layers import Layered
+from fsmeu.losses.machine import Machine
+from fsmeu.losses.protocol import built, encoded, evaluate
 
-__all__ = ["FunctionView", "SimpleFunction"]
+__all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,3 +110,76 @@ class FunctionView:
         held = np.empty(len(codes), object)
         held[:] = [self.states[int(code)] for code in codes]
         return {"state": held}
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionLoss:
+    """A loss from a Python object with ``start``, ``step`` and ``value``."""
+
+    function: SimpleFunction
+    alphabet: Alphabet
+    name: str
+    kind: str
+
+    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
+        """The value of one pair of sequences."""
+        return evaluate(self, z, y)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of both tapes."""
+        return self.alphabet.labels
+
+    @property
+    def open(self) -> bool:
+        """Never: a Python loss is made for its labels."""
+        return False
+
+    def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
+        """The same function over other labels."""
+        return replace(self, alphabet=alphabet)
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
+        """The loss as an engine walks it; nothing rides in the weight."""
+        return FunctionView(self.function, self.alphabet, n, z)
+
+    def compile(
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
+    ) -> Machine:
+        """The explicit two-tape machine for sequences of length n."""
+        given = encoded(self, n, z)
+        view = FunctionView(self.function, self.alphabet, n)
+        return built(self, view, given, pairs, max_states, minimize)
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+        labels = self.alphabet.labels
+        values = np.empty(len(z))
+        for row in range(len(z)):
+            state = self.function.start()
+            for a, b in zip(z[row], y[row], strict=True):
+                state = self.function.step(state, labels[a], labels[b])
+            values[row] = float(self.function.value(state))
+        return values
+
+
+def function_loss(
+    function: SimpleFunction,
+    labels: Alphabet | Sequence[Label] | str = (0, 1),
+    *,
+    kind: str = "loss",
+    name: str | None = None,
+) -> FunctionLoss:
+    """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
+    if kind not in ("loss", "utility"):
+        raise InputError(sentence("function_loss", "kind must be 'loss' or 'utility'", kind))
+    for method in ("start", "step", "value"):
+        if not callable(getattr(function, method, None)):
+            must = "the object must have the methods start, step and value"
+            raise InputError(sentence("function_loss", must, f"one without {method}"))
+    return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.losses.loss import Loss, SpecLoss
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.minimize import same_values
+from fsmeu.losses.protocol import Loss
 from fsmeu.losses.summed import compile_summed
 
 __all__ = ["Growth", "Order", "Size", "growth", "order_of"]

@@ -7,7 +7,6 @@ shifted up by a constant that is kept beside the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,7 +23,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.explore import explore
 from fsmeu.losses.syntax import Binary, Name, Number, Place, Register
 from fsmeu.losses.trajectory import trajectories
-from fsmeu.losses.view import SpecView, View
+from fsmeu.losses.view import MachineView, SpecView
 
 __all__ = ["Machine", "build_machine", "machine_view"]
 
@@ -123,8 +122,7 @@ def _unread_z_registers(bound: Bound, n: int, z: Ints) -> dict[str, float]:
 def build_machine(
     name: str,
     alphabet: Alphabet,
-    view: View,
-    registers: Callable[[Ints], dict[str, Floats]],
+    view: MachineView,
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
@@ -134,7 +132,6 @@ def build_machine(
         name: what it computes.
         alphabet: the labels of both tapes.
         view: a view with the hypothesis free, so that its symbols are pairs.
-        registers: the register values behind state codes.
         pairs: an acceptor of pairs, z * L + y; then only what these can reach is built.
         max_states: limit on the number of states.
 
@@ -149,4 +146,4 @@ def build_machine(
     values[ending] = view.values(codes[ending])[0]
     least = np.nanmin(values) if ending.any() else 0.0
     shift = -float(least) if least < 0 else 0.0
-    return Machine(name, view.n, alphabet, nxt, values, shift, registers(codes))
+    return Machine(name, view.n, alphabet, nxt, values, shift, view.registers(codes))

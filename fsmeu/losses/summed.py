@@ -24,9 +24,10 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst, fst_from_table
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.explore import explore
-from fsmeu.losses.loss import Loss, SpecLoss, encoded, reached_by
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine import machine_view
 from fsmeu.losses.minimize import minimize
+from fsmeu.losses.protocol import Loss, encoded, reached_by
 from fsmeu.losses.view import SpecView
 from fsmeu.losses.windows import Windows, windows
 

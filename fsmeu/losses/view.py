@@ -32,7 +32,7 @@ from fsmeu.losses.syntax import Register
 from fsmeu.losses.trajectory import trajectories
 from fsmeu.losses.values import Scope, constant_at, evaluate, number
 
-__all__ = ["SpecView", "View"]
+__all__ = ["MachineView", "SpecView", "View"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,6 +71,13 @@ class View(Protocol):
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """Value of ending in each state with linear registers at their start, and their slopes."""
+
+
+class MachineView(View, Protocol):
+    """A view that an explicit machine can be made of."""
+
+    def registers(self, codes: Ints) -> dict[str, Any]:
+        """The register values behind each code."""
 
 
 class SpecView:

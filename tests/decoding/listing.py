@@ -27,7 +27,7 @@ class Listing:
         table: the value of every pair, rows are hypotheses.
     """
 
-    loss: fsmeu.losses.loss.Loss
+    loss: fsmeu.losses.protocol.Loss
     labels: tuple
     sequences: list
     table: np.ndarray

@@ -15,8 +15,8 @@ from fsmeu.drawing.draw import draw
 from fsmeu.drawing.escape import visible, xml_attribute
 from fsmeu.drawing.explore.page import assemble, graph_data
 from fsmeu.errors import InputError, SizeLimitError, sentence
-from fsmeu.losses.loss import Loss
 from fsmeu.losses.machine import Machine
+from fsmeu.losses.protocol import Loss
 
 __all__ = ["MOST_TRIED", "Page", "explore"]
 

@@ -1,0 +1,111 @@
+"""What a loss is to everything above it, however it was written, and its value for one pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
+from fsmeu.losses.machine import Machine, build_machine
+from fsmeu.losses.minimize import minimize as merge_states
+from fsmeu.losses.view import MachineView, View
+
+__all__ = ["Loss", "built", "encoded", "evaluate", "reached_by"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Loss(Protocol):
+    """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
+
+    @property
+    def name(self) -> str:
+        """The name in the file's header."""
+
+    @property
+    def kind(self) -> str:
+        """Either "loss" or "utility"."""
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The labels of both tapes."""
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> View:
+        """The loss as an engine walks it; ``weights`` lets linear registers ride in the weight."""
+
+    def compile(
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
+    ) -> Machine:
+        """The explicit two-tape machine for sequences of length n."""
+
+    def with_labels(self, alphabet: Alphabet) -> Loss:
+        """The same loss over other labels, where its definition leaves them open."""
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+
+
+def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
+    """The label indices of z, for a machine of length n.
+
+    Raises:
+        InputError: n is not a whole number of at least 0, or z is not of that length.
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
+    if z is None:
+        return None
+    given = loss.alphabet.encode(z, "hypothesis z")
+    if len(given) != n:
+        must = f"hypothesis z must have length n = {n}"
+        raise InputError(sentence("compile", must, f"length {len(given)}"))
+    return given
+
+
+def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
+    """The pairs of a hypothesis with every reference, None for all pairs."""
+    if z is None:
+        return None
+    return pair_layers(string_layers(loss.alphabet, z), any_layers(loss.alphabet, n))
+
+
+def built(
+    loss: Loss,
+    view: MachineView,
+    z: Ints | None,
+    pairs: Layered | None,
+    max_states: int | None,
+    minimize: bool,
+) -> Machine:
+    """The machine of a view: of what these pairs reach, else of what z reaches with every y."""
+    name = f"{loss.kind} {loss.name}, n = {view.n}"
+    pairs = pairs or reached_by(loss, view.n, z)
+    machine = build_machine(name, loss.alphabet, view, pairs, max_states)
+    return merge_states(machine) if minimize else machine
+
+
+def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
+    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
+
+    Args:
+        loss: a loss or utility.
+        z: the hypothesis, a sequence of labels.
+        y: the reference, of the same length.
+    """
+    zs = loss.alphabet.encode(z, "hypothesis z")
+    ys = loss.alphabet.encode(y, "reference y")
+    if len(zs) != len(ys):
+        must = "hypothesis z and reference y must have the same length"
+        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
