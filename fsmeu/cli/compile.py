@@ -47,6 +47,10 @@ _Summed = Annotated[
         "per pair, whose weights add up.",
     ),
 ]
+_Minimize = Annotated[
+    bool,
+    typer.Option("--minimize", help="Merge states that no continuation can tell apart."),
+]
 
 
 def compile_loss(
@@ -55,6 +59,7 @@ def compile_loss(
     n: _Length = None,
     z: _Given = None,
     summed: _Summed = False,
+    minimize: _Minimize = False,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
@@ -82,7 +87,14 @@ def compile_loss(
         must = "the length of the sequences must be given"
         raise InputError(sentence("compile", must, None, "Add --n N, or --z Z"))
     length = n if n is not None else len(given or ())
-    machine = compile_summed(loaded, length, given) if summed else loaded.compile(length, given)
+    if summed and minimize:
+        must = "--summed and --minimize make different machines"
+        raise InputError(sentence("compile", must, None, "Give one of them"))
+    machine = (
+        compile_summed(loaded, length, given)
+        if summed
+        else loaded.compile(length, given, minimize=minimize)
+    )
     _write(machine.fst.write_to_string(), None if output == STDOUT else Path(output))
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
     note(f"{machine.name}: {size}, shift {machine.shift!r}")

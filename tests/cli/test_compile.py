@@ -115,3 +115,19 @@ def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path):
     assert ran.code == 2
     assert "compile --summed" in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_states_that_nothing_tells_apart_are_merged(fsmeu, tmp_path):
+    """Of the ten states of F1 for two positions four are left; pairs keep their values."""
+    path = tmp_path / "f.fst"
+    ran = fsmeu("compile", "fscore", "--n", 2, "--minimize", "-o", path)
+    assert ran.err.startswith("utility fscore, n = 2: 4 states, ")
+    _, end = ends(path)
+    for z, y in product(product((0, 1), repeat=2), repeat=2):
+        assert end(z, y) == pytest.approx(float(f_score(z, y)), rel=1e-12, abs=1e-300)
+
+
+def test_one_kind_of_machine_at_a_time(fsmeu, tmp_path):
+    ran = fsmeu("compile", "fscore", "--n", 2, "--minimize", "--summed", "-o", tmp_path / "f.fst")
+    assert ran.code == 2
+    assert "Give one of them" in ran.err
