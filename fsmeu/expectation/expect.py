@@ -35,6 +35,7 @@ __all__ = ["ENGINES", "compose", "expect"]
 Floats = NDArray[np.float64]
 
 ENGINES = ("lattice", "openfst")
+_MUCH_TO_REMEMBER = 64  # fewer contents cost no more as states
 _MOST_LOG = 746  # -log of the least double
 
 
@@ -94,8 +95,9 @@ def _streamed(asked: Query) -> Expectation:
 
 
 def _windows(asked: Query) -> Windows | None:
-    """The loss as a sum over windows, where it is one."""
-    return windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
+    """The loss as a sum over windows, where it is one with much to remember."""
+    form = windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
+    return form if form is not None and form.contents >= _MUCH_TO_REMEMBER else None
 
 
 def _windowed(asked: Query) -> tuple[float, float] | None:

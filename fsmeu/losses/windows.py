@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)
-_FEWEST = 64
-"""Memories with fewer contents than this cost no more as states."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,15 +39,17 @@ class Windows:
         loss: what a window adds, as a loss of sequences of length k.
         k: the length of the windows; there is one that ends at each of positions k, ..., n.
         base: the value of no window at all.
+        contents: how many contents the greatest memory has, which need not be told apart.
     """
 
     loss: SpecLoss
     k: int
     base: float
+    contents: int
 
 
 def windows(loss: SpecLoss, n: int) -> Windows | None:
-    """The value as a sum over windows; None where it is none, or where nothing is won by it.
+    """The value as a sum over windows; None where it is none, or where nothing is remembered.
 
     It is one when the value is affine in registers that ride in the weight and looks at no other;
     when what they gain looks only at how much memories of one length k hold, at ages that count no
@@ -73,8 +73,6 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     if len({memory.depth for memory in memories}) != 1:
         return None
     k = memories[0].depth
-    if max(len(memory.values) for memory in memories) ** k < _FEWEST:
-        return None
     base, slopes = _affine(bound, n, linear)
     worth = _worth(bound, n, k, slopes)
     if worth is None:
@@ -84,7 +82,8 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
         return None
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
-    return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base)
+    contents = max(len(memory.values) for memory in memories) ** k
+    return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base, contents)
 
 
 def _affine(bound: Bound, n: int, linear: tuple[str, ...]) -> tuple[float, dict[str, float]]:

@@ -68,13 +68,6 @@ def test_sequences_shorter_than_a_window_have_none():
         assert fsmeu.compile_summed(loss, n).states <= 14
 
 
-def test_small_memories_are_left_alone():
-    loss = fsmeu.loads(
-        "loss f labels 0 1 memory a of z last 2 count c by sum(a) when i > 1 value c"
-    )
-    assert windows(loss, 9) is None
-
-
 @pytest.mark.parametrize(("k", "weighted"), [(6, 0), (6, 1), (9, 0)])
 def test_what_a_window_of_windowdiff_adds(k, weighted):
     """The windows of a pair, cut out and added up, are its value."""
