@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from fsmeu.cli.options import LabelList, LossName, ParamList, TypeList
+from fsmeu.cli.options import LabelList, LossName, ParamList, Summed, TypeList
 
 __all__ = ["compile_loss"]
 
@@ -39,14 +39,6 @@ _Given = Annotated[
     ),
 ]
 
-_Summed = Annotated[
-    bool,
-    typer.Option(
-        "--summed",
-        help="Counts in which the value is linear ride in the weight: fewer states, several paths "
-        "per pair, whose weights add up.",
-    ),
-]
 _Minimize = Annotated[
     bool,
     typer.Option("--minimize", help="Merge states that no continuation can tell apart."),
@@ -58,7 +50,7 @@ def compile_loss(
     output: _Output,
     n: _Length = None,
     z: _Given = None,
-    summed: _Summed = False,
+    summed: Summed = False,
     minimize: _Minimize = False,
     param: ParamList = None,
     labels: LabelList = None,

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsmeu.cli.options import LabelList, LossName, ModelFile, ParamList, Probabilities, TypeList
+from fsmeu.cli.options import (
+    LabelList,
+    LossName,
+    ModelFile,
+    ParamList,
+    Probabilities,
+    Summed,
+    TypeList,
+)
 
 if TYPE_CHECKING:
     from fsmeu.drawing.draw import Drawing
@@ -98,6 +106,7 @@ def draw_loss(
     given_z: _GivenZ = False,
     depth: _Depth = None,
     short: _Short = False,
+    summed: Summed = False,
     layout: _Layout = None,
     limit: _Limit = 100,
     param: ParamList = None,
@@ -109,15 +118,24 @@ def draw_loss(
     With a model, states are shaded and arcs are as wide as they are probable. With Z and Y, their
     path is coloured.
     """
-    from fsmeu.cli.inputs import load_loss
+    from fsmeu.cli.inputs import check_labels_known, load_loss
     from fsmeu.drawing.draw import draw
     from fsmeu.errors import InputError, sentence
+    from fsmeu.losses.summed import compile_summed
 
     loaded = load_loss(loss, param, labels, types)
     if all(given is None for given in (n, z, y, probs, model)):
         must = "the length of the sequences must be given"
         raise InputError(sentence("draw", must, None, "Add --n N, or --z Z and --y Y"))
-    subject = _subject(loaded, (z, y), (probs, model), loss)
+    if summed:
+        if n is None or given_z or any(given is not None for given in (z, y, probs, model)):
+            must = "--summed goes with --n alone"
+            raise InputError(sentence("draw", must, None, "Leave sequences and models out"))
+        check_labels_known(loaded)
+        subject: dict[str, Any] = {"loss": compile_summed(loaded, n)}
+        n = None
+    else:
+        subject = _subject(loaded, (z, y), (probs, model), loss)
     view: dict[str, Any] = {
         "given_z": given_z,
         "depth": depth,

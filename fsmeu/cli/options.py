@@ -18,6 +18,7 @@ __all__ = [
     "ParamList",
     "Probabilities",
     "Reference",
+    "Summed",
     "TypeList",
 ]
 
@@ -106,6 +107,14 @@ Keep = Annotated[
         min=1,
         help="Follow only the L most probable states of each layer, and give bounds.",
         show_default=False,
+    ),
+]
+Summed = Annotated[
+    bool,
+    typer.Option(
+        "--summed",
+        help="Counts in which the value is linear ride in the weight: fewer states, several paths "
+        "per pair, whose weights add up.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]

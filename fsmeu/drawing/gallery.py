@@ -24,11 +24,13 @@ from fsmeu.losses.machine import Machine
 from fsmeu.losses.messages import WORDS
 from fsmeu.losses.minimize import same_values
 from fsmeu.losses.report import Report, loss_to_measure, report
+from fsmeu.losses.summed import compile_summed
 from fsmeu.losses.syntax import Spec
 
 __all__ = ["Exhibit", "exhibit", "gallery_page"]
 
 _DRAWN = 14
+_SUMMED = 10
 _GROUPS = {
     "table": "Counts of the confusion table",
     "chunks": "Chunks of tags",
@@ -74,7 +76,7 @@ def exhibit(spec: Spec) -> Exhibit:
 
 
 def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
-    """The machine of the greatest small length, and the same with its states merged."""
+    """The machine of the greatest small length, with its states merged, with its paths summed."""
     small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
     chosen = next(small, None)
     if chosen is None:
@@ -86,6 +88,10 @@ def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     if 1 < merged.states < plain.states:
         caption = f"merged: {merged.states} of {plain.states} states can be told apart"
         shown.append((caption, draw(merged)))
+    summed = compile_summed(loss, plain.n)
+    if 1 < summed.states <= _SUMMED:
+        caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
+        shown.append((caption, draw(summed)))
     return tuple(shown)
 
 

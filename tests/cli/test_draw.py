@@ -161,3 +161,20 @@ def test_plot_of_unknown_kind_is_refused(fsmeu):
     """The ending must be one that can be painted."""
     words = ["levels", "fscore", "110", "--probs", "0.9,0.5,0.3", "--plot", "x.gif"]
     fsmeu(*words).is_refused("the format of a plot must be one of png, pdf, svg")
+
+
+def test_a_summed_machine_is_drawn(fsmeu):
+    """Hamming: one state that waits for a mistake, one after it was paid for."""
+    ran = fsmeu("draw", "hamming", "--n", 3, "--summed")
+    assert ran.code == 0
+    assert "loss hamming, n = 3, summed" in ran.out
+    assert "= 0.3333" in ran.out
+
+
+@pytest.mark.parametrize(
+    "more", [("--z", "010"), ("--n", 3, "--given-z"), ("--n", 2, "--probs", "0.5,0.5")]
+)
+def test_a_summed_machine_has_no_sequence(fsmeu, more):
+    ran = fsmeu("draw", "fscore", "--summed", *more)
+    assert (ran.code, ran.out) == (2, "")
+    assert "--summed goes with --n alone" in ran.err
