@@ -93,8 +93,10 @@ def compile_loss(
 
 
 def _write(image: bytes, path: Path | None) -> None:
+    from fsmeu.cli.output import place_for
+
     if path is not None:
-        path.write_bytes(image)
+        place_for(path).write_bytes(image)
         return
     sys.stdout.buffer.write(image)
     sys.stdout.buffer.flush()

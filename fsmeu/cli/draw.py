@@ -175,11 +175,11 @@ def _subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
-    from fsmeu.cli.output import note
+    from fsmeu.cli.output import note, place_for
     from fsmeu.errors import InputError, sentence
 
     if output != _STDOUT:
-        drawing.save(output, form)
+        drawing.save(place_for(output), form)
         note(f"{drawing.automaton.name}: {Path(output)}")
         return
     if form is None:

@@ -50,7 +50,7 @@ def explore_loss(
     step by step, probabilities to slide with the expectation, its levels and the best decision.
     """
     from fsmeu.cli.inputs import load_loss, read_model
-    from fsmeu.cli.output import line
+    from fsmeu.cli.output import line, place_for
     from fsmeu.drawing.explore.build import explore
 
     loaded = load_loss(loss, param, labels, types)
@@ -62,7 +62,7 @@ def explore_loss(
         sys.stdout.write(page.html)
         return
     plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
-    where = page.save(output if output is not None else f"{plain}.html")
+    where = page.save(place_for(output if output is not None else f"{plain}.html"))
     line(str(where))
     if show:
         import webbrowser

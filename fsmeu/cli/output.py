@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["line", "note", "number", "print_json", "print_table", "screen", "table"]
+__all__ = ["line", "note", "number", "place_for", "print_json", "print_table", "screen", "table"]
 
 
 class _Screen(Console):
@@ -49,6 +50,13 @@ def line(text: str = "", style: str = "", wrap: bool = False) -> None:
 def note(text: str) -> None:
     """Says something beside the result, on stderr."""
     typer.echo(text, err=True)
+
+
+def place_for(file: str | Path) -> Path:
+    """The path of a file to write; folders on the way to it are made."""
+    path = Path(file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def number(value: float) -> int | float:
