@@ -98,7 +98,7 @@ def test_large_machine_is_summed_up(fsmeu):
         (["fscore", "--probs", "0.5"], "hypothesis z must be given"),
         (["fscore", "--z", "11", "--probs", "0.5"], "the same length"),
         (["fscore", "--n", "400"], "50,000 states"),
-        (["fscore", "--n", "2", "-o", "no/such/folder/x.svg"], "cannot be used"),
+        (["fscore", "--n", "2", "-o", "/dev/null/x.svg"], "cannot be used"),
         (["nothing_like_this", "--n", "2"], "nothing_like_this"),
     ],
 )

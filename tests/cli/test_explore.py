@@ -58,7 +58,7 @@ def test_labels_can_be_chosen(fsmeu):
         (["fscore", "-n", "3", "--limit", "10"], "at most 10 states"),
         (["hamming", "--labels", "A,B,C", "--probs", "0.5"], "for two labels"),
         (["fscore", "--probs", "1.5"], "0"),
-        (["fscore", "-o", "no/such/folder/x.html"], "cannot be used"),
+        (["fscore", "-o", "/dev/null/x.html"], "cannot be used"),
         (["pk"], "--param k=VALUE"),
     ],
 )
