@@ -7,6 +7,7 @@ Each class has a built-in second parent, so that ``except ValueError`` works as 
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "nearest",
     "sentence",
     "shorten",
+    "whole",
 ]
 
 
@@ -59,6 +61,23 @@ def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str
     if remedy:
         text += f" {remedy.rstrip('.')}" + ("" if remedy.endswith("?") else ".")
     return text
+
+
+def whole(where: str, name: str, count: object, least: int = 1) -> int:
+    """A count that was given, checked.
+
+    Raises:
+        InputError: it is not a whole number, or less than the least.
+    """
+    try:
+        number = operator.index(count)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(count, bool):
+        raise InputError(
+            sentence(where, f"{name} must be a whole number of at least {least}", count)
+        )
+    return number
 
 
 def shorten(value: object, limit: int = 120) -> str:

@@ -12,7 +12,7 @@ from fsmeu.decoding.ranking import ranking
 from fsmeu.decoding.ranking_fast import ranking_fast
 from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
-from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
+from fsmeu.errors import InputError, LossFileError, SizeLimitError, nearest, sentence, whole
 from fsmeu.expectation.query import over_labels
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import as_model
@@ -34,6 +34,9 @@ METHODS: dict[str, Method] = {
 
 EXACT = ("ranking_fast", "additive", "counting", "viterbi", "ranking", "exhaustive")
 _CHEAP_ALL = 4096
+_NOT_THIS_ONE = (RefusalError, SizeLimitError, LossFileError)
+"""What makes a method fail where another may not; some look at references that are impossible, for
+which a loss may be undefined."""
 
 
 def decode(
@@ -62,6 +65,9 @@ def decode(
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
     [1, 1, 0]
     """
+    if keep is not None:
+        keep = whole("decode", "keep", keep)
+    budget = whole("decode", "budget", budget)
     made = as_model(model)
     bound = over_labels(loss, made.alphabet, "decode")
     limits = as_constraint(constraint, made.alphabet)
@@ -70,10 +76,10 @@ def decode(
 
 def decode_problem(problem: Problem, method: str) -> Decision:
     """The decision of one method, or of the first that fits."""
-    if method != "auto" and method not in METHODS:
+    if method != "auto" and method not in list(METHODS):
         known = ", ".join(["auto", *METHODS])
         must = f"method must be one of {known}"
-        raise InputError(sentence("decode", must, method, nearest(method, METHODS)))
+        raise InputError(sentence("decode", must, method, nearest(str(method), METHODS)))
     if method != "auto":
         return _decision(problem, method, METHODS[method](problem))
     name, answer = _first_that_fits(problem)
@@ -89,11 +95,11 @@ def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
     for name in names:
         try:
             return name, METHODS[name](problem)
-        except (RefusalError, SizeLimitError):
+        except _NOT_THIS_ONE:
             continue
     try:
         return "search", search(problem)
-    except (RefusalError, SizeLimitError):
+    except _NOT_THIS_ONE:
         return "nbest", nbest(problem)
 
 
@@ -105,6 +111,8 @@ def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
 
 def explain(decision: Decision) -> str:
     """A decision in words: which property chose which method, and what that proves."""
+    if not isinstance(decision, Decision):
+        raise InputError(sentence("explain", "a decision is needed, as decode makes it", decision))
     proof = "No allowed sequence is better" if decision.exact else "This is not proven to be best"
     tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."

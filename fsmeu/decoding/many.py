@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import WHY, check_fast, fast_values
-from fsmeu.errors import FsmeuError
+from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.losses.confusion import fractional
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Bernoulli, Model
 
 __all__ = ["decode_many"]
@@ -47,6 +47,10 @@ def decode_many(
         budget: as for ``decode``.
         progress: called with the number of decisions made since the last call.
     """
+    check_loss(loss, "decode_many")
+    if not isinstance(models, Iterable):
+        raise InputError(sentence("decode_many", "models must be a sequence of models", models))
+    models = list(models)
     tell = progress or (lambda made: None)
     found: dict[int, Decision] = {}
     if keep is None and constraint is None and method in ("auto", "ranking_fast"):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.expectation.levels import check_finite
 from fsmeu.expectation.transfer import Transfer, push
 from fsmeu.expectation.walk import DenseWalker
 from fsmeu.losses.loss import SpecLoss
@@ -59,6 +60,7 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Dense) -> Floats | None:
     return values
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _walk(loss: SpecLoss, view: SpecView, space: int, z: Ints, arrays: Dense) -> Floats:
     batch, n = z.shape
     tracks = trajectories(view.bound, n, z, set(view.track))
@@ -81,6 +83,7 @@ def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Flo
     value, slopes = view.values_with(ends, np.arange(states), (batch, states), reached)
     expected: Floats = np.einsum("bs,bs->b", ending[:, 0], value)
     expected += np.einsum("brs,rbs->b", ending[:, 1:], slopes)
+    check_finite("expect_many", expected)
     held = ending[:, 0].sum(axis=1)
     check_range(view.bound, view.n, expected[held > 0] / held[held > 0])
     return expected

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError
+from fsmeu.fst.layers import Layered
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import declared_range
 
 __all__ = ["value_range"]
 
-Ints = NDArray[np.int64]
 
-
-def value_range(loss: Loss, n: int, z: Ints | None) -> tuple[float, float]:
-    """Bounds of the value: the range that the file declares, or the extremes of the machine.
+def value_range(loss: Loss, n: int, z: Any, pairs: Layered) -> tuple[float, float]:
+    """Bounds of the value of these pairs: the range that the file declares, or the extremes met.
 
     A side that is declared infinite is sought in the machine, too; it stays infinite where the
     machine is too large to be built.
@@ -29,7 +28,7 @@ def value_range(loss: Loss, n: int, z: Ints | None) -> tuple[float, float]:
     if math.isfinite(low) and math.isfinite(high):
         return low, high
     try:
-        machine = loss.compile(n, None if z is None else loss.alphabet.decode(z))
+        machine = loss.compile(n, z, pairs=pairs)
     except SizeLimitError:
         return low, high
     least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.errors import InputError, SizeLimitError, sentence, whole
 from fsmeu.expectation.bounds import value_range
 from fsmeu.expectation.composition import (
     Composition,
@@ -19,7 +18,7 @@ from fsmeu.expectation.composition import (
     summed_value,
 )
 from fsmeu.expectation.lattice import run
-from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.levels import Levels, check_finite, level_sets
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation
 from fsmeu.expectation.windowed import windowed_value
@@ -66,32 +65,23 @@ def expect(
     asked = query(loss, z, model)
     if engine not in ENGINES:
         raise InputError(sentence("expect", f"engine must be one of {', '.join(ENGINES)}", engine))
-    keep = _whole(keep, "keep")
-    max_states = _whole(max_states, "max_states")
+    if keep is not None:
+        keep = whole("expect", "keep", keep)
+    if max_states is not None:
+        max_states = whole("expect", "max_states", max_states)
     if engine == "openfst":
         return _materialised(asked, keep, max_states)
-    return _streamed(asked) if keep is None else _kept(asked, _levels(asked, keep), 0)
+    if keep is None:
+        return _streamed(asked, max_states)
+    return _kept(asked, _levels(asked, keep, max_states), 0)
 
 
-def _whole(count: Any, name: str) -> int | None:
-    """An optional number of states, checked."""
-    if count is None:
-        return None
-    if not isinstance(count, bool | np.bool_):
-        try:
-            number = operator.index(count)
-        except TypeError:
-            number = 0
-        if number >= 1:
-            return number
-    raise InputError(sentence("expect", f"{name} must be a whole number of at least 1", count))
-
-
-def _streamed(asked: Query) -> Expectation:
-    value, kept = _windowed(asked) or _walked(asked)
+def _streamed(asked: Query, max_states: int | None) -> Expectation:
+    value, kept = _windowed(asked, max_states) or _walked(asked, max_states)
+    check_finite("expect", value)
     if kept and isinstance(asked.loss, SpecLoss):
         check_range(asked.loss.bound, asked.n, np.array([value / kept]))
-    return Expectation(value, value, value, kept, lambda: _levels(asked, None))
+    return Expectation(value, value, value, kept, lambda: _levels(asked, None, max_states))
 
 
 def _windows(asked: Query) -> Windows | None:
@@ -100,27 +90,31 @@ def _windows(asked: Query) -> Windows | None:
     return form if form is not None and form.contents >= _MUCH_TO_REMEMBER else None
 
 
-def _windowed(asked: Query) -> tuple[float, float] | None:
-    """Value and mass where the loss is a sum over windows, and the model is held in arrays."""
+def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | None:
+    """Value and mass where the loss is a sum over windows: in arrays, if the model is."""
     form, arrays = _windows(asked), asked.model.dense()
-    if form is None or arrays is None or asked.z is None:
+    if form is None:
         return None
+    if arrays is None or asked.z is None:
+        machine = compile_summed(asked.loss, asked.n)
+        return summed_value(asked.hypothesis, machine, asked.model.layered(), max_states)
     return windowed_value(form, asked.z, arrays)
 
 
-def _walked(asked: Query) -> tuple[float, float]:
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _walked(asked: Query, max_states: int | None) -> tuple[float, float]:
     """Value and mass at the end of the composition."""
     view = asked.view(weights=True)
-    final = run(view, asked.input())
+    final = run(view, asked.input(), None, max_states)
     held = final.mass[0] > 0
     codes, mass = final.codes[held], final.mass[:, held]
     value, slopes = view.values(codes)
     return float(mass[0] @ value + (mass[1:] * slopes).sum()), float(mass[0].sum())
 
 
-def _levels(asked: Query, keep: int | None) -> Levels:
+def _levels(asked: Query, keep: int | None, max_states: int | None) -> Levels:
     view = asked.view(weights=False)
-    final = run(view, asked.input(), keep)
+    final = run(view, asked.input(), keep, max_states)
     held = final.mass[0] > 0
     return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
 
@@ -136,7 +130,8 @@ def _kept(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
     """
     value, kept = levels.mean, float(levels.probabilities.sum())
     lost = max(0.0, float(asked.model.total_mass()) - kept)
-    least, most = value_range(asked.loss, asked.n, asked.z)
+    pairs = pair_layers(asked.hypothesis, asked.model.layered())
+    least, most = value_range(asked.loss, asked.n, _given(asked), pairs)
     rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
     size = float(np.abs(levels.values) @ levels.probabilities)
     lower = value + _left_out(lost, least, -rounding) - rounding * size
@@ -192,6 +187,7 @@ def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Exp
         logs = whole.table.weight[np.isfinite(whole.table.weight)]
         return _kept(asked, levels, min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0))))
     value = levels.mean
+    check_finite("expect", value)
     return Expectation(value, value, value, float(levels.probabilities.sum()), lambda: levels)
 
 
@@ -206,6 +202,7 @@ def _added_up(asked: Query, max_states: int | None) -> Expectation:
     machine = compile_summed(asked.loss, asked.n, _given(asked), max_states)
     model = asked.model.layered()
     value, mass = summed_value(asked.hypothesis, machine, model, max_states)
+    check_finite("expect", value)
     return Expectation(
         value, value, value, mass, lambda: _ending_levels(_compose(asked, max_states))
     )

@@ -17,9 +17,11 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.lattice import merged_view
+from fsmeu.expectation.levels import check_finite
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.transfer import pull, push
 from fsmeu.expectation.walk import SparseWalker
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
@@ -27,6 +29,8 @@ from fsmeu.models import Gradient, Parametrized
 __all__ = ["gradient", "value_and_gradient"]
 
 Floats = NDArray[np.float64]
+
+_CELLS_PER_STATE = 8  # all layers are kept, as plain numbers
 
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
@@ -58,9 +62,13 @@ def value_and_gradient(
         must = f"engine must be one of {', '.join(ENGINES)}"
         raise InputError(sentence("gradient", must, engine))
     value, per_arc = _streamed(asked) if engine == "lattice" else _materialised(asked)
+    check_finite("gradient", value)
+    for products in per_arc:
+        check_finite("gradient", products)
     return value, asked.model.pullback(per_arc, value)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     view, source = asked.view(weights=True), asked.input()
     walker = SparseWalker(merged_view(view, source) or view)
@@ -68,9 +76,12 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     mass = np.zeros((1 + view.linear, len(source.start), 1))
     mass[0, :, 0] = source.start
     masses, transfers = [mass], []
+    cells = 0
     for i in range(1, asked.n + 1):
         codes, transfer = walker.step(i, codes)
         transfers.append(transfer)
+        cells += (1 + view.linear) * transfer.width * max(len(source.start), len(source.final))
+        guard_size("gradient", cells // _CELLS_PER_STATE)
         masses.append(push(transfer, masses[-1], source.factors(i - 1)))
     ending, slopes = view.values(codes)
     worth = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]

@@ -42,23 +42,24 @@ class Final:
     mass: Floats
 
 
-def run(view: View, source: Input, keep: int | None = None) -> Final:
+def run(view: View, source: Input, keep: int | None = None, max_states: int | None = None) -> Final:
     """The mass at the end of the composition.
 
     Args:
         view: the loss; its symbols are those of the input.
         source: what it reads, a layered acceptor of the same length.
         keep: expand only this many of the most probable states of each layer.
+        max_states: limit on the number of states of a layer.
     """
     merged = merged_view(view, source)
     if merged is not None:
-        return _run(SparseWalker(merged), source, keep)
+        return _run(SparseWalker(merged), source, keep, max_states)
     if view.space is not None and keep is None:
         try:
-            return _run_dense(DenseWalker(view, view.space), source)
+            return _run_dense(DenseWalker(view, view.space), source, max_states)
         except LossFileError:
             pass  # a step is undefined somewhere in the space; only reached states may complain
-    return _run(SparseWalker(view), source, keep)
+    return _run(SparseWalker(view), source, keep, max_states)
 
 
 def merged_view(view: View, source: Input) -> View | None:
@@ -68,15 +69,17 @@ def merged_view(view: View, source: Input) -> View | None:
     return canonical_view(view, max(len(source.start), len(source.final)))
 
 
-def _run_dense(walker: DenseWalker, source: Input) -> Final:
+def _run_dense(walker: DenseWalker, source: Input, max_states: int | None) -> Final:
     """Takes the faster walk where the steps allow it."""
+    most = len(walker.codes) if walker.widths is None else walker.widths[-1]
+    guard_size("composition", most * max(len(source.start), len(source.final)), max_states)
     if walker.widths is None and source.table is not None and walker.contexts_repeat:
         transfers = walker.transfers()
         if is_steady(transfers):
             mass = _start_mass(walker, source)
             ending = steady_walk(transfers, source.table, mass)
             return Final(walker.codes, source.final @ ending)
-    return _run(walker, source, None)
+    return _run(walker, source, None, max_states)
 
 
 def _start_mass(walker: Walker, source: Input) -> Floats:
@@ -85,11 +88,11 @@ def _start_mass(walker: Walker, source: Input) -> Floats:
     return mass
 
 
-def _run(walker: Walker, source: Input, keep: int | None) -> Final:
+def _run(walker: Walker, source: Input, keep: int | None, max_states: int | None) -> Final:
     view = walker.view
     codes = walker.codes
     sparse = isinstance(walker, SparseWalker)
-    guard_size("composition", len(codes) * len(source.start))
+    guard_size("composition", len(codes) * len(source.start), max_states)
     mass = _start_mass(walker, source)
     space = Workspace()
     for i in range(1, view.n + 1):
@@ -103,7 +106,7 @@ def _run(walker: Walker, source: Input, keep: int | None) -> Final:
             layer = source.layered().layers[i - 1]
             codes, transfer = walker.step(i, codes, _possible(mass, layer, view.symbols))
         if sparse:
-            guard_size("composition", transfer.width * mass.shape[1])
+            guard_size("composition", transfer.width * mass.shape[1], max_states)
         if source.sparse:
             mass = push_arcs(transfer, mass, source.layered().layers[i - 1])
         else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["Levels", "level_sets"]
+__all__ = ["Levels", "check_finite", "level_sets"]
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class Levels:
 
     def quantile(self, q: float) -> float:
         """The least value that is not exceeded with probability q."""
-        if not 0.0 <= q <= 1.0:
+        if not isinstance(q, Real) or not 0.0 <= q <= 1.0:
             raise InputError(sentence("quantile", "q must lie in 0..1", q))
         if not len(self.values):
             must = "some probability must have been kept to speak of quantiles"
@@ -53,6 +54,17 @@ class Levels:
         total = np.cumsum(self.probabilities)
         place = int(np.searchsorted(total, q * total[-1] * (1.0 - 1e-12)))
         return float(self.values[min(place, len(self.values) - 1)])
+
+
+def check_finite(where: str, numbers: float | Floats) -> None:
+    """Refuses results that doubles cannot hold.
+
+    Raises:
+        InputError: one is infinite or no number.
+    """
+    if not np.isfinite(numbers).all():
+        must = "the result must be a number that doubles can hold; values of the loss are too large"
+        raise InputError(sentence(where, must, None, "Scale the loss down"))
 
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:

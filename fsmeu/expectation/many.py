@@ -15,7 +15,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.dense import Dense
 
@@ -37,6 +37,11 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
     >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
     array([0.3, 0.5])
     """
+    check_loss(loss, "expect_many")
+    for name, sequences in (("zs", zs), ("models", models)):
+        if not isinstance(sequences, Iterable):
+            must = f"{name} must be a sequence, one for each expectation"
+            raise InputError(sentence("expect_many", must, sequences))
     hypotheses, given = list(zs), list(models)
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"

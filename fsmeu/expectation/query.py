@@ -13,7 +13,7 @@ from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.input import Input, model_input, pair_input
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, string_layers
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.view import View
 from fsmeu.models import Model, as_model
 
@@ -77,6 +77,7 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
 
 def over_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
     """The loss over the model's labels, where its definition leaves them open."""
+    check_loss(loss, where)
     if getattr(loss, "open", False):
         return loss.with_labels(alphabet)
     _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")

@@ -7,7 +7,7 @@ import os
 import pynini
 import pywrapfst
 
-from fsmeu.errors import FstError, SizeLimitError, sentence
+from fsmeu.errors import FstError, SizeLimitError, sentence, whole
 
 __all__ = ["compose", "guard_arcs", "guard_size", "max_states"]
 
@@ -19,7 +19,7 @@ _ARCS_PER_STATE = 8
 def max_states(limit: int | None = None) -> int:
     """The limit on states of a machine: the argument, the environment, or five million."""
     if limit is not None:
-        return limit
+        return whole("machine", "max_states", limit)
     text = os.environ.get(_VARIABLE, "")
     return int(text) if text.isdigit() else _MAX_STATES
 

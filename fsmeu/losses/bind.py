@@ -122,7 +122,7 @@ def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> 
     at = f"{spec.kind} {spec.name}, parameter {param.name}"
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(sentence(at, "must be a number", value)) from None
     if not math.isfinite(number):
         raise InputError(sentence(at, "must be a finite number", value))

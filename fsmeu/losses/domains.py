@@ -58,7 +58,7 @@ class Pool:
         return numbers[inverse].reshape(values.shape)
 
     def _one(self, value: float) -> int:
-        key = float(f"{value:.12e}")
+        key = float(f"{value:.14e}")
         if key not in self.number:
             if len(self.values) >= self.size:
                 must = f"a count may take at most {self.size:,} different values here"

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import keep_bounds, memory_of
+from fsmeu.losses.ranges import check_range
 from fsmeu.losses.values import Lanes, Scope, constant_at, evaluate, number
 
 __all__ = ["trace_pairs", "values_of_pairs"]
@@ -50,4 +51,6 @@ def value_of_state(bound: Bound, state: dict[str, Floats], pairs: int, n: int) -
     memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
     current = {**state, "n": float(n)}
     scope = Scope(bound, current, state, memories)
-    return np.broadcast_to(number(bound.spec.value, scope), (pairs,)).astype(np.float64)
+    values = np.broadcast_to(number(bound.spec.value, scope), (pairs,)).astype(np.float64)
+    check_range(bound, n, values)
+    return values

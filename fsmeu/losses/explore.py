@@ -20,6 +20,8 @@ Bools = NDArray[np.bool_]
 
 _MOST_LOOKUP = 1 << 26
 _SEEN = 16
+_BLOCK = 1 << 18
+_FEW_STATES = 4096
 
 
 def explore(
@@ -90,15 +92,21 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
         if not len(fresh):
             return
         begin = len(found.codes)
-        found.expand(i, fresh, columns)
+        for block in np.split(fresh, range(_BLOCK, len(fresh), _BLOCK)):
+            found.expand(i, block, columns)
+            guard_size(name, len(found.codes), max_states)
+            guard_arcs(name, len(found.codes) * len(columns), max_states)
         news.append(len(found.codes) - begin)
-        foreseen = min(len(found.codes) + foresee(news, view.n - i), found.most)
-        guard_size(name, max(foreseen, len(found.codes)), max_states)
-        guard_arcs(name, max(foreseen, len(found.codes)) * len(columns), max_states)
+        if i >= found.settled:
+            foreseen = min(len(found.codes) + foresee(news, view.n - i), found.most)
+            guard_size(name, foreseen, max_states)
+            guard_arcs(name, foreseen * len(columns), max_states)
 
 
 def foresee(news: list[int], more: int) -> int:
     """How many states will come, where their growth so far is that of a polynomial.
+
+    What registers with bounds add ends some time; this is to be asked when they had time for it.
 
     Args:
         news: how many were new at each depth.
@@ -127,7 +135,12 @@ def _ending(targets: Ints, n: int) -> Bools:
         return np.ones(states, bool)
     here = np.zeros(states, bool)
     here[0] = True
-    for _ in range(n):
+    met: dict[bytes, int] = {}
+    for depth in range(n):
+        if states <= _FEW_STATES:
+            since = met.setdefault(here.tobytes(), depth)
+            if since < depth:
+                return _ending(targets, since + (n - since) % (depth - since))
         after = np.zeros(states + 1, bool)
         after[targets[here]] = True
         here = after[:-1]
@@ -143,7 +156,9 @@ class _Found:
         self._store = np.full((16, pairs), -1, np.int64)
         self._known = np.zeros((16, pairs), bool)
         space = getattr(view, "space_of", None)
-        self.most = space.size if space is not None else sys.maxsize
+        bounded = [] if space is None else [d.size for d in space.domains.values() if d.strict]
+        self.settled = sys.maxsize if space is None else max(bounded, default=0)
+        self.most = sys.maxsize if space is None else space.size
         self._lookup: NDArray[np.int32] | None = None
         if space is not None and space.size <= _MOST_LOOKUP:
             self._lookup = np.full(space.size, -1, np.int32)

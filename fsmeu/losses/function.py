@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.machine import Machine
 from fsmeu.losses.protocol import built, encoded, evaluate
@@ -67,6 +68,7 @@ class FunctionView:
         except TypeError:
             raise InputError(sentence("loss", "states must be hashable", state)) from None
         if known == len(self.states):
+            guard_size("loss in Python", known + 1)
             self.states.append(state)
         return known
 
@@ -98,18 +100,25 @@ class FunctionView:
         return values, np.empty((0, len(codes)))
 
     def _value(self, code: int) -> float:
-        state = self.states[code]
-        value = float(self.function.value(state))
-        if not np.isfinite(value):
-            must = f"the value of state {state!r} must be finite"
-            raise InputError(sentence("loss", must, value))
-        return value
+        return _number_of(self.function.value(self.states[code]), self.states[code])
 
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The states themselves, as the one register ``state``."""
         held = np.empty(len(codes), object)
         held[:] = [self.states[int(code)] for code in codes]
         return {"state": held}
+
+
+def _number_of(value: Any, state: Hashable) -> float:
+    """What a state is worth, as a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if not np.isfinite(number):
+        must = f"the value of state {shorten(state)} must be a finite number"
+        raise InputError(sentence("loss in Python", must, value))
+    return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +173,7 @@ class FunctionLoss:
             state = self.function.start()
             for a, b in zip(z[row], y[row], strict=True):
                 state = self.function.step(state, labels[a], labels[b])
-            values[row] = float(self.function.value(state))
+            values[row] = _number_of(self.function.value(state), state)
         return values
 
 

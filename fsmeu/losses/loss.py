@@ -167,13 +167,23 @@ class SpecLoss:
             counts = ", ".join(self.linear(given is not None))
             if not counts:
                 raise
-            instead = f"compile_summed (compile --summed) lets {counts} ride in the weight"
-            message = f"{error} Or {instead}, which takes fewer states."
+            instead = f"compile_summed (compile --summed), where {counts} is no part of the states"
+            message = f"{error} Or use {instead}."
             raise SizeLimitError(message) from None
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
         return values_of_pairs(self.bound, z, y)
+
+
+def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:
+    """The chunk types that were given, checked."""
+    if labels is not None:
+        must = "either labels or the chunk types that make them may be given"
+        raise InputError(sentence(where, must, "both"))
+    if isinstance(types, str) or not isinstance(types, Iterable):
+        raise InputError(sentence(where, 'types must be a list such as ["NP", "VP"]', types))
+    return [str(one) for one in types]
 
 
 def bind_loss(
@@ -188,7 +198,7 @@ def bind_loss(
     """
     where = f"{spec.kind} {spec.name}"
     if types is not None:
-        labels = tag_labels(types)
+        labels = tag_labels(_chunk_types(types, labels, where))
     chosen = as_alphabet(labels) if labels is not None else None
     if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"

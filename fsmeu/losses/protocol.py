@@ -8,14 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.machine import Machine, build_machine
 from fsmeu.losses.minimize import minimize as merge_states
 from fsmeu.losses.view import MachineView, View
 
-__all__ = ["Loss", "built", "encoded", "evaluate", "reached_by"]
+__all__ = ["Loss", "built", "check_loss", "encoded", "evaluate", "reached_by"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,6 +54,18 @@ class Loss(Protocol):
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
+
+
+def check_loss(loss: object, where: str) -> None:
+    """Refuses what is no loss, such as the name of one.
+
+    Raises:
+        InputError: it has not what a loss has.
+    """
+    if not all(hasattr(loss, name) for name in ("view", "compile", "alphabet", "kind")):
+        remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
+        must = "a loss is needed, as load, loads or function_loss make it"
+        raise InputError(sentence(where, must, loss, remedy))
 
 
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
@@ -103,6 +115,7 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         z: the hypothesis, a sequence of labels.
         y: the reference, of the same length.
     """
+    check_loss(loss, "evaluate")
     zs = loss.alphabet.encode(z, "hypothesis z")
     ys = loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):

@@ -20,7 +20,7 @@ from fsmeu.losses.analysis import increment, linear_registers, names_read, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.rewrite import replace_parts, with_parts
 from fsmeu.losses.separate import separated
-from fsmeu.losses.syntax import Binary, Expr, Name, Number, Register, Spec, parts
+from fsmeu.losses.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
 from fsmeu.losses.values import Scope, evaluate
 from fsmeu.losses.view import SpecView
 
@@ -116,13 +116,16 @@ def split(bound: Bound) -> Split | None:
     y_names = {n for n, t in reach.items() if "y" in t and n not in linear}
     splitter = _Splitter({"z", *z_names}, {"y", *y_names})
     meetings = []
-    for register in spec.registers:
-        if register.name in linear:
-            amount = splitter.cut(increment(register) or _ZERO, register.name)
-            meetings.append(Meeting(register.name, amount, "i" in names_read(amount)))
+    try:
+        for register in spec.registers:
+            if register.name in linear:
+                amount = splitter.cut(increment(register) or _ZERO, register.name)
+                meetings.append(Meeting(register.name, amount, "i" in names_read(amount)))
+    except _InseparableError:
+        return None
     read = names_read(spec.value)
     z_part = _part(bound, z_names, splitter.z_features, "z", read)
-    both = _needed(spec, {name for name in z_names if not reach[name]}, y_names)
+    both = _needed(spec, {name for name in z_names if not reach[name] & {"z", "y"}}, y_names)
     y_part = _part(bound, y_names | both, splitter.y_features, "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(meetings), additive)
@@ -137,6 +140,10 @@ def _needed(spec: Spec, tapeless: set[str], names: set[str]) -> set[str]:
         asking = set().union(*read) & tapeless - found
         found |= asking
     return found
+
+
+class _InseparableError(Exception):
+    """A piece that reads both tapes and is no function of what each shows by itself."""
 
 
 class _Splitter:
@@ -157,6 +164,8 @@ class _Splitter:
             return self._feature(expr, register, "y", self.y_features)
         if not on_z:
             return expr
+        if isinstance(expr, Call) and expr.function == "tally":
+            raise _InseparableError
         return with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
 
     def _feature(

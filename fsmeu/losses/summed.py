@@ -27,7 +27,7 @@ from fsmeu.losses.explore import explore
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine import machine_view
 from fsmeu.losses.minimize import minimize
-from fsmeu.losses.protocol import Loss, encoded, reached_by
+from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.view import SpecView
 from fsmeu.losses.windows import Windows, windows
 
@@ -120,6 +120,7 @@ def compile_summed(
     >>> f1.compile(40).states, compile_summed(f1, 40).states
     (12341, 3362)
     """
+    check_loss(loss, "compile_summed")
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
         raise InputError(sentence("compile_summed", must, loss.name, "Use its compile"))
@@ -180,6 +181,9 @@ def _over_positions(
                 values = values + n * least * worth  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
+    if not np.isfinite(finals[0]).all():
+        must = "values and what counts add up to must be numbers that doubles can hold"
+        raise InputError(sentence(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, loss.alphabet, arcs.table(np.concatenate(finals)), shift)
 
 

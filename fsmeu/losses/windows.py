@@ -19,7 +19,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import domain_of, memory_of
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.rewrite import fold, replace_parts
-from fsmeu.losses.syntax import Binary, Call, Expr, Name, Number, Push, Register, walk
+from fsmeu.losses.syntax import Binary, Call, Expr, Index, Name, Number, Old, Push, Register, walk
 from fsmeu.losses.trajectory import trajectories
 from fsmeu.losses.values import Scope, constant_at, number
 
@@ -29,6 +29,8 @@ Floats = NDArray[np.float64]
 
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)
+_LONGEST = 50_000
+_MOST_GAINS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,8 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     linear = loss.linear(z_given=False)
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
+    if n > _LONGEST or any(_may_fail(bound, r) for r in spec.registers):
+        return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
         return None
@@ -84,6 +88,12 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     contents = max(len(memory.values) for memory in memories) ** k
     return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base, contents)
+
+
+def _may_fail(bound: Bound, register: Register) -> bool:
+    """True for what follows the labels and may leave its bounds, or find no arc, unseen."""
+    on_labels = tapes(bound.spec)[register.name] & _TAPES
+    return bool(on_labels) and register.sugar in ("register", "state")
 
 
 def _affine(bound: Bound, n: int, linear: tuple[str, ...]) -> tuple[float, dict[str, float]]:
@@ -122,22 +132,22 @@ def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
     scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
     timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
     tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
-    met: dict[tuple[float, ...], Expr] = {}
-    after = None
-    for i in range(1, n + 1):
-        before = {r: float(track[0, i - 1]) for r, track in tracks.items()}
-        now = {r: float(track[0, i]) for r, track in tracks.items()}
-        clock = {"i": float(i)} if "i" in names_read(amount) else {}
-        key = (*before.values(), *now.values(), *clock.values())
-        if key not in met:
-            known = {**scalars, **now, **clock, "n": float(n)}
-            met[key] = fold(amount, known, before, spec)
-        if i < k and met[key] != _ZERO:
-            return None
-        after = met[key] if i == k else after
-        if i > k and met[key] != after:
-            return None
-    return _ZERO if after is None else after
+    clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
+    before = [track[0, :n] for track in tracks.values()]
+    after = [track[0, 1:] for track in tracks.values()]
+    rows = np.stack([*before, *after, clock], axis=1)
+    met, kinds = np.unique(rows, axis=0, return_inverse=True)
+    if len(met) > _MOST_GAINS:
+        return None
+    gains = []
+    for row in met.tolist():
+        old, new = (dict(zip(tracks, row[at:], strict=False)) for at in (0, len(tracks)))
+        gains.append(fold(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec))
+    kinds = kinds.reshape(-1)
+    early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
+    if early - {_ZERO} or len(late) > 1:
+        return None
+    return late.pop() if late else _ZERO
 
 
 def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register, ...], Expr] | None:
@@ -154,6 +164,8 @@ def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register,
         if register is None:
             return None
         counts.setdefault(call, register)
+    if any(isinstance(node, Old | Index) for node in walk(worth)):
+        return None
     value = replace_parts(worth, {call: Name(r.name) for call, r in counts.items()})
     ages = [held[name] for name in sorted(names_read(value) & held.keys())]
     free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}

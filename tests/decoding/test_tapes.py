@@ -28,9 +28,14 @@ FILES = {
     "F1 of conditions": f"{TP} count both by (z == 1) + (y == 1) {F1}",
     "F1 shifted": f"{TP} count both by (y == 1) - (z == 0) + 1 value tp / (both + 1)",
     "rises": f"{RISE} count tp when rise and y == 1 count both by (rise) + y value tp / (1 + both)",
+    "clock": f"register p in 0..1 start 0 next i % 2 {TP} count c when y == 1 and p == 1 "
+    "count h when z == 1 value tp / (1 + c + h)",
+    "clock states": f"state S T arc S -> T when i >= 2 arc S -> S otherwise arc T -> T otherwise "
+    f"{TP} count c when y == 1 and at T count h when z == 1 value tp / (1 + c + h)",
+    "tally of the other tape": "memory m of y last 2 count c when tally(m, z) == 1 value c",
     "difference": f"{TP} count d by y - z value tp - abs(d)",
 }
-SPLIT = set(FILES) - {"difference"}
+SPLIT = set(FILES) - {"difference", "tally of the other tape"}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -284,7 +284,7 @@ def value_of(loss, z, y):
         return None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     labels=st.sampled_from((LETTERS, TAGS)),
@@ -316,7 +316,7 @@ def meant(world, z, y):
         raise
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32), labels=st.sampled_from((LETTERS[:2], TAGS[:3])))
 def test_what_is_accepted_never_reckons_with_texts(seed, labels):
     """Read as texts and tuples, an accepted file meets no text or memory in place of a number."""

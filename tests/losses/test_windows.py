@@ -53,6 +53,8 @@ def test_sums_over_windows_are_found(body):
         "age g since y == 1 up to 7 count c by tally(a, 1) * g when i >= 6 value c",  # so does this
         "memory d of z last 5 count c by tally(a, 1) * tally(d, 1) when i >= 6 value c",
         "count c by tally(a, z) when i >= 6 value c",
+        "age g since y == 1 up to 6 count c by tally(a, 1) when i >= 6 and old g < 2 value c",
+        "register r in 0..9 start 0 next r + z count c by tally(a, 1) when i >= 6 value c",
         "count c when i >= 6 and z == y value c",
     ],
 )

@@ -1,0 +1,149 @@
+"""Arguments that are no such thing: one sentence each, of the one family of errors."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
+
+F1 = fsmeu.load("fscore")
+
+
+class Keeper:
+    """A loss in Python that remembers everything, and may be worth anything."""
+
+    def __init__(self, worth=0.0):
+        self.worth = worth
+
+    def start(self):
+        return ()
+
+    def step(self, state, z, y):
+        return (*state, y)
+
+    def value(self, state):
+        return self.worth
+
+
+MISUSES = {
+    "expect, a name": lambda: fsmeu.expect("fscore", "1", [0.5]),
+    "decode, a name": lambda: fsmeu.decode("fscore", [0.5]),
+    "evaluate, a name": lambda: fsmeu.evaluate("fscore", "1", "1"),
+    "gradient, a name": lambda: fsmeu.gradient("fscore", "1", [0.5]),
+    "expect_many, a name": lambda: fsmeu.expect_many("fscore", ["1"], [[0.5]]),
+    "decode_many, a name": lambda: fsmeu.decode_many("fscore", [[0.5]]),
+    "compile_summed, a name": lambda: fsmeu.compile_summed("fscore", 3),
+    "compose, a number": lambda: fsmeu.compose(5, "1", [0.5]),
+    "types, a text": lambda: fsmeu.load("chunk_fscore", types="NP"),
+    "types, a number": lambda: fsmeu.load("chunk_fscore", types=5),
+    "types and labels": lambda: fsmeu.load("chunk_fscore", types=["A"], labels=["O"]),
+    "beta, far too large": lambda: fsmeu.load("fscore", beta=10**400),
+    "max_states, a text": lambda: F1.compile(3, max_states="3"),
+    "max_states, nan": lambda: F1.compile(3, max_states=float("nan")),
+    "max_states, summed": lambda: fsmeu.compile_summed(F1, 3, max_states="3"),
+    "max_states, compose": lambda: fsmeu.compose(F1, "1", [0.5], max_states=0),
+    "quantile, a text": lambda: fsmeu.expect(F1, "1", [0.5]).quantile("a"),
+    "method, nothing": lambda: fsmeu.decode(F1, [0.5], method=None),
+    "method, a list": lambda: fsmeu.decode(F1, [0.5], method=["auto"]),
+    "budget, a text": lambda: fsmeu.decode(F1, [0.5], budget="x"),
+    "budget, none": lambda: fsmeu.decode(F1, [0.5], budget=0),
+    "keep, a text": lambda: fsmeu.decode(F1, [0.5], keep="x"),
+    "expect_many, numbers": lambda: fsmeu.expect_many(F1, 5, 5),
+    "decode_many, a number": lambda: fsmeu.decode_many(F1, 5),
+    "explain, a number": lambda: fsmeu.explain(5),
+    "worth nothing": lambda: fsmeu.evaluate(fsmeu.function_loss(Keeper(None)), [1], [1]),
+    "worth a text": lambda: fsmeu.expect(fsmeu.function_loss(Keeper("a")), [1], [0.5]),
+    "worth too much": lambda: fsmeu.expect(fsmeu.function_loss(Keeper(10**400)), [1], [0.5]),
+    "worth nan": lambda: fsmeu.evaluate(fsmeu.function_loss(Keeper(float("nan"))), [1], [1]),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_one_sentence(name):
+    with pytest.raises(FsmeuError) as caught:
+        MISUSES[name]()
+    assert str(caught.value).count("\n") == 0
+    assert ": " in str(caught.value)
+
+
+def test_a_name_is_told_how_to_be_loaded():
+    with pytest.raises(InputError, match=r"Use fsmeu.load\('fscore'\)"):
+        fsmeu.expect("fscore", "1", [0.5])
+
+
+def test_a_python_loss_that_remembers_everything_is_refused_in_time(monkeypatch):
+    """The limit holds while states are met, not only when a layer is complete."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
+    loss = fsmeu.function_loss(Keeper())
+    with pytest.raises(SizeLimitError, match="at most 1,000 states"):
+        fsmeu.expect(loss, [0] * 40, [0.5] * 40)
+
+
+@pytest.mark.parametrize("cost", [[[1e308, -1e308], [-1e308, 1e308]], [[1e308, 0], [0, 1e308]]])
+def test_what_doubles_cannot_hold_is_no_answer(cost):
+    """Values that are finite each, and whose sums are not."""
+    loss = fsmeu.load("cost_matrix", cost=cost, mean=0)
+    model = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], n=6)
+    z = "000000"
+    for ask in (
+        lambda: fsmeu.expect(loss, z, model),
+        lambda: fsmeu.expect(loss, z, model, engine="openfst"),
+        lambda: fsmeu.expect(loss, z, model, keep=2),
+        lambda: fsmeu.expect_many(loss, [z], [model]),
+        lambda: fsmeu.gradient(loss, z, model),
+    ):
+        try:
+            found = ask()
+        except FsmeuError:
+            continue
+        value = found.value if hasattr(found, "value") else found
+        parts = value.values() if isinstance(value, dict) else [value]
+        assert all(np.isfinite(part).all() for part in parts)
+
+
+def test_a_false_range_is_found_where_values_are():
+    loss = fsmeu.loads("loss w labels 0 1 count bad when z != y value bad range 0 .. 2")
+    with pytest.raises(LossFileError, match="the declared range is 0"):
+        loss("111", "000")
+
+
+def test_impossible_references_disturb_neither_bounds_nor_decisions():
+    """tp / ref, where the first label of y is certainly 1."""
+    loss = fsmeu.loads(
+        "utility f labels 0 1 count tp when z == 1 and y == 1 count ref when y == 1 value tp / ref"
+    )
+    p = [1.0, 0.5, 0.2]
+    chance = {
+        y: np.prod([a if b else 1 - a for a, b in zip(p, y, strict=True)])
+        for y in itertools.product((0, 1), repeat=3)
+    }
+    worth = {
+        z: sum(q * np.dot(z, y) / sum(y) for y, q in chance.items() if q > 0)
+        for z in itertools.product((0, 1), repeat=3)
+    }
+    part = fsmeu.expect(loss, "110", p, keep=2)
+    assert part.lower <= worth[1, 1, 0] <= part.upper
+    decided = fsmeu.decode(loss, p)
+    assert worth[tuple(decided.labels)] == pytest.approx(max(worth.values()), rel=1e-12)
+
+
+def test_a_distribution_on_both_tapes_of_a_windowed_loss():
+    """Too large as states; both engines let the paths add up."""
+    model = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.4, 0.6]], n=30)
+    loss = fsmeu.load("windowdiff", k=12)
+    values = [fsmeu.expect(loss, model, model, engine=e).value for e in ("lattice", "openfst")]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
+def test_gradients_of_large_machines_are_refused(monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "10000")
+    with pytest.raises(SizeLimitError, match="gradient"):
+        fsmeu.gradient(fsmeu.load("windowdiff", k=12), [0, 1] * 30, [0.5] * 60)
+
+
+def test_the_limit_on_states_holds_on_both_engines():
+    for engine in ("lattice", "openfst"):
+        with pytest.raises(SizeLimitError):
+            fsmeu.expect(F1, "0101", [0.5] * 4, engine=engine, max_states=1).levels  # noqa: B018
