@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,3 +36,20 @@ def test_a_machine_that_stops_growing_is_built():
     ages = "age a since z == 1 up to 40 age b since y == 1 up to 40"
     loss = fsmeu.loads(f"loss f labels 0 1 {ages} value a + b")
     assert loss.compile(10_000, max_states=41 * 41).states == 41 * 41
+
+
+def test_registers_that_fill_up_are_given_time():
+    """Three counts up to 30 and their sum: 31^3 states, however long the sequences are."""
+    counts = {"a": "z == 1 and y == 1", "b": "z == 1 and y == 0", "c": "z == 0 and y == 1"}
+    lines = [f"register {r} in 0..30 start 0 next min({r} + ({c}), 30)" for r, c in counts.items()]
+    lines.append("register s in 0..300 start 0 next min(a + b + c, 300)")
+    loss = fsmeu.loads(f"loss f labels 0 1 {' '.join(lines)} value a * b * c + s")
+    assert loss.compile(2000).states == 31**3
+
+
+@pytest.mark.parametrize("n", [10, 11, 1_000_000, 1_000_001])
+def test_where_pairs_of_a_length_end_in_turns(n):
+    """Two states in turn: which one is final depends on the length being even or odd."""
+    loss = fsmeu.loads("loss f labels 0 1 register r in 0..1 start 0 next 1 - r value r + 1")
+    machine = loss.compile(n)
+    assert [int(v) for v in machine.values if not np.isnan(v)] == [1 + n % 2]
