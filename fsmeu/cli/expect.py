@@ -77,8 +77,8 @@ def ask(
 
     label_model = read_model(*source, loss_name=chosen[0])
     loaded = load_loss(*chosen)
-    alphabet = label_model.alphabet if loaded.open else loaded.alphabet
-    return expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=keep)
+    bound = loaded.with_labels(label_model.alphabet).bound if loaded.open else loaded.bound
+    return expect(loaded, sequence(bound.alphabet, z), label_model, engine=engine, keep=keep)
 
 
 def _data(answer: Expectation) -> dict[str, Any]:

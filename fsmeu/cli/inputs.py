@@ -45,7 +45,9 @@ def read_loss_file(name: str) -> Spec:
     path = _path(name)
     if name not in library() and path.is_dir():
         must = "a loss must be a file or a name on the shelf"
-        raise InputError(sentence(name, must, "a folder", "'fsmeu losses' lists the shelf"))
+        raise InputError(
+            sentence(name or "loss", must, "a folder", "'fsmeu losses' lists the shelf")
+        )
     return read_spec(name)
 
 
