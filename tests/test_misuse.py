@@ -9,6 +9,7 @@ import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 
 F1 = fsmeu.load("fscore")
+MASKED = np.ma.array([0.5, 0.5], mask=[False, True])
 
 
 class Keeper:
@@ -52,6 +53,9 @@ MISUSES = {
     "keep, a text": lambda: fsmeu.decode(F1, [0.5], keep="x"),
     "expect_many, numbers": lambda: fsmeu.expect_many(F1, 5, 5),
     "decode_many, a number": lambda: fsmeu.decode_many(F1, 5),
+    "a masked probability": lambda: fsmeu.expect(F1, "11", MASKED),
+    "a masked probability of many": lambda: fsmeu.expect_many(F1, ["11"], [MASKED]),
+    "a masked probability to decide": lambda: fsmeu.decode_many(F1, [MASKED, MASKED]),
     "explain, a number": lambda: fsmeu.explain(5),
     "worth nothing": lambda: fsmeu.evaluate(fsmeu.function_loss(Keeper(None)), [1], [1]),
     "worth a text": lambda: fsmeu.expect(fsmeu.function_loss(Keeper("a")), [1], [0.5]),

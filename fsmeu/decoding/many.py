@@ -80,7 +80,7 @@ def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
             vectors[row] = model.p
         elif not isinstance(model, Model):
             vector = np.asarray(model)
-            if vector.ndim == 1 and vector.dtype.kind in "fiu":
+            if vector.ndim == 1 and vector.dtype.kind in "fiu" and not np.ma.is_masked(model):
                 vectors[row] = vector
         if row in vectors:
             by_length.setdefault(len(vectors[row]), []).append(row)

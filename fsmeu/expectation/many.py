@@ -97,7 +97,7 @@ def _probabilities(value: Any) -> Floats | None:
         vector = np.asarray(value)
     except ValueError:
         return None
-    if vector.ndim != 1 or vector.dtype.kind not in "fiu":
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
         return None
     plain = not len(vector) or (vector.min() >= 0.0 and vector.max() <= 1.0)
     return vector.astype(np.float64) if plain else None

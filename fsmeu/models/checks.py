@@ -84,6 +84,8 @@ def real_array(value: ArrayLike, where: str) -> Floats:
         raw = np.asarray(value)
     except (ValueError, TypeError, OverflowError):
         raise InputError(sentence(where, "must be a rectangular array of numbers", value)) from None
+    if np.ma.is_masked(value):
+        raise InputError(sentence(where, "must have no masked entries", value))
     check_arcs(where, raw.size, "entries")
     if raw.dtype.kind == "O" and not all(isinstance(x, numbers.Real) for x in raw.flat):
         raise InputError(sentence(where, "must be a rectangular array of numbers", value))
