@@ -301,7 +301,7 @@ def test_python_loss_must_be_one():
         def value(self, state):
             return math.inf
 
-    with pytest.raises(InputError, match="must be finite"):
+    with pytest.raises(InputError, match="must be a finite number"):
         fsmeu.expect(fsmeu.function_loss(Endless()), "0", [0.5])
 
 
