@@ -107,6 +107,12 @@ def test_what_doubles_cannot_hold_is_no_answer(cost):
         assert all(np.isfinite(part).all() for part in parts)
 
 
+def test_a_summed_machine_that_doubles_cannot_hold_is_refused():
+    loss = fsmeu.load("cost_matrix", cost=[[1e308, -1e308], [-1e308, 1e308]], mean=0)
+    with pytest.raises(InputError, match="Scale the loss down"):
+        fsmeu.compile_summed(loss, 6)
+
+
 def test_a_false_range_is_found_where_values_are():
     loss = fsmeu.loads("loss w labels 0 1 count bad when z != y value bad range 0 .. 2")
     with pytest.raises(LossFileError, match="the declared range is 0"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from fsmeu.losses.ranges import declared_range
 __all__ = ["value_range"]
 
 
-def value_range(loss: Loss, n: int, z: Any, pairs: Layered) -> tuple[float, float]:
+def value_range(loss: Loss, n: int, z: Any, pairs: Callable[[], Layered]) -> tuple[float, float]:
     """Bounds of the value of these pairs: the range that the file declares, or the extremes met.
 
     A side that is declared infinite is sought in the machine, too; it stays infinite where the
@@ -28,7 +29,7 @@ def value_range(loss: Loss, n: int, z: Any, pairs: Layered) -> tuple[float, floa
     if math.isfinite(low) and math.isfinite(high):
         return low, high
     try:
-        machine = loss.compile(n, z, pairs=pairs)
+        machine = loss.compile(n, z, pairs=pairs())
     except SizeLimitError:
         return low, high
     least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))

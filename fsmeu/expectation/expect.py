@@ -22,7 +22,7 @@ from fsmeu.expectation.levels import Levels, check_finite, level_sets
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation
 from fsmeu.expectation.windowed import windowed_value
-from fsmeu.fst.layers import pair_layers
+from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import check_range
@@ -92,9 +92,10 @@ def _windows(asked: Query) -> Windows | None:
 
 def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | None:
     """Value and mass where the loss is a sum over windows: in arrays, if the model is."""
-    form, arrays = _windows(asked), asked.model.dense()
+    form = _windows(asked)
     if form is None:
         return None
+    arrays = asked.model.dense()
     if arrays is None or asked.z is None:
         machine = compile_summed(asked.loss, asked.n)
         return summed_value(asked.hypothesis, machine, asked.model.layered(), max_states)
@@ -130,8 +131,7 @@ def _kept(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
     """
     value, kept = levels.mean, float(levels.probabilities.sum())
     lost = max(0.0, float(asked.model.total_mass()) - kept)
-    pairs = pair_layers(asked.hypothesis, asked.model.layered())
-    least, most = value_range(asked.loss, asked.n, _given(asked), pairs)
+    least, most = value_range(asked.loss, asked.n, _given(asked), lambda: _pairs(asked))
     rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
     size = float(np.abs(levels.values) @ levels.probabilities)
     lower = value + _left_out(lost, least, -rounding) - rounding * size
@@ -166,35 +166,37 @@ def _given(asked: Query) -> Any:
     return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
+def _pairs(asked: Query) -> Layered:
+    return pair_layers(asked.hypothesis, asked.model.layered())
+
+
 def _compose(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
-    model = asked.model.layered()
-    pairs = pair_layers(asked.hypothesis, model)
-    machine = asked.loss.compile(asked.n, _given(asked), max_states, minimize, pairs)
-    return compose_machines(asked.hypothesis, machine, model, max_states)
+    machine = asked.loss.compile(asked.n, _given(asked), max_states, minimize, _pairs(asked))
+    return compose_machines(asked.hypothesis, machine, asked.model.layered(), max_states)
 
 
 def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
     if keep is None and _windows(asked) is not None:
         return _added_up(asked, max_states)
     try:
-        whole = _compose(asked, max_states)
+        built = _compose(asked, max_states)
     except SizeLimitError:
         if keep is not None or not isinstance(asked.loss, SpecLoss):
             raise
         return _added_up(asked, max_states)
-    levels = _ending_levels(whole, keep)
+    levels = _ending_levels(built, keep)
     if keep is not None:
-        logs = whole.table.weight[np.isfinite(whole.table.weight)]
+        logs = built.table.weight[np.isfinite(built.table.weight)]
         return _kept(asked, levels, min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0))))
     value = levels.mean
     check_finite("expect", value)
     return Expectation(value, value, value, float(levels.probabilities.sum()), lambda: levels)
 
 
-def _ending_levels(whole: Composition, keep: int | None = None) -> Levels:
-    ending = ending_masses(whole.table, keep)
+def _ending_levels(built: Composition, keep: int | None = None) -> Levels:
+    ending = ending_masses(built.table, keep)
     held = ending > 0
-    return level_sets(whole.machine.values[whole.loss_states[held]], ending[held])
+    return level_sets(built.machine.values[built.loss_states[held]], ending[held])
 
 
 def _added_up(asked: Query, max_states: int | None) -> Expectation:

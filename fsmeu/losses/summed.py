@@ -132,6 +132,7 @@ def compile_summed(
     return _over_positions(loss, n, name, given, max_states)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_windows(
     loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None
 ) -> SummedMachine:
@@ -155,9 +156,10 @@ def _over_windows(
     final = np.zeros(end + 1)
     final[0], final[end] = form.base + shift, 1.0
     shift -= least * max(0, n - form.k + 1)
-    return SummedMachine(name, n, loss.alphabet, arcs.table(final), shift)
+    return _finished(name, n, loss.alphabet, arcs, final, shift)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
     loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None
 ) -> SummedMachine:
@@ -181,10 +183,19 @@ def _over_positions(
                 values = values + n * least * worth  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
-    if not np.isfinite(finals[0]).all():
+    return _finished(name, n, loss.alphabet, arcs, np.concatenate(finals), shift)
+
+
+def _finished(
+    name: str, n: int, alphabet: Alphabet, arcs: _Arcs, final: Floats, shift: float
+) -> SummedMachine:
+    """The machine, if doubles can hold what its paths add up to."""
+    table = arcs.table(final)
+    finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
+    if not all(finite):
         must = "values and what counts add up to must be numbers that doubles can hold"
         raise InputError(sentence(name, must, None, "Scale the loss down"))
-    return SummedMachine(name, n, loss.alphabet, arcs.table(np.concatenate(finals)), shift)
+    return SummedMachine(name, n, alphabet, table, shift)
 
 
 @dataclass(frozen=True, eq=False)
