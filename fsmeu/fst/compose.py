@@ -24,13 +24,19 @@ def max_states(limit: int | None = None) -> int:
     return int(text) if text.isdigit() else _MAX_STATES
 
 
-def guard_size(where: str, states: int, limit: int | None = None) -> None:
+def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine whose estimated size is past the limit.
+
+    Args:
+        where: what it is.
+        states: the estimate.
+        limit: the limit, if not the general one.
+        least: whether there may be more than that, not fewer.
 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    _guard(where, "states", states, max_states(limit), "Use a smaller n")
+    _guard(where, "states", states, max_states(limit), "Use a smaller n", least)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
@@ -43,9 +49,10 @@ def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
     _guard(where, "arcs", arcs, most, "Use fewer labels")
 
 
-def _guard(where: str, what: str, count: int, bound: int, advice: str) -> None:
+def _guard(where: str, what: str, count: int, bound: int, advice: str, least: bool = False) -> None:
     if count > bound:
-        must = f"a machine may have at most {bound:,} {what}, this one would have up to {count:,}"
+        about = f"{'at least' if least else 'up to'} {count:,}"
+        must = f"a machine may have at most {bound:,} {what}, this one would have {about}"
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         raise SizeLimitError(sentence(where, must, None, remedy))
 

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import domain_of
 from fsmeu.losses.evaluate import values_of_pairs
+from fsmeu.losses.least_size import least_states
 from fsmeu.losses.machine import Machine, machine_view
 from fsmeu.losses.protocol import built, encoded, evaluate
 from fsmeu.losses.syntax import Spec
@@ -162,6 +165,7 @@ class SpecLoss:
         given = encoded(self, n, z)
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
+            self._check_size(view, z is None and pairs is None and not minimize, max_states)
             return built(self, view, given, pairs, max_states, minimize)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(given is not None))
@@ -170,6 +174,13 @@ class SpecLoss:
             instead = f"compile_summed (compile --summed), where {counts} is no part of the states"
             message = f"{error} Or use {instead}."
             raise SizeLimitError(message) from None
+
+    def _check_size(self, view: SpecView, whole: bool, max_states: int | None) -> None:
+        """Refuses a machine of all pairs that is seen to be too large before it is built."""
+        limit = most_states(max_states)
+        if whole and view.space_of.size > limit:
+            least = least_states(self.bound, view.n, limit)
+            guard_size(f"{self.kind} {self.name}, n = {view.n}", least, max_states, least=True)
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""

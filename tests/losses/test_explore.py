@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
 from fsmeu.losses.explore import foresee
+from fsmeu.losses.least_size import least_states
+from tests.strategies import losses
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.integers(0, 50))
@@ -53,3 +55,23 @@ def test_where_pairs_of_a_length_end_in_turns(n):
     loss = fsmeu.loads("loss f labels 0 1 register r in 0..1 start 0 next 1 - r value r + 1")
     machine = loss.compile(n)
     assert [int(v) for v in machine.values if not np.isnan(v)] == [1 + n % 2]
+
+
+@settings(max_examples=80, deadline=None)
+@given(losses(), st.integers(0, 4))
+def test_there_are_never_fewer_states_than_the_tapes_alone_make(case, n):
+    loss = case.load()
+    assert 1 <= least_states(loss.bound, n, 10**9) <= loss.compile(n).states
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_windows_of_both_tapes_multiply(k):
+    """After k positions each of 2^k windows of z is met with each of 2^k windows of y."""
+    bound = fsmeu.load("windowdiff", k=k).bound
+    assert least_states(bound, k, 10**9) == 4**k
+    assert least_states(bound, 50, 10**9) == 4**k
+
+
+def test_a_large_machine_of_windows_is_refused_before_it_is_built():
+    with pytest.raises(SizeLimitError, match="at least 16,777,216"):
+        fsmeu.load("windowdiff", k=12).compile(200)
