@@ -26,7 +26,7 @@ def test_other_growth_is_not_foreseen(base):
     assert foresee([k % base for k in range(30)], 10) == 0
 
 
-@pytest.mark.parametrize("n", [400, 1000, 100_000])
+@pytest.mark.parametrize("n", [400, 1000])
 def test_large_machines_are_refused_with_their_size(n):
     """(tp, hyp, ref) with tp at most hyp and ref, all within n positions: (n + 3 over 3) states."""
     with pytest.raises(SizeLimitError, match=f"{math.comb(n + 3, 3):,}"):
