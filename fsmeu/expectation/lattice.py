@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+_CELLS_PER_STATE = 4  # a state that is one cell of an array takes less room than one that is listed
+
 
 @dataclass(frozen=True, eq=False)
 class Final:
@@ -72,7 +74,8 @@ def merged_view(view: View, source: Input) -> View | None:
 def _run_dense(walker: DenseWalker, source: Input, max_states: int | None) -> Final:
     """Takes the faster walk where the steps allow it."""
     most = len(walker.codes) if walker.widths is None else walker.widths[-1]
-    guard_size("composition", most * max(len(source.start), len(source.final)), max_states)
+    cells = most * max(len(source.start), len(source.final))
+    guard_size("composition", cells // _CELLS_PER_STATE, max_states)
     if walker.widths is None and source.table is not None and walker.contexts_repeat:
         transfers = walker.transfers()
         if is_steady(transfers):
