@@ -17,6 +17,7 @@ __all__ = [
     "InputError",
     "LossFileError",
     "SizeLimitError",
+    "as_whole",
     "nearest",
     "sentence",
     "shorten",
@@ -69,15 +70,20 @@ def whole(where: str, name: str, count: object, least: int = 1) -> int:
     Raises:
         InputError: it is not a whole number, or less than the least.
     """
+    number = as_whole(count, least)
+    if number is None:
+        must = f"{name} must be a whole number of at least {least}"
+        raise InputError(sentence(where, must, count))
+    return number
+
+
+def as_whole(count: object, least: int) -> int | None:
+    """The count as an int; None when it is not a whole number (truth values are none), or less."""
     try:
         number = operator.index(count)  # type: ignore[arg-type]
     except TypeError:
-        number = least - 1
-    if number < least or isinstance(count, bool):
-        raise InputError(
-            sentence(where, f"{name} must be a whole number of at least {least}", count)
-        )
-    return number
+        return None
+    return number if number >= least and not isinstance(count, bool) else None
 
 
 def shorten(value: object, limit: int = 120) -> str:

@@ -12,6 +12,7 @@ generating function at roots of unity, where convolutions are products.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from fsmeu.decoding.tape import Step, Tape, walk_tape
 from fsmeu.expectation.input import Input, model_input
 from fsmeu.fst.compose import guard_size
+from fsmeu.losses.affine import offset_and_slopes, starts_of
 from fsmeu.losses.split import Split, amounts_table
-from fsmeu.losses.values import Scope, constant_at, evaluate
+from fsmeu.losses.values import Scope, evaluate
 from fsmeu.models import Model
 
 __all__ = ["Worth", "step_worths"]
@@ -77,21 +79,14 @@ def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[F
         ends[form.z.counter] = np.arange(shape[0], dtype=np.float64)[:, None]
     if form.y.counter is not None:
         ends[form.y.counter] = np.arange(shape[1], dtype=np.float64)[None, :]
-    starts = {
-        r.name: constant_at(form.bound, r.start, n)
-        for r in form.bound.spec.registers
-        if r.name in {meeting.register for meeting in form.meetings}
-    }
 
-    def at(current: dict[str, Any]) -> Floats:
+    def at(met: Mapping[str, float]) -> Floats:
+        current = {**ends, **met}
         scope = Scope(form.bound, current, current, {})
         return np.broadcast_to(evaluate(form.bound.spec.value, scope), shape).astype(np.float64)
 
-    offset = at({**ends, **starts})
-    slopes = [
-        at({**ends, **starts, name: starts[name] + 1.0}) - offset
-        for name in (meeting.register for meeting in form.meetings)
-    ]
+    registers = [meeting.register for meeting in form.meetings]
+    offset, slopes = offset_and_slopes(at, starts_of(form.bound, registers, n))
     return slopes, offset
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
-from fsmeu.expectation.levels import check_finite
+from fsmeu.expectation.result import check_finite
 from fsmeu.expectation.transfer import Transfer, push
 from fsmeu.expectation.walk import DenseWalker
 from fsmeu.losses.loss import SpecLoss

@@ -12,12 +12,13 @@ from fsmeu.errors import EmptyError, sentence
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.convert import fst_from_layered, table_from_layered
+from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.losses.machine import Machine
 from fsmeu.losses.summed import SummedMachine
+from fsmeu.models import total
 
 __all__ = ["Composition", "arc_products", "compose_machines", "ending_masses", "summed_value"]
 
@@ -106,7 +107,7 @@ def summed_value(
         SizeLimitError: the composition could have more states than the limit.
     """
     whole = _composed(hypothesis, machine, model, max_states)
-    mass = total_weight(table_from_layered(hypothesis)) * total_weight(table_from_layered(model))
+    mass = total(hypothesis) * total(model)
     return total_weight(table_from_fst(whole, "composition")) - machine.shift * mass, mass
 
 

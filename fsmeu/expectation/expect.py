@@ -18,9 +18,9 @@ from fsmeu.expectation.composition import (
     summed_value,
 )
 from fsmeu.expectation.lattice import run
-from fsmeu.expectation.levels import Levels, check_finite, level_sets
+from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import Expectation
+from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
@@ -97,8 +97,7 @@ def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | Non
         return None
     arrays = asked.model.dense()
     if arrays is None or asked.z is None:
-        machine = compile_summed(asked.loss, asked.n)
-        return summed_value(asked.hypothesis, machine, asked.model.layered(), max_states)
+        return _summed(asked, max_states)
     return windowed_value(form, asked.z, arrays)
 
 
@@ -199,11 +198,15 @@ def _ending_levels(built: Composition, keep: int | None = None) -> Levels:
     return level_sets(built.machine.values[built.loss_states[held]], ending[held])
 
 
+def _summed(asked: Query, max_states: int | None) -> tuple[float, float]:
+    """Value and mass by a machine whose paths add up."""
+    machine = compile_summed(asked.loss, asked.n, _given(asked), max_states)
+    return summed_value(asked.hypothesis, machine, asked.model.layered(), max_states)
+
+
 def _added_up(asked: Query, max_states: int | None) -> Expectation:
     """The value by a machine whose paths add up; the distribution needs the one that does not."""
-    machine = compile_summed(asked.loss, asked.n, _given(asked), max_states)
-    model = asked.model.layered()
-    value, mass = summed_value(asked.hypothesis, machine, model, max_states)
+    value, mass = _summed(asked, max_states)
     check_finite("expect", value)
     return Expectation(
         value, value, value, mass, lambda: _ending_levels(_compose(asked, max_states))

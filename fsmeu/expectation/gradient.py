@@ -17,8 +17,8 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.lattice import merged_view
-from fsmeu.expectation.levels import check_finite
 from fsmeu.expectation.query import Query, query
+from fsmeu.expectation.result import check_finite
 from fsmeu.expectation.transfer import pull, push
 from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size

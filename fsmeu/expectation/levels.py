@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["Levels", "check_finite", "level_sets"]
+__all__ = ["Levels", "level_sets"]
 
 Floats = NDArray[np.float64]
 
@@ -54,17 +54,6 @@ class Levels:
         total = np.cumsum(self.probabilities)
         place = int(np.searchsorted(total, q * total[-1] * (1.0 - 1e-12)))
         return float(self.values[min(place, len(self.values) - 1)])
-
-
-def check_finite(where: str, numbers: float | Floats) -> None:
-    """Refuses results that doubles cannot hold.
-
-    Raises:
-        InputError: one is infinite or no number.
-    """
-    if not np.isfinite(numbers).all():
-        must = "the result must be a number that doubles can hold; values of the loss are too large"
-        raise InputError(sentence(where, must, None, "Scale the loss down"))
 
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:

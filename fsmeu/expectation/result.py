@@ -6,9 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import Levels
 
-__all__ = ["Expectation"]
+__all__ = ["Expectation", "check_finite"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,3 +50,14 @@ class Expectation:
     def quantile(self, q: float) -> float:
         """The least value that is not exceeded with probability q."""
         return self.levels.quantile(q)
+
+
+def check_finite(where: str, numbers: float | Floats) -> None:
+    """Refuses results that doubles cannot hold.
+
+    Raises:
+        InputError: one is infinite or no number.
+    """
+    if not np.isfinite(numbers).all():
+        must = "the result must be a number that doubles can hold; values of the loss are too large"
+        raise InputError(sentence(where, must, None, "Scale the loss down"))

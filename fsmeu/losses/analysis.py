@@ -30,6 +30,7 @@ from fsmeu.losses.syntax import (
 __all__ = [
     "increment",
     "is_affine",
+    "is_condition",
     "is_truth",
     "linear_registers",
     "names_read",
@@ -120,13 +121,18 @@ def _plain(expr: Expr | None) -> float:
     return math.nan
 
 
+def is_condition(expr: Expr) -> bool:
+    """True for a comparison, and, or, not."""
+    return isinstance(expr, Binary | Unary) and expr.operator in _TRUTHS
+
+
 def is_truth(expr: Expr) -> bool:
     """True when the expression is 0 or 1 whatever happens."""
     match expr:
         case Number():
             return expr.value in (0.0, 1.0)
         case Binary() | Unary():
-            return expr.operator in _TRUTHS
+            return is_condition(expr)
         case Choice():
             return is_truth(expr.yes) and is_truth(expr.no)
         case At():
@@ -179,11 +185,12 @@ def _degree(expr: Expr, names: frozenset[str]) -> int:
     return 2 if any(inside) else 0
 
 
+@lru_cache(maxsize=256)
 def unread_registers(spec: Spec) -> frozenset[str]:
     """Registers that no other register's update looks at."""
     read: set[str] = set()
-    for register in spec.registers:
-        read |= names_read(register.update) - {register.name}
+    for name, (_, names) in steps(spec).items():
+        read |= names - {name}
     return frozenset(r.name for r in spec.registers) - read
 
 

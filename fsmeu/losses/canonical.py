@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.analysis import increment, names_read, unread_registers
+from fsmeu.losses.analysis import names_read, steps, unread_registers
 from fsmeu.losses.view import SpecView
 
 __all__ = ["CanonicalView", "canonical_view"]
@@ -95,7 +95,8 @@ def canonical_view(view: SpecView, copies: int) -> CanonicalView | None:
             the number of states of the model.
     """
     unread = unread_registers(view.bound.spec)
-    sums = [r.name for r in view.carried if r.name in unread and increment(r) is not None]
+    added = steps(view.bound.spec)
+    sums = [r.name for r in view.carried if r.name in unread and added[r.name][0] is not None]
     names = [r.name for r in view.carried if r.name not in sums]
     if view.z is None or not names:
         return None

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.losses.analysis import is_condition
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.messages import fault
-from fsmeu.losses.syntax import Binary, Call, Expr, Name, Register, Unary
+from fsmeu.losses.syntax import Call, Expr, Name, Register
 from fsmeu.losses.values import Memory, constant_at
 
 __all__ = [
@@ -40,7 +41,6 @@ MAX_DOMAIN = 1_000_000
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
 _POOL_SIZE, _SMALL_POOL = 1 << 20, 1 << 4
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 
 
 @dataclass(eq=False)
@@ -180,8 +180,7 @@ def _entry_values(bound: Bound, register: Register, n: int) -> tuple[Floats, boo
     if _is_tag_part(entry) and not bound.numeric:
         parts = bound.kinds if entry.function == "kind" else bound.types
         return np.unique(parts[bound.label_values.astype(np.int64)]), False
-    truth = isinstance(entry, Unary) and entry.operator == "not"
-    if truth or (isinstance(entry, Binary) and entry.operator in _COMPARISONS):
+    if is_condition(entry):
         return np.array([0.0, 1.0]), True
     message = (
         "a memory of something other than z, y, their kind or type, or a condition needs bounds, "

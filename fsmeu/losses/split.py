@@ -57,15 +57,13 @@ class Part:
         return register.name if _counts(register, self.bound.spec) else None
 
     def view(self, n: int) -> SpecView:
-        """The part as a machine over one tape; gains are the features and the counter, in order."""
+        """The part as a machine over one tape; features and the counter ride in the weight."""
         names = [f"#{k}" for k in range(self.features)]
         if self.counter is not None:
             names.append(self.counter)
-        place = {r.name: k for k, r in enumerate(self.bound.spec.registers)}
-        ordered = tuple(sorted(names, key=place.__getitem__))
         # What only the value looks at is not in this spec, so it would be merged away.
         merge = not set(self.ends) - {self.counter}
-        return SpecView(self.bound, n, np.zeros(n, np.int64), ordered, merge=merge)
+        return SpecView(self.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
 
 
 def _counts(register: Register, spec: Spec) -> bool:

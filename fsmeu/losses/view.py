@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_arcs
+from fsmeu.losses.affine import offset_and_slopes, starts_of
 from fsmeu.losses.analysis import steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import (
@@ -87,7 +88,7 @@ class SpecView:
         bound: the loss with labels and parameters.
         n: length of the sequences.
         z: label indices of the hypothesis, or None to leave it free.
-        linear: names of registers that ride in the weight.
+        linear: names of registers that ride in the weight; gains come in the order of the file.
         ends: registers that are left out because no step looks at them, with the values they have
             at the end.
         memo: a dictionary shared by all views with the same arguments but z.
@@ -108,7 +109,7 @@ class SpecView:
         spec = bound.spec
         self.bound, self.n, self.z = bound, n, z
         self.memo = {} if memo is None else memo
-        self.linear_names = linear
+        self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
@@ -121,7 +122,7 @@ class SpecView:
         self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
         left_out = fixed | set(linear) | self.ends.keys()
         self.carried = [r for r in spec.registers if r.name not in left_out]
-        self.gain_exprs = [steps(spec)[r.name][0] for r in spec.registers if r.name in linear]
+        self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
         self.space_of = self._space_of(merge)
         self.space = self.space_of.size if self.space_of.dense else None
         self._read = self._names_read_by_steps()
@@ -253,16 +254,13 @@ class SpecView:
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
-        linear = [r for r in self.bound.spec.registers if r.name in self.linear_names]
-        begin = {r.name: self._start_value(r) for r in linear}
-        value = self._value({**registers, **begin}, shape, active)
+        starts = starts_of(self.bound, self.linear_names, self.n)
+        value, slopes = offset_and_slopes(
+            lambda linear: self._value({**registers, **linear}, shape, active), starts
+        )
         if not self.linear:
             check_range(self.bound, self.n, value if active is None else value[active])
-        slopes = np.empty((self.linear, *shape))
-        for k, name in enumerate(self.linear_names):
-            one_more = {**registers, **begin, name: begin[name] + 1.0}
-            slopes[k] = self._value(one_more, shape, active) - value
-        return value, slopes
+        return value, np.array(slopes).reshape(self.linear, *shape)
 
     def _value(
         self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.losses.affine import offset_and_slopes, starts_of
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import domain_of, memory_of
@@ -77,8 +79,8 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     if len({memory.depth for memory in memories}) != 1:
         return None
     k = memories[0].depth
-    base, slopes = _affine(bound, n, linear)
-    worth = _worth(bound, n, k, slopes)
+    base, slopes = offset_and_slopes(partial(_value, bound, n), starts_of(bound, linear, n))
+    worth = _worth(bound, n, k, dict(zip(linear, slopes, strict=True)))
     if worth is None:
         return None
     counted = _counted(bound, n, k, worth)
@@ -96,18 +98,10 @@ def _may_fail(bound: Bound, register: Register) -> bool:
     return bool(on_labels) and register.sugar in ("register", "state")
 
 
-def _affine(bound: Bound, n: int, linear: tuple[str, ...]) -> tuple[float, dict[str, float]]:
-    """The value with linear registers at their starts, and what one more of each adds."""
-    begin = {
-        r.name: constant_at(bound, r.start, n) for r in bound.spec.registers if r.name in linear
-    }
-
-    def at(registers: Mapping[str, float]) -> float:
-        current = {**registers, "n": float(n)}
-        return float(number(bound.spec.value, Scope(bound, current, current, {})))
-
-    base = at(begin)
-    return base, {name: at({**begin, name: begin[name] + 1.0}) - base for name in linear}
+def _value(bound: Bound, n: int, registers: Mapping[str, float]) -> float:
+    """The value when these registers, the only ones it looks at, end like this."""
+    current = {**registers, "n": float(n)}
+    return float(number(bound.spec.value, Scope(bound, current, current, {})))
 
 
 def _worth(bound: Bound, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:

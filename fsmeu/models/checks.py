@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import numbers
-import operator
 import os
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence
 from fsmeu.fst.layers import Floats
 
 __all__ = [
@@ -69,11 +68,8 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
 
 def count(value: object, where: str) -> int:
     """A whole number that is at least 0."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = -1
-    if isinstance(value, bool | np.bool_) or number < 0:
+    number = as_whole(value, least=0)
+    if number is None:
         raise InputError(sentence(where, "must be a whole number, at least 0", value))
     return number
 
