@@ -13,7 +13,7 @@ from fsmeu.fst.compose import guard_arcs, guard_size
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.view import View
 
-__all__ = ["explore", "foresee"]
+__all__ = ["explore", "foresee", "in_blocks"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -92,7 +92,7 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
         if not len(fresh):
             return
         begin = len(found.codes)
-        for block in np.split(fresh, range(_BLOCK, len(fresh), _BLOCK)):
+        for block in in_blocks(fresh):
             found.expand(i, block, columns)
             guard_size(name, len(found.codes), max_states)
             guard_arcs(name, len(found.codes) * len(columns), max_states)
@@ -101,6 +101,11 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
             foreseen = min(len(found.codes) + foresee(news, view.n - i), found.most)
             guard_size(name, foreseen, max_states)
             guard_arcs(name, foreseen * len(columns), max_states)
+
+
+def in_blocks(states: Ints) -> list[Ints]:
+    """Many states in parts, each of which takes little memory to step from."""
+    return np.split(states, range(_BLOCK, len(states), _BLOCK))
 
 
 def foresee(news: list[int], more: int) -> int:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError
 from fsmeu.losses.analysis import tapes
 from fsmeu.losses.bound import Bound
+from fsmeu.losses.explore import in_blocks
 from fsmeu.losses.machine import machine_view
 from fsmeu.losses.syntax import Number
 
@@ -55,16 +56,17 @@ def _of_tape(bound: Bound, other: str) -> Bound:
     return replace(bound, spec=replace(spec, registers=registers, value=Number(0.0), range=None))
 
 
-def _widths(part: Bound, n: int, symbols: Ints, enough: int) -> list[int]:
+def _widths(bound: Bound, n: int, symbols: Ints, enough: int) -> list[int]:
     """The number of states at depths 0, 1, ...; the last is that of all further depths, too.
 
     It is 1 from where nothing more is known.
     """
-    view = machine_view(part, n, None)
+    view = machine_view(bound, n, None)
     codes = np.array([view.start], np.int64)
     widths = [1]
     for i in range(1, min(n, _DEEPEST) + 1):
-        after = np.unique(view.advance(i, codes, symbols)[0])
+        reached = [np.unique(view.advance(i, part, symbols)[0]) for part in in_blocks(codes)]
+        after = np.unique(np.concatenate(reached))
         after = after[after >= 0]
         if np.array_equal(after, codes):
             return widths
