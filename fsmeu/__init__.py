@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.gradient import gradient, value_and_gradient
     from fsmeu.expectation.many import expect_many
+    from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
-    from fsmeu.losses.protocol import evaluate
     from fsmeu.losses.summed import compile_summed
 
 __version__ = "0.1.0"
@@ -46,7 +46,7 @@ _HOMES = {
     "decode": "fsmeu.decoding.decode",
     "decode_many": "fsmeu.decoding.many",
     "draw": "fsmeu.drawing.draw",
-    "evaluate": "fsmeu.losses.protocol",
+    "evaluate": "fsmeu.losses.evaluate",
     "expect": "fsmeu.expectation.expect",
     "expect_many": "fsmeu.expectation.many",
     "explain": "fsmeu.decoding.decode",

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import keep_bounds, memory_of
+from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.ranges import check_range
-from fsmeu.losses.values import Lanes, Scope, constant_at, evaluate, number
+from fsmeu.losses.values import Lanes, Scope, constant_at, number
+from fsmeu.losses.values import evaluate as evaluate_expr
 
-__all__ = ["trace_pairs", "values_of_pairs"]
+__all__ = ["evaluate", "trace_pairs", "values_of_pairs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
+    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
+
+    Args:
+        loss: a loss or utility.
+        z: the hypothesis, a sequence of labels.
+        y: the reference, of the same length.
+    """
+    check_loss(loss, "evaluate")
+    zs = loss.alphabet.encode(z, "hypothesis z")
+    ys = loss.alphabet.encode(y, "reference y")
+    if len(zs) != len(ys):
+        must = "hypothesis z and reference y must have the same length"
+        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
 
 
 def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
@@ -33,7 +55,7 @@ def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
         current: dict[str, Lanes] = {**state, **tapes, "i": float(i + 1), "n": float(n)}
         scope = Scope(bound, current, state, memories)
         for register in spec.registers:
-            current[register.name] = evaluate(register.update, scope)
+            current[register.name] = evaluate_expr(register.update, scope)
         state = {r.name: np.broadcast_to(current[r.name], (pairs,)) for r in spec.registers}
         trace.append(state)
     for register in spec.registers:

@@ -9,8 +9,8 @@ from typing import Any
 
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.syntax import Example, Spec
 from fsmeu.losses.values import constant, constant_at
 

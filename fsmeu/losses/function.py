@@ -13,8 +13,9 @@ from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
+from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.machine import Machine
-from fsmeu.losses.protocol import built, encoded, evaluate
+from fsmeu.losses.protocol import built, encoded
 
 __all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
 

@@ -19,10 +19,10 @@ from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import domain_of
-from fsmeu.losses.evaluate import values_of_pairs
+from fsmeu.losses.evaluate import evaluate, values_of_pairs
 from fsmeu.losses.least_size import least_states
 from fsmeu.losses.machine import Machine, machine_view
-from fsmeu.losses.protocol import built, encoded, evaluate
+from fsmeu.losses.protocol import built, encoded
 from fsmeu.losses.syntax import Spec
 from fsmeu.losses.view import SpecView
 

@@ -1,8 +1,7 @@
-"""What a loss is to everything above it, however it was written, and its value for one pair."""
+"""What a loss is to everything above it, however it was written, and how it is compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from fsmeu.losses.machine import Machine, build_machine
 from fsmeu.losses.minimize import minimize as merge_states
 from fsmeu.losses.view import MachineView, View
 
-__all__ = ["Loss", "built", "check_loss", "encoded", "evaluate", "reached_by"]
+__all__ = ["Loss", "built", "check_loss", "encoded", "reached_by"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,20 +104,3 @@ def built(
     pairs = pairs or reached_by(loss, view.n, z)
     machine = build_machine(name, loss.alphabet, view, pairs, max_states)
     return merge_states(machine) if minimize else machine
-
-
-def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
-    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
-
-    Args:
-        loss: a loss or utility.
-        z: the hypothesis, a sequence of labels.
-        y: the reference, of the same length.
-    """
-    check_loss(loss, "evaluate")
-    zs = loss.alphabet.encode(z, "hypothesis z")
-    ys = loss.alphabet.encode(y, "reference y")
-    if len(zs) != len(ys):
-        must = "hypothesis z and reference y must have the same length"
-        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
-    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
