@@ -61,8 +61,15 @@ class Composition:
 
     @property
     def total(self) -> float:
-        """The total weight, less the shift: the expected value."""
-        return total_weight(self.table) - self.machine.shift * float(self.ending.sum())
+        """The total weight, less the shift: the expected value.
+
+        Where there is a shift it is not subtracted but left out, for it may be greater than the
+        result by more than a double has digits.
+        """
+        if not self.machine.shift:
+            return total_weight(self.table)
+        held = self.ending > 0
+        return float(self.machine.values[self.loss_states[held]] @ self.ending[held])
 
     @cached_property
     def ending(self) -> Floats:

@@ -132,7 +132,8 @@ def _kept(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     least, most = value_range(asked.loss, asked.n, _given(asked), lambda: _pairs(asked))
     rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
-    size = float(np.abs(levels.values) @ levels.probabilities)
+    values, probabilities = levels.ungrouped
+    size = float(np.abs(values) @ probabilities)
     lower = value + _left_out(lost, least, -rounding) - rounding * size
     upper = value + _left_out(lost, most, rounding) + rounding * size
     return Expectation(value, lower, upper, kept, lambda: levels)

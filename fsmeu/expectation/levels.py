@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.losses.rounding import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
 
 Floats = NDArray[np.float64]
 
-_SAME = 1e-12
-_CANCELLED = 16 * np.finfo(np.float64).eps
+_ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,57 +23,65 @@ class Levels:
     """The values that occur and how probable each is.
 
     Attributes:
-        values: distinct values of positive probability, ascending.
+        values: values of positive probability, ascending; those that differ by rounding are one.
         probabilities: the probability of each.
+        ungrouped: the same with every value as it was computed, shape (2, values). Mean, variance
+            and quantiles are those of these values.
     """
 
     values: Floats
     probabilities: Floats
+    ungrouped: Floats
 
     @property
     def mean(self) -> float:
         """The expectation."""
-        return float(self.values @ self.probabilities)
+        values, probabilities = self.ungrouped
+        return float(values @ probabilities)
 
     @property
     def variance(self) -> float:
         """The variance, around the mean of what was kept."""
-        mass = self.probabilities.sum()
+        values, probabilities = self.ungrouped
+        mass = probabilities.sum()
         if not mass:
             return 0.0
-        centre = self.values - self.mean / mass
-        return float(centre**2 @ self.probabilities / mass)
+        away = values - values[probabilities.argmax()]  # exact for values that are near each other
+        centre = away - away @ probabilities / mass
+        return float(centre**2 @ probabilities / mass)
 
     def quantile(self, q: float) -> float:
-        """The least value that is not exceeded with probability q."""
+        """The least value that is not exceeded with probability q.
+
+        Probabilities are summed from the nearer end, so that small ones there are not lost.
+        """
         if not isinstance(q, Real) or not 0.0 <= q <= 1.0:
             raise InputError(sentence("quantile", "q must lie in 0..1", q))
         if not len(self.values):
             must = "some probability must have been kept to speak of quantiles"
             raise InputError(sentence("quantile", must, None, "Raise keep"))
-        total = np.cumsum(self.probabilities)
-        place = int(np.searchsorted(total, q * total[-1] * (1.0 - 1e-12)))
-        return float(self.values[min(place, len(self.values) - 1)])
+        values, probabilities = self.ungrouped
+        if q <= 0.5:
+            up_to = np.cumsum(probabilities)
+            place = int(np.searchsorted(up_to, q * up_to[-1] * (1.0 - _ROUNDING)))
+        else:
+            from_here = np.cumsum(probabilities[::-1])
+            above = (1.0 - q) * from_here[-1] * (1.0 + _ROUNDING)
+            place = len(values) - 1 - int(np.searchsorted(from_here, above, side="right"))
+        return float(values[min(max(place, 0), len(values) - 1)])
 
 
 def level_sets(values: Floats, probabilities: Floats) -> Levels:
-    """Groups equal values; values that differ by rounding only count as equal.
-
-    Rounding is relative to the values themselves; next to 0 it is relative to the greatest of them,
-    because there a difference of two may have cancelled.
+    """The values of positive probability, with equal ones as one.
 
     Args:
         values: the value of each final state.
         probabilities: the probability of ending there.
     """
     held = probabilities > 0
-    values, probabilities = values[held], probabilities[held]
-    order = np.argsort(values, kind="stable")
-    values, probabilities = values[order], probabilities[order]
-    if not len(values):
-        return Levels(values, probabilities)
-    size = np.abs(values)
-    same = np.maximum(_SAME * np.maximum(size[:-1], size[1:]), _CANCELLED * size.max())
-    gap = np.diff(values) > same
-    starts = np.concatenate([[0], np.flatnonzero(gap) + 1])
-    return Levels(values[starts], np.add.reduceat(probabilities, starts))
+    values, place = np.unique(values[held], return_inverse=True)
+    probabilities = np.bincount(place, probabilities[held], len(values)).astype(np.float64)
+    numbers = same_up_to_rounding(values)
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    grouped = np.add.reduceat(probabilities, starts) if len(starts) else probabilities
+    return Levels(values[starts], grouped, np.stack([values, probabilities]))

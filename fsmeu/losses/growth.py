@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.minimize import same_values
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.rounding import same_up_to_rounding
 from fsmeu.losses.summed import compile_summed
 
 __all__ = ["Growth", "Order", "Size", "growth", "order_of"]
@@ -122,9 +122,14 @@ def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> G
 def _size(loss: Loss, n: int, most: int) -> Size:
     machine = loss.compile(n, max_states=most)
     merged = loss.compile(n, max_states=most, minimize=True)
-    values = int(same_values(machine.values).max()) + 1
+    values = _distinct(machine.values[~np.isnan(machine.values)])
     summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
     return Size(n, machine.states, machine.arcs, merged.states, summed.states, values)
+
+
+def _distinct(values: Floats) -> int:
+    """How many values there are, where those that differ by rounding are one."""
+    return int(same_up_to_rounding(np.unique(values)).max(initial=-1)) + 1
 
 
 def _at_most(order: Order | None, bound: Order | None) -> Order | None:

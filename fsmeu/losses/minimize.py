@@ -28,8 +28,6 @@ Ints = NDArray[np.int64]
 
 ENGINES = ("arrays", "openfst")
 
-_SAME = 1e-13
-
 
 @dataclass(frozen=True, eq=False)
 class Unrolled:
@@ -111,13 +109,10 @@ def unroll(machine: Machine) -> Unrolled:
 
 
 def same_values(values: Floats) -> Ints:
-    """Numbers for values, the same for those that differ by rounding only; -1 for nan."""
+    """Numbers for values, ascending with them and the same for equal ones; -1 for nan."""
     numbers = np.full(len(values), -1, np.int64)
-    ends = np.flatnonzero(~np.isnan(values))
-    order = ends[np.argsort(values[ends], kind="stable")]
-    ascending = values[order]
-    gaps = np.diff(ascending) > _SAME * np.abs(ascending[1:])
-    numbers[order] = np.concatenate([[0], np.cumsum(gaps)])[: len(order)]
+    ends = ~np.isnan(values)
+    numbers[ends] = np.unique(values[ends], return_inverse=True)[1]
     return numbers
 
 

@@ -1,0 +1,50 @@
+"""Values that differ by rounding only, for people to be shown as one.
+
+What is computed from values takes each as it is: a tolerance that merges them loses what they
+differ in, and a loss may be about nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["same_up_to_rounding"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_ROUNDING = 8 * np.finfo(np.float64).eps  # a few operations, each of which rounds by half of it
+
+
+@np.errstate(over="ignore")
+def same_up_to_rounding(ascending: Floats) -> Ints:
+    """Numbers 0, 1, ... for values in ascending order, the same for those that differ by rounding.
+
+    Rounding is relative to the values themselves: 1e-17 is not 0, beside however great values it
+    stands. Each value is compared with the first of its group, so that a
+    row of near ones does not become one. Whole numbers are exact and stay apart.
+
+    >>> same_up_to_rounding(np.array([0.0, 1e-17, 0.3, 0.1 + 0.2, 2**53 - 2, 2**53 - 1]))
+    array([0, 1, 2, 2, 3, 4])
+    """
+    near = _ROUNDING * np.abs(ascending)
+    whole = ascending == np.floor(ascending)
+    apart = np.diff(ascending) > np.minimum(near[:-1], near[1:])
+    apart |= whole[:-1] & whole[1:]
+    numbers = np.concatenate([[0], np.cumsum(apart)])[: len(ascending)].astype(np.int64)
+    return _split_rows(ascending, near, numbers)
+
+
+def _split_rows(ascending: Floats, near: Floats, numbers: Ints) -> Ints:
+    """The same numbers, where groups whose first and last are not near each other are split."""
+    first = np.searchsorted(numbers, numbers)
+    if not (ascending - ascending[first] > near[first]).any():
+        return numbers
+    split = np.zeros(len(numbers), np.int64)
+    begin = 0
+    for k in range(1, len(numbers)):
+        here = numbers[k] != numbers[k - 1] or ascending[k] - ascending[begin] > near[begin]
+        begin = k if here else begin
+        split[k] = split[k - 1] + here
+    return split
