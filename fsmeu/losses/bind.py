@@ -20,6 +20,10 @@ __all__ = ["bind", "tag_labels"]
 
 Floats = NDArray[np.float64]
 
+_MOST_WHOLE = (
+    2**53
+)  # doubles tell whole numbers apart up to there; greater labels are only compared
+
 
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
     """Fills in labels and parameters.
@@ -49,7 +53,7 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> Bound:
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bound:
     labels = _labels_of_file(spec, alphabet)
-    numeric = all(isinstance(label, int) for label in labels)
+    numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [_tag_parts(name) for name in names]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]

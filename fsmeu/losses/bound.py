@@ -23,8 +23,8 @@ NONE = -1.0
 class Bound:
     """A loss whose labels and parameters are known; only the length n is still open.
 
-    Labels enter arithmetic as their own numbers when all of them are ints (``numeric``), otherwise
-    as codes that can only be compared.
+    Labels enter arithmetic as their own numbers when all of them are ints that doubles tell apart
+    (``numeric``), otherwise as codes that can only be compared.
 
     Attributes:
         spec: the loss file.

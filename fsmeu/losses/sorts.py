@@ -1,7 +1,8 @@
 """The sorts of things that expressions stand for, and what is said when one is not the sort wanted.
 
 A number (truth values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted text
-that names no label), or a memory. Labels that are all whole numbers are numbers, too.
+that names no label), or a memory. Labels that are all whole numbers are numbers, too, if doubles
+tell them apart.
 """
 
 from __future__ import annotations
@@ -183,7 +184,9 @@ def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: World, other:
         return f"Compare it with a quoted text, {shown} == {_sample(expr, world)}"
     if isinstance(other, Number) and f"{other.value:g}" in world.labels:
         label = f'"{other.value:g}"'
-    also = "; labels are numbers when all of them are whole numbers" if why in _COMPUTED else ""
+    whole = all(name.lstrip("-").isdecimal() for name in world.labels)
+    numbers = f"labels are numbers when all of them are whole numbers{' up to 2^53' * whole}"
+    also = f"; {numbers}" if why in _COMPUTED else ""
     return f"Compare it with a quoted label, {shown} == {label}{also}"
 
 
