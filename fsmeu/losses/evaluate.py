@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import keep_bounds, memory_of
+from fsmeu.losses.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.ranges import check_range
 from fsmeu.losses.values import Lanes, Scope, constant_at, number
@@ -55,7 +55,9 @@ def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
         current: dict[str, Lanes] = {**state, **tapes, "i": float(i + 1), "n": float(n)}
         scope = Scope(bound, current, state, memories)
         for register in spec.registers:
-            current[register.name] = evaluate_expr(register.update, scope)
+            after = evaluate_expr(register.update, scope)
+            keep_whole(register, state[register.name], after, scope)
+            current[register.name] = after
         state = {r.name: np.broadcast_to(current[r.name], (pairs,)) for r in spec.registers}
         trace.append(state)
     for register in spec.registers:

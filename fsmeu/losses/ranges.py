@@ -36,7 +36,8 @@ def check_range(bound: Bound, n: int, values: Floats) -> None:
     if spec.range is None or not len(values):
         return
     low, high = declared_range(bound, n)
-    slack = _SLACK * max([1.0, *(abs(side) for side in (low, high) if math.isfinite(side))])
+    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
+    slack = _SLACK * (max(sides, default=0.0) or 1.0)
     least, most = float(values.min()), float(values.max())
     if least < low - slack or most > high + slack:
         worst = least if least < low - slack else most

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.analysis import names_read, steps
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import keep_bounds, memory_of
+from fsmeu.losses.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.syntax import Register
 from fsmeu.losses.values import Scope, constant_at, evaluate
 
@@ -48,7 +48,9 @@ def trajectories(bound: Bound, n: int, z: Ints, names: set[str]) -> dict[str, Fl
         scope = Scope(bound, {**now, "z": labels, "i": clock, "n": float(n)}, old, {})
         added = np.broadcast_to(evaluate(amount, scope), z.shape) if n else np.zeros(z.shape)
         begin = np.full((len(z), 1), constant_at(bound, r.start, n))
-        known[r.name] = np.concatenate([begin, begin + np.cumsum(added, axis=1)], axis=1)
+        track = np.cumsum(np.concatenate([begin, added], axis=1), axis=1)
+        keep_whole(r, track[:, :-1], track[:, 1:], scope)
+        known[r.name] = track
     rest = [r for r in ours if r.name not in known]
     tracks = {**known, **_walk(bound, n, labels, rest, known)} if rest else known
     for r in ours:
@@ -73,5 +75,7 @@ def _walk(
             if r.name in known:
                 current[r.name] = known[r.name][:, i]
             elif r.name in ours:
-                current[r.name] = tracks[r.name][:, i] = evaluate(r.update, scope)
+                after = evaluate(r.update, scope)
+                keep_whole(r, old[r.name], after, scope)
+                current[r.name] = tracks[r.name][:, i] = after
     return tracks

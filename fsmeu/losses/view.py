@@ -16,20 +16,21 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_arcs
-from fsmeu.losses.affine import offset_and_slopes, starts_of
+from fsmeu.losses.affine import slope, starts_of
 from fsmeu.losses.analysis import steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import (
     MAX_BITS,
     Space,
     domain_of,
+    keep_whole,
     memory_of,
     share_numbers,
 )
 from fsmeu.losses.merge import merged_registers
 from fsmeu.losses.messages import fault
 from fsmeu.losses.ranges import check_range
-from fsmeu.losses.syntax import Register
+from fsmeu.losses.syntax import Expr, Register
 from fsmeu.losses.trajectory import trajectories
 from fsmeu.losses.values import Scope, constant_at, evaluate, number
 
@@ -229,7 +230,9 @@ class SpecView:
                 gains[k] = read(self.gain_exprs[k], scope)  # type: ignore[arg-type]
                 k += 1
             else:
-                current[name] = new[name] = evaluate(register.update, scope)
+                new[name] = evaluate(register.update, scope)
+                keep_whole(register, old[name], new[name], scope)
+                current[name] = new[name]
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
@@ -254,19 +257,25 @@ class SpecView:
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
-        starts = starts_of(self.bound, self.linear_names, self.n)
-        value, slopes = offset_and_slopes(
-            lambda linear: self._value({**registers, **linear}, shape, active), starts
-        )
+        spec, starts = self.bound.spec, starts_of(self.bound, self.linear_names, self.n)
+        value = self._ending(spec.value, {**registers, **starts}, shape, active)
+        slopes = [
+            self._ending(slope(spec, name), registers, shape, active) for name in self.linear_names
+        ]
         if not self.linear:
             check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
 
-    def _value(
-        self, current: dict[str, Any], shape: tuple[int, ...], active: NDArray[np.bool_] | None
+    def _ending(
+        self,
+        expr: Expr,
+        current: dict[str, Any],
+        shape: tuple[int, ...],
+        active: NDArray[np.bool_] | None,
     ) -> Floats:
+        """An expression in each state at the end."""
         scope = Scope(self.bound, current, current, self.memories)
-        value = number(self.bound.spec.value, scope, active)
+        value = number(expr, scope, active)
         if active is not None:
             value = np.where(active, value, 0.0)
         return np.broadcast_to(value, shape).astype(np.float64)

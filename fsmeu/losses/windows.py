@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.losses.affine import offset_and_slopes, starts_of
+from fsmeu.errors import LossFileError
+from fsmeu.losses.affine import slope, starts_of
 from fsmeu.losses.analysis import names_read, steps, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.domains import domain_of, memory_of
@@ -23,7 +24,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.rewrite import fold, replace_parts
 from fsmeu.losses.syntax import Binary, Call, Expr, Index, Name, Number, Old, Push, Register, walk
 from fsmeu.losses.trajectory import trajectories
-from fsmeu.losses.values import Scope, constant_at, number
+from fsmeu.losses.values import Scope, constant_at, evaluate, number
 
 __all__ = ["Windows", "windows"]
 
@@ -31,6 +32,7 @@ Floats = NDArray[np.float64]
 
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)
+_NONE: Mapping[str, float] = MappingProxyType({})
 _LONGEST = 50_000
 _MOST_GAINS = 10_000
 
@@ -73,14 +75,15 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     linear = loss.linear(z_given=False)
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
-    if n > _LONGEST or any(_may_fail(bound, r) for r in spec.registers):
+    beside = [r for r in spec.registers if r.name not in linear]
+    if n > _LONGEST or any(_may_fail(bound, n, r) for r in beside):
         return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
         return None
     k = memories[0].depth
-    base, slopes = offset_and_slopes(partial(_value, bound, n), starts_of(bound, linear, n))
-    worth = _worth(bound, n, k, dict(zip(linear, slopes, strict=True)))
+    base = _ending(bound, n, spec.value, starts_of(bound, linear, n))
+    worth = _worth(bound, n, k, {name: _ending(bound, n, slope(spec, name)) for name in linear})
     if worth is None:
         return None
     counted = _counted(bound, n, k, worth)
@@ -92,27 +95,57 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base, contents)
 
 
-def _may_fail(bound: Bound, register: Register) -> bool:
-    """True for what follows the labels and may leave its bounds, or find no arc, unseen."""
-    on_labels = tapes(bound.spec)[register.name] & _TAPES
-    return bool(on_labels) and register.sugar in ("register", "state")
+def _may_fail(bound: Bound, n: int, register: Register) -> bool:
+    """True for what follows the labels and may leave its bounds, or have no value, unseen."""
+    if not tapes(bound.spec)[register.name] & _TAPES:
+        return False
+    if register.sugar in ("register", "state"):
+        return True
+    if register.sugar == "memory" and register.low is not None:
+        return not _remembers_all(bound, n, register)
+    return _is_partial(bound, register.update)
 
 
-def _value(bound: Bound, n: int, registers: Mapping[str, float]) -> float:
-    """The value when these registers, the only ones it looks at, end like this."""
+def _is_partial(bound: Bound, expr: Expr) -> bool:
+    """True when there are operations in it that some numbers have no result of."""
+    for node in walk(expr):
+        match node:
+            case Binary(operator="/" | "%" | "^") | Call(function="sqrt" | "log" | "exp"):
+                return True
+            case Index() if node.name in bound.params:
+                return True
+    return False
+
+
+def _remembers_all(bound: Bound, n: int, memory: Register) -> bool:
+    """True when no pair of labels puts into a memory what its bounds leave out."""
+    labels = bound.label_values
+    entry = memory.update.entry  # type: ignore[attr-defined]
+    if not _reads_labels(bound, entry):
+        return False
+    tapes_of_pair = {"z": labels[:, None], "y": labels[None, :], "n": float(n)}
+    try:
+        entries = evaluate(entry, Scope(bound, tapes_of_pair, {}, {}))
+    except LossFileError:
+        return False
+    return bool(np.isin(entries, memory_of(bound, memory, n).values).all())
+
+
+def _ending(bound: Bound, n: int, expr: Expr, registers: Mapping[str, float] = _NONE) -> float:
+    """An expression when these registers, the only ones it looks at, end like this."""
     current = {**registers, "n": float(n)}
-    return float(number(bound.spec.value, Scope(bound, current, current, {})))
+    return float(number(expr, Scope(bound, current, current, {})))
 
 
 def _worth(bound: Bound, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
     """What a window adds to the value: an expression over the registers at its end."""
     total: Expr = _ZERO
-    for name, slope in slopes.items():
-        gain = _gain(bound, n, k, name) if slope else _ZERO
-        if gain is None:
+    for name, worth in slopes.items():
+        gain = _gain(bound, n, k, name)
+        if gain is None or (not worth and _is_partial(bound, gain)):
             return None
-        if gain != _ZERO:
-            part = Binary("*", Number(slope), gain)
+        if worth and gain != _ZERO:
+            part = Binary("*", Number(worth), gain)
             total = part if total == _ZERO else Binary("+", total, part)
     return total
 
@@ -126,6 +159,8 @@ def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
     scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
     timed = {r for r, reads in tapes(spec).items() if not reads & _TAPES and r != name}
     tracks = trajectories(bound, n, np.zeros((1, n), np.int64), timed)
+    plain = {r.name for r in spec.registers if r.sugar not in ("memory", "state")}
+    tracks = {r: track for r, track in tracks.items() if r in plain}  # others are no numbers
     clock = np.arange(1.0, n + 1.0) if "i" in names_read(amount) else np.zeros(n)
     before = [track[0, :n] for track in tracks.values()]
     after = [track[0, 1:] for track in tracks.values()]

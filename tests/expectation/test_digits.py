@@ -1,0 +1,201 @@
+"""Values whose digits matter: many orders of magnitude, differences below 15 digits, bounds.
+
+The truth is a list of all references with exact numbers; every double is a fraction.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError, LossFileError
+from fsmeu.losses.read import read
+from tests.losses.meaning import World
+
+ENGINES = ("lattice", "openfst")
+BODIES = (
+    "count c when z != y value -(2 ^ (5 * c))",
+    "count c when z != y value {unit} * 3 ^ (c * c)",
+    "count c when z != y value if c == 2 then {great} else {unit} * (c - 1)",
+    "count c by {unit} when z == y count d when y == 1 value c * d - {unit}",
+    "count c by if i == 1 then {whole} else z + 2 * y value (c - {whole}) ^ 2",
+    "count c by if i == 1 then {whole} else z + 2 * y value c",
+    "count c by if z == y then {unit} else 3 * {unit} value c * c / {unit}",
+    "count c by 1000000 * {small} when z != y value c * c",
+)
+UNITS = st.integers(-60, 60).map(lambda k: 2.0**k)
+WHOLES = st.sampled_from([10**6, 10**12, 10**15, 2**52, 2**53 - 20])
+PROBS = st.lists(st.integers(0, 64).map(lambda k: k / 64), min_size=1, max_size=5)
+
+
+def listed(text, z, probs):
+    """(value, probability) of every reference, exact."""
+    values = World(read(text), (0, 1), len(z)).every_y(z)
+    pairs = []
+    for y, value in values.items():
+        chances = [Fraction(p) if b else 1 - Fraction(p) for p, b in zip(probs, y, strict=True)]
+        pairs.append((Fraction(value), math.prod(chances, start=Fraction(1))))
+    return pairs
+
+
+def truth(pairs):
+    """Mean, mean absolute value and variance, exact."""
+    mean = sum(v * p for v, p in pairs)
+    size = sum(abs(v) * p for v, p in pairs)
+    return mean, size, sum((v - mean) ** 2 * p for v, p in pairs)
+
+
+def near(wanted, scale):
+    return pytest.approx(float(wanted), rel=1e-12, abs=1e-12 * float(scale))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.sampled_from(BODIES), UNITS, WHOLES, PROBS, st.integers(1, 6))
+def test_values_of_any_size_are_those_of_the_list(data, body, unit, whole, probs, keep):
+    """Value, levels, variance, quantiles and bounds of both engines."""
+    great = data.draw(st.sampled_from([1e3, -1e18, 1e100]))
+    text = "loss f labels 0 1 " + body.format(unit=unit, great=great, whole=whole, small=2)
+    z = data.draw(st.tuples(*[st.integers(0, 1)] * len(probs)))
+    pairs = listed(text, z, probs)
+    mean, size, variance = truth(pairs)
+    loss = fsmeu.loads(text)
+    for engine in ENGINES:
+        known = fsmeu.expect(loss, z, probs, engine=engine)
+        assert known.value == near(mean, size)
+        assert known.levels.mean == near(mean, size)
+        assert known.variance == near(variance, variance)
+        distinct = sorted({v for v, p in pairs if p})
+        assert known.levels.values.tolist() == [near(v, 0) for v in distinct]
+        chances = [sum(p for v, p in pairs if v == level) for level in distinct]
+        assert known.levels.probabilities.tolist() == [near(p, 1) for p in chances]
+        for q in (0.0, 0.013, 0.5003, 0.97, 1.0):
+            assert known.quantile(q) == near(quantile(distinct, chances, Fraction(q)), 0)
+        part = fsmeu.expect(loss, z, probs, engine=engine, keep=keep)
+        assert part.lower <= mean <= part.upper
+
+
+def quantile(values, chances, q):
+    below = 0
+    for value, chance in zip(values, chances, strict=True):
+        below += chance
+        if below >= q:
+            return value
+    raise AssertionError(q)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_great_and_rare_values_leave_small_ones_apart(engine):
+    """E[-(2^bad)] = -1.02^60 for 60 positions that are each wrong with probability .02."""
+    loss = fsmeu.loads("utility u labels 0 1 count bad when z != y value -(2^bad)")
+    p = Fraction(0.02)
+    mean, square = -((1 + p) ** 60), (1 + 3 * p) ** 60
+    known = fsmeu.expect(loss, [0] * 60, [0.02] * 60, engine=engine)
+    assert known.value == near(mean, 0)
+    assert known.variance == near(square - mean**2, 0)
+    assert known.levels.values.tolist() == [-(2.0**k) for k in range(60, -1, -1)]
+    assert (known.quantile(0.5), known.quantile(0.0), known.quantile(1.0)) == (-2, -(2.0**60), -1)
+    assert fsmeu.compose(loss, [0] * 60, [0.02] * 60).total == near(mean, 0)
+    for keep in (5, 5000):
+        part = fsmeu.expect(loss, [0] * 60, [0.02] * 60, engine=engine, keep=keep)
+        assert part.lower <= mean <= part.upper
+
+
+def test_quantiles_see_the_tails():
+    """The greatest value has probability 2^-50: more than 1 - q at the end, less before."""
+    loss = fsmeu.loads("loss f labels 0 1 count c when y == 1 value c")
+    known = fsmeu.expect(loss, [0] * 50, [0.5] * 50)
+    assert known.quantile(1.0) == 50
+    assert known.quantile(1.0 - 2.0**-51) == 50
+    assert known.quantile(1.0 - 2.0**-49) == 49
+    assert known.quantile(2.0**-51) == 0
+    assert known.quantile(2.0**-49) == 1
+
+
+def test_small_values_keep_their_sign_beside_great_ones():
+    """0.1 + 0.2 - 0.3 is 5.6e-17 in doubles, and no less so beside 1."""
+    worth = "if c == 0 then 0 else if c == 1 then 0.1 + 0.2 - 0.3 else 1"
+    loss = fsmeu.loads(f"loss f labels 0 1 count c when y == 1 value {worth}")
+    levels = fsmeu.expect(loss, [1, 1], [0.5] * 2).levels
+    assert levels.values.tolist() == [0.0, 0.1 + 0.2 - 0.3, 1.0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "count c by if i == 1 then 10^15 else z * y value (c - 10^15) ^ 2",
+        "count c by if i == 1 then 10^6 else 2^-30 * y value (c - 10^6) * 2^30 * (c > 1)",
+        "count c by 2^33 * y value 10^6 + 2^-30 * c",
+        "count c by 10 ^ 10 * y value 10^9 + (2 ^ -50) * c",
+        "count c by 1000000 when z != y value c * c",
+        "count c by 1000000.5 when z != y value c * c",
+        "count c by 0.1 * (1 + y) value floor(10 * c)",
+    ],
+)
+def test_counts_keep_their_digits(body, engine):
+    text = f"loss f labels 0 1 {body}"
+    z, probs = (1, 0, 1, 1, 1), [0.5] * 5
+    loss = fsmeu.loads(text)
+    pairs = [(Fraction(loss(z, y)), Fraction(1, 32)) for y in itertools.product((0, 1), repeat=5)]
+    mean, size, variance = truth(pairs)
+    known = fsmeu.expect(loss, z, probs, engine=engine)
+    assert known.value == near(mean, size)
+    assert known.variance == near(variance, variance)
+    if "0.1" not in body:  # else sums round, and floor sees it
+        assert mean == near(truth(listed(text, z, probs))[0], size)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whole_numbers_past_2_53_are_refused(engine):
+    """2^53 + 1 is no double; 2^53 + 2 is, and so are all that follow by twos."""
+    words = "c passes 2\\^53, where whole numbers are not told apart"
+    for tape in ("y", "z"):
+        amount = f"if i == 1 then 2^53 else STEP * {tape}"
+        text = f"loss f labels 0 1 count c by {amount} value (c - 2^53)^2"
+        odd, even = (fsmeu.loads(text.replace("STEP", step)) for step in ("1", "2"))
+        for ask in (
+            lambda loss: fsmeu.expect(loss, [1] * 3, [0.5] * 3, engine=engine).value,
+            lambda loss: fsmeu.expect_many(loss, [[1] * 3], [[0.5] * 3])[0],
+        ):
+            with pytest.raises(LossFileError, match=words):
+                ask(odd)
+        with pytest.raises(LossFileError, match=words):
+            odd([1] * 3, [1] * 3)
+        assert even([1] * 3, [1] * 3) == 16
+    assert fsmeu.expect(even, [1] * 3, [0.5] * 3, engine=engine).value == 16
+
+
+def test_labels_past_2_53_are_told_apart():
+    labels = [2**53, 2**53 + 1]
+    hamming = fsmeu.load("hamming", labels=labels)
+    assert hamming(labels, labels) == 0
+    assert hamming(labels, labels[::-1]) == 1
+    model = fsmeu.models.Independent([[0.25, 0.75]] * 2, labels)
+    for engine in ENGINES:
+        assert fsmeu.expect(hamming, [labels[0]] * 2, model, engine=engine).value == 0.75
+    text = f'loss f labels {labels[0]} {labels[1]} count c when y == "{labels[1]}" value c'
+    assert fsmeu.loads(text)(labels, labels) == 1
+    with pytest.raises(LossFileError, match="whole numbers up to 2\\^53"):
+        fsmeu.loads("loss f labels any count c by 2 * z value c", labels=labels)
+    assert fsmeu.loads("loss f labels any count c by z value c", labels=[0, 2**53])(
+        [2**53], [0]
+    ) == float(2**53)
+
+
+def test_bounds_of_a_tiny_range_are_kept():
+    """A range is checked in its own unit."""
+    loss = fsmeu.loads("loss f labels 0 1 count c when y == 1 value c * 1e-10 range 0 .. 1e-12")
+    with pytest.raises(LossFileError, match=r"the declared range is 0 \.\. 1e-12"):
+        fsmeu.expect(loss, "11", [0.5] * 2, keep=1)
+
+
+def test_results_too_great_for_doubles_are_refused():
+    loss = fsmeu.loads("loss f labels 0 1 count c by 1e308 when y == 1 value c")
+    with pytest.raises((InputError, LossFileError)):
+        fsmeu.expect(loss, "111", [1.0] * 3)
+    assert np.isfinite(fsmeu.expect(loss, "111", [1.0, 0.0, 0.0]).value)
