@@ -26,7 +26,7 @@ from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import check_range
-from fsmeu.losses.summed import compile_summed
+from fsmeu.losses.summed import signed_parts
 from fsmeu.losses.windows import Windows, windows
 
 __all__ = ["ENGINES", "compose", "expect"]
@@ -200,9 +200,14 @@ def _ending_levels(built: Composition, keep: int | None = None) -> Levels:
 
 
 def _summed(asked: Query, max_states: int | None) -> tuple[float, float]:
-    """Value and mass by a machine whose paths add up."""
-    machine = compile_summed(asked.loss, asked.n, _given(asked), max_states)
-    return summed_value(asked.hypothesis, machine, asked.model.layered(), max_states)
+    """Value and mass by machines whose paths add up."""
+    parts = signed_parts(asked.loss, asked.n, _given(asked), max_states)
+    model = asked.model.layered()
+    value = mass = 0.0
+    for sign, machine in parts:
+        part, mass = summed_value(asked.hypothesis, machine, model, max_states)
+        value += sign * part
+    return value, mass
 
 
 def _added_up(asked: Query, max_states: int | None) -> Expectation:

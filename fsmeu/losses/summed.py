@@ -31,10 +31,12 @@ from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.view import SpecView
 from fsmeu.losses.windows import Windows, windows
 
-__all__ = ["SummedMachine", "compile_summed"]
+__all__ = ["SummedMachine", "compile_summed", "signed_parts"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_SHIFTED = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +122,25 @@ def compile_summed(
     >>> f1.compile(40).states, compile_summed(f1, 40).states
     (12341, 3362)
     """
+    return _compiled(loss, n, z, max_states, _SHIFTED)
+
+
+def signed_parts(
+    loss: Loss, n: int, z: Any = None, max_states: int | None = None
+) -> list[tuple[float, SummedMachine]]:
+    """Machines without a shift and the signs with which their weights add up to the loss.
+
+    It is one machine where no shift is needed. Otherwise one has the paths that pay, the other
+    those that are paid: a shift as great as the least value costs the digits of all others.
+    """
+    whole = compile_summed(loss, n, z, max_states)
+    if not whole.shift:
+        return [(1.0, whole)]
+    return [(sign, _compiled(loss, n, z, max_states, sign)) for sign in (1.0, -1.0)]
+
+
+def _compiled(loss: Loss, n: int, z: Any, max_states: int | None, sign: float) -> SummedMachine:
+    """The machine of what has this sign, or of all, shifted."""
     check_loss(loss, "compile_summed")
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
@@ -128,13 +149,13 @@ def compile_summed(
     name = f"{loss.kind} {loss.name}, n = {n}, summed"
     form = windows(loss, n)
     if form is not None:
-        return _over_windows(loss, n, name, form, max_states)
-    return _over_positions(loss, n, name, given, max_states)
+        return _over_windows(loss, n, name, form, max_states, sign)
+    return _over_positions(loss, n, name, given, max_states, sign)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_windows(
-    loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None
+    loss: SpecLoss, n: int, name: str, form: Windows, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that wait in the start, read one window, pay what it adds, and go on in the end."""
     window = minimize(form.loss.compile(form.k, max_states=max_states), layered=True)
@@ -144,39 +165,42 @@ def _over_windows(
     number[inner] = np.arange(len(inner))
     end = len(inner)
     pairs = np.arange(steps.shape[1])
-    least = min(0.0, float(np.nanmin(window.values)))
+    worth, base = _signed(window.values, sign), float(_signed(form.base, sign))
+    least = min(0.0, float(np.nanmin(worth)))
     arcs = _Arcs(len(loss.alphabet))
     for waiting in (0, end):
         arcs.add(np.array(waiting), pairs, 1.0, np.array(waiting))
     source, pair = np.nonzero(steps[inner] >= 0)
     target = steps[inner][source, pair]
-    paid = np.where(number[target] < 0, window.values[target] - least, 1.0)
+    paid = np.where(number[target] < 0, worth[target] - least, 1.0)
     arcs.add(source, pair, paid, np.where(number[target] < 0, end, number[target]))
-    shift = max(0.0, -form.base)
+    shift = max(0.0, -base)
     final = np.zeros(end + 1)
-    final[0], final[end] = form.base + shift, 1.0
+    final[0], final[end] = base + shift, 1.0
     shift -= least * max(0, n - form.k + 1)
     return _finished(name, n, loss.alphabet, arcs, final, shift)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _over_positions(
-    loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None
+    loss: SpecLoss, n: int, name: str, z: Ints | None, max_states: int | None, sign: float
 ) -> SummedMachine:
     """Paths that pay at one position, beside the path that pays the rest at the end."""
     view = machine_view(loss.bound, n, z, merge=True, linear=loss.linear(z is not None))
     size = len(loss.alphabet)
     codes, targets, ending = explore(name, view, reached_by(loss, n, z), size, max_states)
     values, slopes = view.values(codes[ending])
+    values = _signed(values, sign)
     source, pair = np.nonzero(targets >= 0)
     waiting = _Steps(source, pair, targets[source, pair], ending)
     arcs = _Arcs(size)
     arcs.add(source, pair, 1.0, waiting.target)
     finals = [np.zeros(len(codes))]
     for gain, slope in zip(_gains(view, codes, waiting), slopes, strict=True):
-        for signed, worth in ((gain, np.maximum(slope, 0.0)), (-gain, np.maximum(-slope, 0.0))):
+        for toward in (1.0, -1.0):
+            signed, worth = _signed(toward * gain, sign), np.maximum(toward * slope, 0.0)
             if len(gain) and worth.any():
-                least = signed.min()
+                least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
                 guard_size(name, begin + len(codes), max_states)
                 finals.append(_add_paid(arcs, begin, waiting, signed - least, worth))
@@ -184,6 +208,11 @@ def _over_positions(
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
     return _finished(name, n, loss.alphabet, arcs, np.concatenate(finals), shift)
+
+
+def _signed(amounts: Any, sign: float) -> Any:
+    """What of the amounts has this sign, without it; all of them where none is asked for."""
+    return np.maximum(sign * amounts, 0.0) if sign else amounts
 
 
 def _finished(

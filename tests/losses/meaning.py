@@ -88,10 +88,13 @@ class World:
         return Fraction(label) if all(isinstance(x, int) for x in self.labels) else label
 
     def check(self, register, value):
-        if register.depth is not None or register.low is None:
+        if register.low is None:
             return
         low, high = (self.look(side, self.fixed(), {}) for side in (register.low, register.high))
-        if register.sugar != "count" and not (low <= number(value) <= high and value % 1 == 0):
+        if register.depth is not None:
+            if not all(low <= number(entry) <= high and entry % 1 == 0 for entry in value):
+                raise Undefined(f"{register.name} remembers what is outside its bounds")
+        elif register.sugar != "count" and not (low <= number(value) <= high and value % 1 == 0):
             raise Undefined(f"{register.name} leaves its bounds")
 
     def value(self, state):

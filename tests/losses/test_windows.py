@@ -56,6 +56,12 @@ def test_sums_over_windows_are_found(body):
         "age g since y == 1 up to 6 count c by tally(a, 1) when i >= 6 and old g < 2 value c",
         "register r in 0..9 start 0 next r + z count c by tally(a, 1) when i >= 6 value c",
         "count c when i >= 6 and z == y value c",
+        # what else the file does may have no answer, and has to be looked at
+        "memory m of 1 + z in 0..1 last 6 count c by sum(m) when i >= 6 value c",
+        "memory m of 1 + z in 0..1 last 6 count c by sum(a) when i >= 6 value c",
+        "age g since 1 / z > 0 up to 3 count c by sum(a) when i >= 6 value c",
+        "count d by 1 / z when i >= 6 count c by sum(a) when i >= 6 value c + 0 * d",
+        "memory t of i % 2 in 0..1 last 6 count c by sum(a) * sum(t) when i >= 6 value c",
     ],
 )
 def test_other_losses_are_not(body):
