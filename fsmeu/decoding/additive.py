@@ -7,8 +7,7 @@ under any model: Hamming, cost matrices, Pk, WindowDiff.
 
 from __future__ import annotations
 
-from fsmeu.decoding.meeting import Worth, step_worths
-from fsmeu.decoding.path import best_path
+from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 
 __all__ = ["additive"]
@@ -18,12 +17,15 @@ def additive(problem: Problem) -> Answer:
     """The best path through the z-part.
 
     Requires a loss that splits by tape, its value affine in accumulators alone.
+
+    Proven: the split is derived from the expression trees, for every length; the expected value is
+    then a sum over the steps of z, and a best path through them is a best sequence. Errors are
+    bounded, and the best is claimed if no other reaches it by more than ``PRECISION``; see
+    ``by_tape``.
     """
     form = problem.split
     if form is None or not form.additive:
         refuse("additive", "the value must be a sum over positions that splits by tape")
-    worth = step_worths(form, problem.model)
-    signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
-    path, best = best_path(signed, problem.constraint)
+    path, _, best, proven = best_by_tape(problem, form, "additive")
     why = "the value is a sum over positions, and each tape's share of a step is known"
-    return Answer(path, True, why, 0, problem.sign * best)
+    return Answer(path, proven, why, 0, best)

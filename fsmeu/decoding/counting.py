@@ -9,8 +9,7 @@ programming.
 
 from __future__ import annotations
 
-from fsmeu.decoding.meeting import Worth, step_worths
-from fsmeu.decoding.path import best_path
+from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.losses.split import Part
 
@@ -21,6 +20,11 @@ def counting(problem: Problem) -> Answer:
     """The best sequence for each end of the hypothesis's count, then the best of these.
 
     Requires a loss that splits by tape, its value looking at no more than one count of each tape.
+
+    Proven: the split is derived from the expression trees, for every length. Given where the
+    count of z ends, the expected value is then a sum over its steps, and the best path is found
+    for every end. Errors are bounded, and the best is claimed if no other reaches it by more than
+    ``PRECISION``; see ``by_tape``.
     """
     form = problem.split
     if form is None:
@@ -28,12 +32,10 @@ def counting(problem: Problem) -> Answer:
         refuse("counting", must)
     for part, tape in ((form.z, "z"), (form.y, "y")):
         _one_counter(part, tape)
-    worth = step_worths(form, problem.model)
-    signed = Worth(worth.z, problem.sign * worth.steps, problem.sign * worth.ends)
-    path, best = best_path(signed, problem.constraint)
+    path, ends, best, proven = best_by_tape(problem, form, "counting")
     counts = ", ".join(meeting.register for meeting in form.meetings) or "no joint count"
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
-    return Answer(path, True, why, worth.z.most + 1, problem.sign * best)
+    return Answer(path, proven, why, ends, best)
 
 
 def _one_counter(part: Part, tape: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from fsmeu.decoding.additive import additive
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting
+from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Method, Problem, RefusalError
 from fsmeu.decoding.ranking import ranking
 from fsmeu.decoding.ranking_fast import ranking_fast
@@ -15,6 +16,7 @@ from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, nearest, sentence, whole
 from fsmeu.expectation.query import over_labels
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.ranges import RangeError
 from fsmeu.models import as_model
 
 __all__ = ["EXACT", "METHODS", "decode", "decode_problem", "explain"]
@@ -80,32 +82,49 @@ def decode_problem(problem: Problem, method: str) -> Decision:
         known = ", ".join(["auto", *METHODS])
         must = f"method must be one of {known}"
         raise InputError(sentence("decode", must, method, nearest(str(method), METHODS)))
-    if method != "auto":
-        return _decision(problem, method, METHODS[method](problem))
-    name, answer = _first_that_fits(problem)
-    return _decision(problem, name, answer)
+    if method == "auto":
+        return _decision(problem, *_first_that_fits(problem))
+    return _decision(problem, method, checked(problem, METHODS[method](problem)))
 
 
 def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
-    names = list(EXACT)
+    """The first method that proves its answer; else the best answer of those that do not."""
     if problem.keep is not None:
-        names = ["ranking", "exhaustive", "nbest"]
-    elif len(problem.model.labels) ** min(problem.n, 64) > min(problem.budget, _CHEAP_ALL):
+        return _first_of(problem, ["ranking", "exhaustive", "nbest"], proven=False)[0]
+    names = list(EXACT)
+    if len(problem.model.labels) ** min(problem.n, 64) > min(problem.budget, _CHEAP_ALL):
         names.remove("exhaustive")
+    tried = _first_of(problem, names, proven=True)
+    if tried and tried[-1][1].exact:
+        return tried[-1]
+    tried = _first_of(problem, ["search", "nbest"], proven=False) + tried
+    return max(tried, key=lambda pair: problem.sign * (pair[1].value or 0.0))
+
+
+def _first_of(problem: Problem, names: list[str], *, proven: bool) -> list[tuple[str, Answer]]:
+    """The answers of these methods up to the first, or up to the first that is proven.
+
+    Raises:
+        FsmeuError: there must be an answer, and even the last method does not have one.
+    """
+    found: list[tuple[str, Answer]] = []
     for name in names:
         try:
-            return name, METHODS[name](problem)
+            found.append((name, checked(problem, METHODS[name](problem))))
+        except RangeError:
+            raise
         except _NOT_THIS_ONE:
+            if name == names[-1] and not proven:
+                raise
             continue
-    try:
-        return "search", search(problem)
-    except _NOT_THIS_ONE:
-        return "nbest", nbest(problem)
+        if found[-1][1].exact or not proven:
+            break
+    return found
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
     labels = problem.loss.alphabet.decode(answer.indices)
-    value = problem.value(answer.indices) if answer.value is None else answer.value
+    value = float(answer.value)  # type: ignore[arg-type]
     return Decision(labels, value, method, answer.exact, answer.candidates, answer.why)
 
 

@@ -9,19 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.decode import decode
+from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
-from fsmeu.decoding.ranking_fast import WHY, check_fast, fast_values
+from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
 from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.expectation.many import vector_of_numbers
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
-from fsmeu.losses.confusion import fractional
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.models import Bernoulli, Model
+from fsmeu.losses.ranges import RangeError
+from fsmeu.models import Bernoulli, Model, as_model
 
 __all__ = ["decode_many"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 _MOST_CELLS = 8_000_000
 
@@ -66,50 +69,65 @@ def decode_many(
     }
     for row, model in enumerate(models):
         if row not in found:
-            found[row] = decode(loss, model, **options)
+            found[row] = decode(loss, _model(model, row), **options)
             tell(1)
     return [found[row] for row in range(len(models))]
 
 
+def _model(model: Any, row: int) -> Model:
+    try:
+        return as_model(model)
+    except FsmeuError as error:
+        message = f"decode_many, models[{row}]: {error}"
+        raise InputError(message) from None
+
+
 def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
-    """Sequences of independent binary labels in blocks of equal length, probabilities stacked."""
+    """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
+
+    What is no vector of probabilities is left to ``decode``, which says so.
+    """
     by_length: dict[int, list[int]] = {}
     vectors: dict[int, Floats] = {}
     for row, model in enumerate(models):
-        if isinstance(model, Bernoulli):
-            vectors[row] = model.p
-        elif not isinstance(model, Model):
-            vector = np.asarray(model)
-            if vector.ndim == 1 and vector.dtype.kind in "fiu" and not np.ma.is_masked(model):
-                vectors[row] = vector
-        if row in vectors:
-            by_length.setdefault(len(vectors[row]), []).append(row)
+        given = model.p if isinstance(model, Bernoulli) else None
+        if not isinstance(model, Model):
+            given = vector_of_numbers(model)
+        if given is not None:
+            vectors[row] = given
+            by_length.setdefault(len(given), []).append(row)
     blocks = []
     for n, rows in by_length.items():
         size = max(1, _MOST_CELLS // (n + 1) ** 2)
         for begin in range(0, len(rows), size):
             part = rows[begin : begin + size]
-            joined = Bernoulli(np.concatenate([vectors[row] for row in part]))
-            blocks.append((part, joined.p.reshape(len(part), n)))
+            p = np.stack([vectors[row] for row in part])
+            plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
+            if len(plain):
+                blocks.append(([part[k] for k in plain.tolist()], p[plain]))
     return blocks
 
 
 def _ranked_together(loss: Loss, rows: list[int], p: Floats) -> dict[int, Decision]:
-    """Decisions by ``ranking_fast`` for sequences of one length; none where it does not apply."""
+    """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
+
+    None where it does not apply.
+    """
     try:
         bound = over_labels(loss, BINARY, "decode_many")
         problem = Problem(bound, Bernoulli(p[0]))
         form = problem.confusion
-        ratio = fractional(form) if form is not None and isinstance(bound, SpecLoss) else None
-        if form is None or ratio is None:
+        if form is None:
             return {}
-        check_fast(problem, ratio)
+        ratio = fast_ratio(problem, form)
+        order = np.argsort(-p, axis=1, kind="stable")
+        values, errors = fast_values(form, ratio, np.take_along_axis(p, order, axis=1))
+    except RangeError:
+        raise
     except FsmeuError:
         return {}
     n = p.shape[1]
-    order = np.argsort(-p, axis=1, kind="stable")
-    values = fast_values(form, ratio, np.take_along_axis(p, order, axis=1))
-    best = (problem.sign * values).argmax(axis=1)
+    best, proven = _best_of_each(problem.sign * values, errors)
     chosen = np.zeros(p.shape, np.int64)
     np.put_along_axis(chosen, order, (np.arange(n) < best[:, None]).astype(np.int64), axis=1)
     labels = np.array(bound.alphabet.labels, dtype=object)[chosen].tolist()
@@ -117,4 +135,19 @@ def _ranked_together(loss: Loss, rows: list[int], p: Floats) -> dict[int, Decisi
     return {
         row: Decision(labels[k], value[k], "ranking_fast", True, n + 1, WHY)
         for k, row in enumerate(rows)
+        if proven[k]
     }
+
+
+def _best_of_each(values: Floats, errors: Floats) -> tuple[Ints, Bools]:
+    """The best candidate of each sequence, and whether it is so beyond rounding.
+
+    Where the expected absolute value would have to be known for that, it is not asked for.
+    """
+    best = values.argmax(axis=1)
+    rows = np.arange(len(values))
+    top = values[rows, best]
+    with np.errstate(invalid="ignore"):
+        reach = (values + errors).max(axis=1) - top + errors[rows, best]
+        proven = (reach <= PRECISION * np.abs(top)) & np.isfinite(top)
+    return best, proven

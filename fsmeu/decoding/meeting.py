@@ -6,32 +6,56 @@ end, once it is known where its counter ends (k):
     sum over i of  W_i(features of z's step at i, k)  +  H(k)
 
 W needs P(features of y's step at i, y's counter ends at e), which comes from forward and backward
-distances over the y-part composed with the model. The counter's distribution is carried as its
-generating function at roots of unity, where convolutions are products.
+distances over the y-part composed with the model (``transforms``, ``polynomials``). What rounding
+may have done to the worth of a path is bounded, for each end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.tape import Step, Tape, walk_tape
+from fsmeu.decoding.precision import UNIT
+from fsmeu.decoding.tape import Tape, walk_tape
 from fsmeu.expectation.input import Input, model_input
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.affine import offset_and_slopes, starts_of
 from fsmeu.losses.split import Split, amounts_table
-from fsmeu.losses.values import Scope, evaluate
+from fsmeu.losses.values import Scope, number
 from fsmeu.models import Model
 
-__all__ = ["Worth", "step_worths"]
+__all__ = ["Distribution", "Joint", "Worth", "step_worths"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Complex = NDArray[np.complex128]
+
+_LEAST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """How the steps of y and the end of its counter are distributed.
+
+    Attributes:
+        shown: P(features of the step at i, counter ends at e), (positions, feature rows, ends).
+        ending: P(counter ends at e).
+        relative: a bound on the error of each probability, as a part of it.
+        absolute: a bound on the errors of all ends together (root of the sum of squares), as a part
+            of the probability of the features.
+    """
+
+    shown: Floats
+    ending: Floats
+    relative: float
+    absolute: float
+
+
+Distribution = Callable[[Tape, Input], Joint]
+"""A way to compute that, for the y-part and a model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,33 +66,67 @@ class Worth:
         z: the steps of the hypothesis tape.
         steps: worth (positions, feature rows of z, ends k).
         ends: worth of ending at k, whatever the path.
+        errors: bounds on the error of the worth of every path that ends at k.
     """
 
     z: Tape
     steps: Floats
     ends: Floats
+    errors: Floats
 
 
-def step_worths(form: Split, model: Model) -> Worth:
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def step_worths(form: Split, model: Model, distribution: Distribution) -> Worth:
     """The worth of every step that a hypothesis can take.
 
     Requires that the value looks at no more than one counter of each tape.
     """
     n = model.n
     z, y = walk_tape(form.z, n), walk_tape(form.y, n)
-    shown, ending = _reference_distribution(y, model_input(model))
+    joint = distribution(y, model_input(model))
     slopes, offset = _value_tables(form, n, z.most, y.most)
     guard_size("decode", n * len(y.rows) * (z.most + 1) // 8)
+    masses = np.abs(joint.shown.sum(axis=2))
     steps = np.zeros((n, len(z.rows), z.most + 1))
+    errors = _error(offset, offset, joint, n, 1.0, 1.0)
     for meeting, slope in zip(form.meetings if n else (), slopes if n else (), strict=True):
-        met = shown @ slope.T
+        met = joint.shown @ slope.T
         amounts = amounts_table(form, meeting, z.rows, y.rows, 1, n)
+        greatest = expected = 0.0
         for i in range(n):
             if meeting.reads_clock:
                 amounts = amounts_table(form, meeting, z.rows, y.rows, i + 1, n)
             above, below = np.unique(z.steps[i].features), np.unique(y.steps[i].features)
-            steps[i, above] += amounts[np.ix_(above, below)] @ met[i, below]
-    return Worth(z, steps, offset @ ending)
+            added = amounts[np.ix_(above, below)]
+            steps[i, above] += added @ met[i, below]
+            greatest += float(np.abs(added).max(initial=0.0))
+            expected += float((np.abs(added) @ masses[i, below]).max(initial=0.0))
+        errors += _error(slope, offset, joint, n + len(y.rows), greatest, expected)
+    return Worth(z, steps, joint.ending @ offset.T, errors)
+
+
+def _error(
+    slope: Floats, offset: Floats, joint: Joint, operations: int, greatest: float, expected: float
+) -> Floats:
+    """A bound on the error of what one accumulator is worth, for each end k.
+
+    Args:
+        slope: its slope for each (k, e), the difference of two values, one of them the offset.
+        offset: the value without accumulators.
+        joint: the distribution of e, and its errors.
+        operations: the sums that follow.
+        greatest: the sum over positions of the greatest amount.
+        expected: the same, amounts weighted by the probability of what y shows.
+    """
+    size = np.abs(slope)
+    rounded = size + 4 * np.abs(offset)
+    chances = np.abs(joint.ending)
+    relative = joint.relative + 2 * (operations + slope.shape[1]) * UNIT
+    errors = greatest * (relative * (size @ chances) + UNIT * (rounded @ chances))
+    if joint.absolute:
+        errors += expected * joint.absolute * np.linalg.norm(size, axis=1)
+    least: Floats = errors + greatest * _LEAST * UNIT * rounded.sum(axis=1) * operations
+    return least
 
 
 def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[Floats], Floats]:
@@ -83,86 +141,8 @@ def _value_tables(form: Split, n: int, z_most: int, y_most: int) -> tuple[list[F
     def at(met: Mapping[str, float]) -> Floats:
         current = {**ends, **met}
         scope = Scope(form.bound, current, current, {})
-        return np.broadcast_to(evaluate(form.bound.spec.value, scope), shape).astype(np.float64)
+        return np.broadcast_to(number(form.bound.spec.value, scope), shape).astype(np.float64)
 
     registers = [meeting.register for meeting in form.meetings]
     offset, slopes = offset_and_slopes(at, starts_of(form.bound, registers, n))
     return slopes, offset
-
-
-@dataclass(frozen=True, eq=False)
-class _Arcs:
-    """The arcs of the y-part composed with the model at one position.
-
-    Attributes:
-        label: the label that each kind of arc reads.
-        after: the model state that it leads to.
-        factors: its weight from every model state, (kinds, model states).
-        targets: the tape state that it leads to from every tape state, (kinds, states).
-        phase: the generating function of what it counts, (kinds, states, roots).
-    """
-
-    label: Ints
-    after: Ints
-    factors: Floats
-    targets: Ints
-    phase: Complex
-
-
-def _arcs(step: Step, factors: Floats, powers: Complex) -> _Arcs:
-    after, label = np.nonzero(factors.any(axis=2))
-    targets = step.targets[label]
-    return _Arcs(label, after, factors[after, label], targets, powers[step.counted[label]])
-
-
-def _reference_distribution(y: Tape, source: Input) -> tuple[Floats, Floats]:
-    """P(features of the step at i, counter ends at e) for every i, and P(counter ends at e)."""
-    size = y.most + 1
-    roots = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-    most = max((int(step.counted.max(initial=0)) for step in y.steps), default=0)
-    powers = np.stack([roots**k for k in range(most + 1)])
-    arcs = [_arcs(step, source.factors(i), powers) for i, step in enumerate(y.steps)]
-    backward = _backward(arcs, y, source.final, len(roots))
-    shown = np.empty((len(y.steps), len(y.rows), size))
-    forward = np.zeros((len(source.start), 1, len(roots)), np.complex128)
-    forward[:, 0] = source.start[:, None]
-    for i, (step, arc) in enumerate(zip(y.steps, arcs, strict=True)):
-        spread = _times(arc.factors, forward) * arc.phase
-        flows = spread * backward[i + 1][arc.after[:, None], arc.targets]
-        transforms = _summed(flows, step.features[arc.label], len(y.rows))
-        shown[i] = np.fft.irfft(transforms, size, axis=1)
-        place = arc.after[:, None] * y.states[i + 1] + arc.targets
-        moved = _summed(spread, place, len(backward[i + 1]) * y.states[i + 1])
-        forward = moved.reshape(len(backward[i + 1]), y.states[i + 1], len(roots))
-    ending = np.einsum("m,msj->j", source.final, forward)
-    return shown, np.fft.irfft(ending, size)
-
-
-def _times(factors: Floats, values: Complex) -> Complex:
-    """Factors (rows, model states) times values (model states, states, roots)."""
-    flat = values.reshape(len(values), -1)
-    both = factors @ flat.real + 1j * (factors @ flat.imag)
-    return both.reshape(len(factors), *values.shape[1:])
-
-
-def _summed(values: Complex, place: Ints, size: int) -> Complex:
-    """Sums of the rows of values that share a place."""
-    flat, rows = place.ravel(), values.reshape(place.size, values.shape[-1])
-    order = np.argsort(flat, kind="stable")
-    found, starts = np.unique(flat[order], return_index=True)
-    sums = np.zeros((size, values.shape[-1]), np.complex128)
-    if len(found):
-        sums[found] = np.add.reduceat(rows[order], starts, axis=0)
-    return sums
-
-
-def _backward(arcs: list[_Arcs], y: Tape, final: Floats, roots: int) -> list[Complex]:
-    """For each layer, the generating function of what is still to be counted from each state."""
-    guard_size("decode", sum(y.states) * len(final) * roots // 4)
-    worth = np.zeros((len(final), y.states[-1], roots), np.complex128)
-    worth += final[:, None, None]
-    layers = [worth]
-    for arc in reversed(arcs):
-        reached = layers[-1][arc.after[:, None], arc.targets] * arc.phase
-        layers.append(_times(arc.factors.T, reached))
-    return layers[::-1]

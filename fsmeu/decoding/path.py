@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]:
-    """Label indices of the path of greatest worth, and that worth.
+def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int, Floats]:
+    """Label indices of the path of greatest worth, its end of the counter, the worth at every end.
 
     Args:
         worth: what steps are worth for every end of the counter; greater is better.
@@ -30,7 +30,7 @@ def best_path(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]
     return _search(worth, constraint)
 
 
-def _select(worth: Worth) -> tuple[Ints, float]:
+def _select(worth: Worth) -> tuple[Ints, int, Floats]:
     """With no state but the counter: at each end k, the k positions that gain most by counting."""
     n, most = len(worth.z.steps), worth.z.most
     without, with_one = np.full((2, n, most + 1), -np.inf)
@@ -52,7 +52,7 @@ def _select(worth: Worth) -> tuple[Ints, float]:
     k = int(totals.argmax())
     path = labels[0, :, k].copy()
     path[order[:k, k]] = labels[1, order[:k, k], k]
-    return path, float(totals[k])
+    return path, k, totals
 
 
 def _difference(with_one: Floats, without: Floats) -> Floats:
@@ -65,7 +65,7 @@ def _difference(with_one: Floats, without: Floats) -> Floats:
     return gain
 
 
-def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]:
+def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int, Floats]:
     """Dynamic programming over (counter, tape state, constraint state), for every end at once."""
     most = worth.z.most
     ends = np.arange(most + 1)
@@ -73,7 +73,7 @@ def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, float]:
     k = int(totals.argmax())
     if not np.isfinite(totals[k]):
         raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
-    return _trace(worth, constraint, k), float(totals[k])
+    return _trace(worth, constraint, k), k, totals
 
 
 def _size(worth: Worth, constraint: Constraint | None) -> int:

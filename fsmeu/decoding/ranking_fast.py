@@ -13,12 +13,15 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.precision import is_proven, relative_error
 from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.decoding.ranking import prefix_counts, ranked, ranked_problem
+from fsmeu.decoding.ranking import LEAST, ROUNDINGS, prefix_counts, ranked, ranked_problem
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.confusion import Confusion, Fractional, fractional, phi
+from fsmeu.losses.confusion import Confusion, phi
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.ratio import Fractional, fractional
 
-__all__ = ["WHY", "check_fast", "fast_values", "ranking_fast"]
+__all__ = ["WHY", "fast_ratio", "fast_values", "ranking_fast"]
 
 Floats = NDArray[np.float64]
 
@@ -34,55 +37,113 @@ def ranking_fast(problem: Problem) -> Answer:
 
     Requires independent labels of two kinds and a fractional-linear value of the confusion table
     with c3 = 0, rational denominator, never negative, and never worse with more true positives.
+
+    Proven: the ratio is derived from the expression tree at this length (``fractional``); that more
+    true positives are not worse follows from the sign of its slope, which is linear in (hyp, ref),
+    at the corners, in fractions; tables where the denominator is zero are no neighbours of others.
+    So ranked sequences suffice (Natarajan 2016, Theorem 6). The recurrence averages positive
+    numbers, so that only terms of both signs in the numerator cancel: errors are at most
+    ``ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
+    other reaches it by more than ``PRECISION``.
     """
     form, p = ranked_problem(problem, "ranking_fast")
     if problem.keep is not None:
         refuse("ranking_fast", "keep is for methods that value one candidate at a time")
-    ratio = fractional(form)
-    if ratio is None:
-        refuse("ranking_fast", "the value must be a ratio of sums of counts")
-    check_fast(problem, ratio)
+    ratio = fast_ratio(problem, form)
     order = np.argsort(-p, kind="stable")
-    values = fast_values(form, ratio, p[None, order])[0]
+    values, errors = (table[0] for table in fast_values(form, ratio, p[None, order]))
     best = int((problem.sign * values).argmax())
-    return Answer(ranked(order, best), True, WHY, problem.n + 1, float(values[best]))
+    chosen = ranked(order, best)
+    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
+    return Answer(chosen, proven, WHY, problem.n + 1, float(values[best]))
 
 
-def _whole(ratio: Fractional) -> tuple[int, tuple[int, int, int, int]]:
-    """A whole number that makes all d whole, and the d times it."""
-    scale = lcm(*(d.denominator for d in ratio.denominator))
-    d0, d1, d2, d3 = (int(d * scale) for d in ratio.denominator)
-    return scale, (d0, d1, d2, d3)
+def fast_ratio(problem: Problem, form: Confusion) -> Fractional:
+    """The ratio, for which the recurrence and the ranking principle hold at this length.
+
+    It is derived and checked once for a loss and a length.
+
+    Raises:
+        RefusalError: there is none.
+        RangeError: a value lies outside the declared range.
+    """
+    guard_size("decode", problem.n * problem.n // 4)
+    kept = problem.loss.memo(("ratio", problem.n)) if isinstance(problem.loss, SpecLoss) else {}
+    if "ratio" not in kept:
+        kept["ratio"] = _checked_ratio(problem, form)
+    if isinstance(kept["ratio"], str):
+        refuse("ranking_fast", kept["ratio"])
+    ratio: Fractional = kept["ratio"]
+    return ratio
 
 
-def check_fast(problem: Problem, ratio: Fractional) -> None:
-    """Refuses a ratio for which the recurrence or the ranking principle does not hold."""
-    scale, _ = _whole(ratio)
+def _checked_ratio(problem: Problem, form: Confusion) -> Fractional | str:
+    """The ratio, or what must hold and does not."""
+    ratio = fractional(form, problem.n)
+    if ratio is None:
+        return "the value must be a ratio of sums of counts"
+    fault = _fault(ratio, problem.n, problem.sign)
+    if fault is None and form.bound.spec.range is not None:
+        phi(form, problem.n, *_extremes(ratio, problem.n))
+    return ratio if fault is None else fault
+
+
+def _whole(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, int]]:
+    """A whole number that makes d0 n and the other d whole, and these times it."""
+    d0, *others = ratio.denominator
+    parts = (d0 * n, *others)
+    scale = lcm(*(d.denominator for d in parts))
+    start, d1, d2, d3 = (int(d * scale) for d in parts)
+    return scale, (start, d1, d2, d3)
+
+
+def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """The denominator's weight of true and false negatives, false and true positives."""
+    d0, d1, d2, d3 = ratio.denominator
+    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
+
+
+def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
+    """What the recurrence or the ranking principle needs and the ratio does not have."""
+    _, (_, w1, w2, w3) = _whole(ratio, n)
     c0, c1, c2, c3 = ratio.numerator
     d0, d1, d2, d3 = ratio.denominator
-    if abs(c3) > 1e-15:
-        refuse("ranking_fast", "the numerator must not count ref on its own (c3 = 0)")
-    size = scale * sum(abs(d) for d in ratio.denominator)
+    if c3:
+        return "the numerator must not count ref on its own (c3 = 0)"
+    size = abs(w1) + abs(w2) + abs(w3)
     if size > _MOST_SCALE:
-        must = f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {int(size)}"
-        refuse("ranking_fast", must)
-    corners = [(hyp, ref) for hyp in (0, 1) for ref in (0, 1)]
-    for hyp, ref in corners:
-        slope = Fraction(c1) * (d0 + d2 * hyp + d3 * ref)
-        slope -= d1 * (Fraction(c0) + Fraction(c2) * hyp)
-        if problem.sign * slope < 0:
-            refuse("ranking_fast", "more true positives must never make it worse")
-    for tp, hyp, ref in ((0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)):
-        if d0 + d1 * tp + d2 * hyp + d3 * ref < 0:
-            refuse("ranking_fast", "the denominator must never be negative")
-    right, wrong = d0 + d0 + d1 + d2 + d3, d0 + d2 + d0 + d3
-    if not (right and wrong):
-        must = "the denominator must count a kind of right labels and a kind of mistakes"
-        refuse("ranking_fast", must)  # else a swap can lead into or out of 0/0
-    guard_size("decode", problem.n * problem.n // 4)
+        return f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {size}"
+    for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp)
+        if (slope < 0) if sign > 0 else (slope > 0):
+            return "more true positives must never make it worse"
+    tn, fn, fp, tp = _cells(ratio)
+    if min(tn, fn, fp, tp) < 0:
+        return "the denominator must never be negative"
+    if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
+        return "the denominator must count a kind of right labels and a kind of mistakes"
+    return None
 
 
-def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> Floats:
+def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
+    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
+
+    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
+    have all pairs in one cell that it counts, or one there and the others in one that it does not.
+    """
+    weights = _cells(ratio)
+    counted = [c for c in range(4) if weights[c]]
+    others = [c for c in range(4) if not weights[c]]
+    tables = np.zeros((len(counted) * (1 + len(others)), 4))
+    pairs = [(c, c) for c in counted] + [(c, other) for c in counted for other in others]
+    for row, (one, rest) in enumerate(pairs):
+        tables[row, rest] += n - 1
+        tables[row, one] += 1
+    _, fn, fp, tp = tables.T
+    return tp, fp + tp, fn + tp
+
+
+def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> tuple[Floats, Floats]:
     """The expected value of every ranked candidate of every sequence.
 
     Args:
@@ -91,33 +152,57 @@ def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> Floats:
         p: probabilities in descending order, (sequences, n).
 
     Returns:
-        An array (sequences, n + 1): the value when the first k positions are ones.
+        Two arrays (sequences, n + 1): the value when the first k positions are ones, and a bound on
+        its error.
     """
-    scale, (d0, d1, d2, d3) = _whole(ratio)
-    batch, n = p.shape
+    n = p.shape[1]
     c0, c1, c2, _ = ratio.numerator
+    weights = (_float(c0 * n), _float(c1), _float(c2))
+    steps = _whole(ratio, n)
+    first = prefix_counts(p)
+    extra, size = _exceptions(form, steps[1], first, p)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
+        values = sizes = _averages(weights, steps, first, p)
+        plain = abs(weights[0]), abs(weights[1]), abs(weights[2])
+        if min(weights) < 0 < max(weights):
+            sizes = _averages(plain, steps, first, p)
+        underflow = LEAST * (n + 1) * steps[0] * (plain[0] + plain[1] * n + plain[2] * n)
+        errors = relative_error(ROUNDINGS * (n + 1)) * (np.abs(sizes) + size + underflow)
+    return values + extra, errors
+
+
+def _float(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return np.inf if number > 0 else -np.inf
+
+
+def _averages(
+    weights: tuple[float, float, float],
+    steps: tuple[int, tuple[int, int, int, int]],
+    first: Floats,
+    p: Floats,
+) -> Floats:
+    """E[(w0 + w1 tp + w2 k) / denominator where it is not zero], (sequences, n + 1)."""
+    scale, (start, d1, d2, d3) = steps
+    batch, n = p.shape
     counts = np.arange(n + 1)
-    ends = [
-        d0 * n + (d1 + d3) * tp + d2 * k + d3 * rest
-        for tp in (0, n)
-        for k in (0, n)
-        for rest in (0, n)
-    ]
-    low, high = min(0, *ends), max(ends)
+    ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
+    low, high = start + min(ends), start + max(ends)
     index = np.arange(low, high + 1)
     with np.errstate(divide="ignore"):
         inverse = np.where(index == 0, 0.0, scale / index)
     inverse = np.repeat(inverse[None], batch, axis=0)
-    first = prefix_counts(p)
     values = np.empty((batch, n + 1))
     for k in range(n, -1, -1):
         tp = counts[: k + 1]
-        at = d0 * n + (d1 + d3) * tp + d2 * k - low
-        weight = c0 * n + c1 * tp + c2 * k
+        at = start + (d1 + d3) * tp + d2 * k - low
+        weight = weights[0] + weights[1] * tp + weights[2] * k
         values[:, k] = np.einsum("bt,bt,t->b", first[:, k, : k + 1], inverse[:, at], weight)
         if k and d3:
             _average(inverse, d3, p[:, k - 1 : k])
-    return values + _exceptions(form, (d0, d1, d2, d3), first, p)
+    return values
 
 
 def _average(inverse: Floats, shift: int, probability: Floats) -> None:
@@ -135,32 +220,36 @@ def _average(inverse: Floats, shift: int, probability: Floats) -> None:
 
 def _exceptions(
     form: Confusion, steps: tuple[int, int, int, int], first: Floats, p: Floats
-) -> Floats:
-    """What the file answers where the denominator is zero, by candidate.
+) -> tuple[Floats, Floats]:
+    """What the file answers where the denominator is zero, by candidate; and without signs.
 
     The denominator is a sum over the cells of the table with weights of at least 0, so it is zero
     where all cells with a weight are empty.
     """
     batch, n = p.shape
-    d0, d1, d2, d3 = steps
+    start, d1, d2, d3 = steps
+    tn, fn, fp, tp_weight = start, start + n * d3, start + n * d2, start + n * (d1 + d2 + d3)
     counts = np.arange(n + 1)
-    if d0 + d1 + d2 + d3 > 0:
+    if tp_weight > 0:
         k, tp = counts, np.zeros(n + 1, np.int64)
     else:
         k, tp = (table.ravel() for table in np.meshgrid(counts, counts, indexing="ij"))
-    inside = (tp <= k) & ((k == tp) | (d0 + d2 == 0))
+    inside = (tp <= k) & ((k == tp) | (fp == 0))
     k, tp = k[inside], tp[inside]
-    extra = np.zeros((batch, n + 1))
-    if d0 + d3 > 0:
+    extra, size = np.zeros((2, batch, n + 1))
+    if fn > 0:
         none = np.append(np.cumprod((1.0 - p)[:, ::-1], axis=1)[:, ::-1], np.ones((batch, 1)), 1)
-        fits = (n - k == 0) | (d0 == 0)
+        fits = (n - k == 0) | (tn == 0)
         k, tp = k[fits], tp[fits]
-        answers = first[:, k, tp] * none[:, k] * phi(form, n, tp, k, tp)
-        np.add.at(extra.T, k, answers.T)
-        return extra
+        chances, answers = first[:, k, tp] * none[:, k], phi(form, n, tp, k, tp)
+        np.add.at(extra.T, k, (chances * answers).T)
+        np.add.at(size.T, k, (chances * np.abs(answers)).T)
+        return extra, size
     last = prefix_counts(p[:, ::-1])
     for one, hits in zip(k.tolist(), tp.tolist(), strict=True):
-        rest = np.arange(n - one + 1) if d0 == 0 else np.array([n - one])
+        rest = np.arange(n - one + 1) if tn == 0 else np.array([n - one])
         chances = first[:, one, hits, None] * last[:, n - one, rest]
-        extra[:, one] += chances @ phi(form, n, hits, one, hits + rest)
-    return extra
+        answers = phi(form, n, hits, one, hits + rest)
+        extra[:, one] += chances @ answers
+        size[:, one] += chances @ np.abs(answers)
+    return extra, size

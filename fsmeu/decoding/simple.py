@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.listed import best_listed
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.decoding.zero_one import zero_one_values
 
@@ -21,6 +22,10 @@ def viterbi(problem: Problem) -> Answer:
     """The most probable sequence; the best one when the value only asks whether z equals y.
 
     Requires that all equal pairs have one value and all others one value that is no better.
+
+    Proven: the machine of this length is walked through all pairs, and its final states are looked
+    at; E[value] is then v1 + (v0 - v1) P(z). Probabilities are products of n factors, so that the
+    decision is off by n units of rounding of (v0 - v1) P(z) at most.
     """
     values = zero_one_values(problem.loss, problem.n)
     if values is None or problem.sign * (values[0] - values[1]) < 0:
@@ -43,19 +48,25 @@ def marginal(problem: Problem) -> Answer:
 
 
 def nbest(problem: Problem) -> Answer:
-    """The best of the most probable sequences (minimum risk over an n-best list)."""
+    """The best of the most probable sequences (minimum risk over an n-best list).
+
+    Proven where the list holds every sequence, as ``exhaustive`` is.
+    """
     candidates = problem.most_probable(min(_DEFAULT_LIST, problem.budget))
     if not candidates:
         refuse("nbest", "a sequence of positive probability must satisfy the constraint")
-    values = problem.sign * problem.values(candidates)
-    whole = len(problem.model.labels) ** problem.n
-    exact = len(candidates) == whole and problem.keep is None
+    everything = len(candidates) == len(problem.model.labels) ** problem.n
+    best, proven = best_listed(problem, candidates, everything)
     why = f"the best of the {len(candidates)} most probable sequences"
-    return Answer(candidates[int(values.argmax())], exact, why, len(candidates))
+    return Answer(best, proven, why, len(candidates))
 
 
 def exhaustive(problem: Problem) -> Answer:
-    """The best of all sequences, where there are no more than the budget."""
+    """The best of all sequences, where there are no more than the budget.
+
+    Proven: each is valued by ``expect_many``. The errors of that are bounded by the greatest of the
+    terms that it sums, and the best is claimed if no other reaches it by more than ``PRECISION``.
+    """
     labels = len(problem.model.labels)
     if problem.n * np.log(max(labels, 2)) > np.log(problem.budget) + 1e-9 and labels > 1:
         must = f"there may be at most {problem.budget:,} sequences, not {labels}^{problem.n}"
@@ -65,7 +76,6 @@ def exhaustive(problem: Problem) -> Answer:
     candidates = [z for z in candidates if problem.allows(z)]
     if not candidates:
         refuse("exhaustive", "a sequence must satisfy the constraint")
-    values = problem.sign * problem.values(candidates)
+    best, proven = best_listed(problem, candidates, everything=True)
     why = f"all {len(candidates)} sequences were compared"
-    exact = problem.keep is None
-    return Answer(candidates[int(values.argmax())], exact, why, len(candidates))
+    return Answer(best, proven, why, len(candidates))

@@ -19,7 +19,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.dense import Dense
 
-__all__ = ["expect_many"]
+__all__ = ["expect_many", "vector_of_numbers"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,16 +91,23 @@ def _reference(model: Any, row: int) -> _Reference:
     return _Reference(made.alphabet, made.n, made.dense())
 
 
-def _probabilities(value: Any) -> Floats | None:
-    """The value as a vector of probabilities, None when it is not plainly one."""
+def vector_of_numbers(value: Any) -> Floats | None:
+    """The value as a vector, None when it is not plainly one of numbers."""
     try:
         vector = np.asarray(value)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         return None
     if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
         return None
-    plain = not len(vector) or (vector.min() >= 0.0 and vector.max() <= 1.0)
-    return vector.astype(np.float64) if plain else None
+    return vector.astype(np.float64, copy=False)
+
+
+def _probabilities(value: Any) -> Floats | None:
+    """The value as a vector of probabilities, None when it is not plainly one."""
+    vector = vector_of_numbers(value)
+    if vector is None or not len(vector):
+        return vector
+    return vector if vector.min() >= 0.0 and vector.max() <= 1.0 else None
 
 
 def _alike(hypotheses: Sequence[Any], references: Sequence[_Reference]) -> list[list[int]]:

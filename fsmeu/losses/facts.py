@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.losses.confusion import Counterexample, Fractional
+from fsmeu.losses.confusion import Counterexample
 from fsmeu.losses.growth import Growth, Order
 from fsmeu.losses.properties import Properties
+from fsmeu.losses.ratio import Fractional
 from fsmeu.losses.report import Report
 from fsmeu.losses.windows import windows
 

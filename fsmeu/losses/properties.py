@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bound import Bound
-from fsmeu.losses.confusion import (
-    Counterexample,
-    Fractional,
-    confusion,
-    fractional,
-    tp_counterexample,
-)
+from fsmeu.losses.confusion import Counterexample, confusion, tp_counterexample
+from fsmeu.losses.ratio import Fractional, fractional
 from fsmeu.losses.split import Part, split
 
 __all__ = ["Properties", "properties"]
@@ -34,7 +29,7 @@ class Properties:
         counters: True when each tape shows the value at most one counter, where the loss splits.
         additive: True when the value is a sum over positions.
         confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
-        fractional: the value as a ratio of sums of counts, if it is one.
+        fractional: the value as a ratio of sums of counts, where it is the same one at every n.
         tp_monotonic: True when more true positives never make the value worse, for all n up to
             ``tried``; None when the value is not one of the confusion table.
         counterexample: the smallest case in which one more true positive makes it worse.

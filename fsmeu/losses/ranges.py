@@ -7,15 +7,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import LossFileError
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.messages import fault
 from fsmeu.losses.values import constant_at
 
-__all__ = ["check_range", "declared_range"]
+__all__ = ["RangeError", "check_range", "declared_range"]
 
 Floats = NDArray[np.float64]
 
 _SLACK = 1e-9
+
+
+class RangeError(LossFileError):
+    """A value lies outside the range that its file declares."""
 
 
 def declared_range(bound: Bound, n: int) -> tuple[float, float]:
@@ -30,7 +35,7 @@ def check_range(bound: Bound, n: int, values: Floats) -> None:
     """Refuses values, or means of values, outside the range that the file declares.
 
     Raises:
-        LossFileError: one lies outside by more than rounding.
+        RangeError: one lies outside by more than rounding.
     """
     spec = bound.spec
     if spec.range is None or not len(values):
@@ -42,4 +47,6 @@ def check_range(bound: Bound, n: int, values: Floats) -> None:
     if least < low - slack or most > high + slack:
         worst = least if least < low - slack else most
         message = f"a value of {worst:g} occurs, the declared range is {low:g} .. {high:g}"
-        raise fault(spec.origin, spec.source, spec.range[0].place, message)
+        place = spec.range[0].place
+        text = str(fault(spec.origin, spec.source, place, message))
+        raise RangeError(text, place.line, place.column)

@@ -1,0 +1,88 @@
+"""The best of a list of sequences, each valued by ``expect_many``, and whether that is certain.
+
+An expectation is a sum of probability times offset, and of expected counts times slopes. Its error
+is a part of the sum of these terms without their signs, which may be far greater than the value
+where large terms cancel. It is first bounded by the greatest sum that any pair of sequences has;
+where that is too much, sequences are valued once more with all counts as states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.precision import is_proven, relative_error
+from fsmeu.decoding.problem import Problem
+from fsmeu.errors import FsmeuError
+from fsmeu.expectation.input import model_input
+from fsmeu.expectation.lattice import run
+from fsmeu.expectation.walk import SparseWalker
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.view import View
+
+__all__ = ["best_listed"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_MOST_STATES = 200_000
+_MOST_WALKS = 4096
+_PER_STEP = 20
+
+
+def best_listed(
+    problem: Problem, candidates: Sequence[Ints], everything: bool
+) -> tuple[Ints, bool]:
+    """The best of the candidates, and whether it is proven to be the best of all sequences.
+
+    Args:
+        problem: what is decided.
+        candidates: label indices of sequences.
+        everything: whether they are all that are allowed.
+    """
+    values = problem.sign * problem.values(candidates)
+    best = int(values.argmax())
+    if not everything or problem.keep is not None:
+        return candidates[best], False
+    width = len(model_input(problem.model).final)
+    error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
+    with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
+        greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
+        errors = np.full(len(values), error * greatest * problem.model.total_mass())
+        if is_proven(problem, values, errors, best, candidates[best]):
+            return candidates[best], True
+    if len(candidates) > _MOST_WALKS:
+        return candidates[best], False
+    walked = np.array([_walked(problem, indices) for indices in candidates])
+    values, sizes = problem.sign * walked[:, 0], walked[:, 1]
+    best = int(values.argmax())
+    return candidates[best], is_proven(problem, values, error * sizes, best, candidates[best])
+
+
+def _walked(problem: Problem, indices: Ints) -> tuple[float, float]:
+    """The expected value of a sequence and the expected absolute value, with all counts as states.
+
+    Then no terms cancel but values of both signs.
+    """
+    view = problem.loss.view(problem.n, indices, weights=False)
+    final = run(view, model_input(problem.model))
+    held = final.mass[0] > 0
+    value, mass = view.values(final.codes[held])[0], final.mass[0, held]
+    return float(mass @ value), float(mass @ np.abs(value))
+
+
+def _greatest(view: View) -> float:
+    """The greatest sum of terms without signs that a pair of sequences has."""
+    codes, walker = np.array([view.start], np.int64), SparseWalker(view)
+    grown = np.zeros(view.linear)
+    for i in range(1, view.n + 1):
+        codes, transfer = walker.step(i, codes)
+        guard_size("decode", len(codes), _MOST_STATES)
+        if transfer.gains is not None:
+            grown += np.abs(transfer.gains).max(axis=(1, 2))
+    offset, slopes = view.values(codes)
+    terms = (1.0 + 4.0 * grown.sum()) * np.abs(offset) + grown @ np.abs(slopes)
+    return float(terms.max(initial=0.0))

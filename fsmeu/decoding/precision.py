@@ -1,0 +1,128 @@
+"""How far rounding reaches, and whether a best value is still the best beyond it.
+
+An exact method compares numbers that doubles have rounded. It bounds the error of each, and claims
+its best only if no other could be better by more than ``PRECISION``, as a part of its expected
+absolute value or of what changing one of its labels costs in the median, whichever is greater: a
+best loss may be next to 0.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.search import change_values
+from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.result import check_finite
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.ranges import check_range
+
+__all__ = ["PRECISION", "UNIT", "checked", "is_proven", "relative_error"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PRECISION = 1e-9
+"""What is claimed to be best is so up to this part of its scale."""
+
+UNIT = float(np.finfo(np.float64).eps) / 2
+"""The relative error of one operation."""
+
+_CHEAP = 2_000_000
+"""How many states a walk may visit to value a sequence once more."""
+
+
+def relative_error(operations: int) -> float:
+    """A bound on the relative error of so many operations that cancel nothing."""
+    return 1.1 * operations * UNIT
+
+
+def is_proven(
+    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, size: float = 0.0
+) -> bool:
+    """True when no candidate can be better than the best by more than ``PRECISION``.
+
+    Args:
+        problem: what is decided.
+        values: the value of each candidate, greater being better.
+        errors: bounds on the error of each.
+        best: the candidate of greatest value.
+        chosen: label indices of its sequence.
+        size: its expected absolute value where that is known, or anything less.
+    """
+    with np.errstate(invalid="ignore"):
+        reach = float((values + errors).max() - values[best] + errors[best])
+    if reach <= PRECISION * max(size, abs(float(values[best]))):
+        return True
+    if not np.isfinite(reach):
+        return False
+    return reach <= PRECISION * _scale(problem, chosen)
+
+
+def checked(problem: Problem, answer: Answer) -> Answer:
+    """The answer with its value by ``expect``, where that is cheap or no other is known.
+
+    An answer is claimed to be exact no longer if the method had found another value.
+
+    Raises:
+        InputError: the value is no number that doubles can hold.
+        RangeError: the value lies outside the range that the file declares.
+    """
+    again = _value(problem, answer.indices)
+    if again is None and (answer.value is None or not answer.exact):
+        again = problem.value(answer.indices)
+    if again is not None:
+        answer = replace(_compared(problem, answer, again), value=again)
+    check_finite("decode", answer.value)  # type: ignore[arg-type]
+    mass = problem.model.total_mass()
+    if again is None and mass and isinstance(problem.loss, SpecLoss):
+        check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
+    return answer
+
+
+def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
+    """The answer, not exact if its value is another one than was found again."""
+    off = 0.0 if answer.value is None else abs(answer.value - again)
+    if not answer.exact or off <= PRECISION * abs(again):
+        return answer
+    if off <= PRECISION * _scale(problem, answer.indices):
+        return answer
+    return replace(answer, exact=False, why=f"{answer.why}; but rounding hides which is best")
+
+
+def _cheap_states(problem: Problem) -> int:
+    """The number of states of a layer up to which walking all layers is cheap."""
+    return max(1, _CHEAP // max(1, problem.n))
+
+
+def _value(problem: Problem, indices: Ints) -> float | None:
+    """The expected value of a sequence, None where that is not cheap."""
+    labels = problem.loss.alphabet.decode(indices)
+    try:
+        return expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem)).value
+    except SizeLimitError:
+        return None
+
+
+def _scale(problem: Problem, indices: Ints) -> float:
+    """What errors in the value of a sequence are measured by, 0 where it is not cheap to know.
+
+    The greater of its expected absolute value and the median of what changing one label does.
+    """
+    labels = problem.loss.alphabet.decode(indices)
+    size = step = 0.0
+    with suppress(FsmeuError):
+        found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
+        size = float(np.abs(found.levels.values) @ found.levels.probabilities)
+    with suppress(FsmeuError):
+        changed = change_values(problem, indices)
+        others = np.arange(changed.shape[1]) != indices[:, None]
+        if others.any():
+            own = changed[~others].mean()
+            step = float(np.median(np.abs(changed[others] - own)))
+    return max(size, step) if np.isfinite(size + step) else 0.0
