@@ -137,7 +137,7 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
     for_some = [m.method for m in methods if not m.any_model]
     texts = [f"{', '.join(for_all)} (any model)"] if for_all else []
     texts += [f"{', '.join(for_some)} (independent labels)"] if for_some else []
-    return "; ".join(texts)
+    return f"at n = {methods[0].n}: {'; '.join(texts)}"
 
 
 def _print_growth(sizes: Growth) -> None:

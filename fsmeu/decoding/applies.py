@@ -1,4 +1,8 @@
-"""Which exact methods a loss satisfies the conditions of: each is asked, on small models."""
+"""Which exact methods a loss satisfies the conditions of: each is asked, on models of one length.
+
+Conditions are checked anew for every problem. Those of ``additive`` and ``counting`` are read off
+the text, but for how counts grow; those of the others may hold at one length and not at another.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +24,26 @@ _SHORT = 4
 
 @dataclass(frozen=True)
 class Applies:
-    """An exact method that decides for a loss.
+    """An exact method that decides for a loss at one length.
 
     Attributes:
         method: its name, as ``decode`` takes it.
         any_model: True when labels may depend on each other; False when they must be independent.
         why: the property of the loss that makes it exact.
+        n: the length of the sequences for which it was asked; others may differ.
     """
 
     method: str
     any_model: bool
     why: str
+    n: int
 
 
 def exact_methods(loss: Loss) -> tuple[Applies, ...]:
-    """The methods that prove their decision for this loss, in the order in which they are tried.
+    """The methods that prove a decision for this loss, in the order in which they are tried.
 
-    Trying every sequence, which always works for short ones, is not among them.
+    Each was asked at one length, which says nothing for certain of others. Trying every sequence,
+    which works for short ones, is not among them.
     """
     n = _LENGTH.get(len(loss.alphabet), _SHORT)
     chain, independent = _chain(loss, n), _independent(loss, n)
@@ -50,7 +57,7 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
             except FsmeuError:
                 continue
             if answer.exact:
-                found.append(Applies(method, any_model, answer.why))
+                found.append(Applies(method, any_model, answer.why, n))
                 break
     return tuple(found)
 

@@ -83,10 +83,12 @@ def step_worths(form: Split, model: Model, distribution: Distribution) -> Worth:
     """
     n = model.n
     z, y = walk_tape(form.z, n), walk_tape(form.y, n)
+    guard_size("decode", (z.most + 1) * (y.most + 1) // 4)
+    guard_size("decode", n * len(y.rows) * (max(z.most, y.most) + 1) // 8)
     joint = distribution(y, model_input(model))
     slopes, offset = _value_tables(form, n, z.most, y.most)
-    guard_size("decode", n * len(y.rows) * (z.most + 1) // 8)
     masses = np.abs(joint.shown.sum(axis=2))
+    guard_size("decode", n * len(z.rows) * (z.most + 1) // 8)
     steps = np.zeros((n, len(z.rows), z.most + 1))
     errors = _error(offset, offset, joint, n, 1.0, 1.0)
     for meeting, slope in zip(form.meetings if n else (), slopes if n else (), strict=True):

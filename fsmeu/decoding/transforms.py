@@ -47,10 +47,28 @@ class _Arcs:
     phase: Complex
 
 
-def _arcs(step: Step, factors: Floats, powers: Complex) -> _Arcs:
+def _arcs(step: Step, factors: Floats, powers: _Powers) -> _Arcs:
     after, label = np.nonzero(factors.any(axis=2))
-    targets = step.targets[label]
-    return _Arcs(label, after, factors[after, label], targets, powers[step.counted[label]])
+    phase = powers.of(step.counted[label])
+    return _Arcs(label, after, factors[after, label], step.targets[label], phase)
+
+
+class _Powers:
+    """Powers of the roots of unity, each computed once."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.known: dict[int, Complex] = {}
+
+    def of(self, counted: Ints) -> Complex:
+        """The roots to the power of each count; a whole turn is left out before it is rounded."""
+        counts, place = np.unique(counted, return_inverse=True)
+        for count in counts.tolist():
+            if count not in self.known:
+                turns = np.arange(self.size // 2 + 1) * count % self.size
+                self.known[count] = np.exp(-2j * np.pi * turns / self.size)
+        table = np.array([self.known[count] for count in counts.tolist()])
+        return table[place.reshape(counted.shape)]
 
 
 def transformed(y: Tape, source: Input) -> Joint:
@@ -61,14 +79,12 @@ def transformed(y: Tape, source: Input) -> Joint:
     does not magnify the root of the sum of squares.
     """
     size = y.most + 1
-    roots = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
-    most = max((int(step.counted.max(initial=0)) for step in y.steps), default=0)
-    powers = np.stack([roots**k for k in range(most + 1)])
+    roots, powers = size // 2 + 1, _Powers(size)
     arcs = [_arcs(step, source.factors(i), powers) for i, step in enumerate(y.steps)]
-    backward = _backward(arcs, y, source.final, len(roots))
+    backward = _backward(arcs, y, source.final, roots)
     shown = np.empty((len(y.steps), len(y.rows), size))
     operations = _PER_TRANSFORM * (1 + size.bit_length())
-    forward = np.zeros((len(source.start), 1, len(roots)), np.complex128)
+    forward = np.zeros((len(source.start), 1, roots), np.complex128)
     forward[:, 0] = source.start[:, None]
     for i, (step, arc) in enumerate(zip(y.steps, arcs, strict=True)):
         operations += len(forward) + arc.targets.shape[1] * len(step.targets) + _PER_STEP
@@ -78,7 +94,7 @@ def transformed(y: Tape, source: Input) -> Joint:
         shown[i] = np.fft.irfft(transforms, size, axis=1)
         place = arc.after[:, None] * y.states[i + 1] + arc.targets
         moved = _summed(spread, place, len(backward[i + 1]) * y.states[i + 1])
-        forward = moved.reshape(len(backward[i + 1]), y.states[i + 1], len(roots))
+        forward = moved.reshape(len(backward[i + 1]), y.states[i + 1], roots)
     ending = np.einsum("m,msj->j", source.final, forward)
     operations += max((arc.targets.size for arc in arcs), default=0)
     found = np.fft.irfft(ending, size)

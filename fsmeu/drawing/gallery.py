@@ -160,7 +160,8 @@ def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
         f"<p>{len(exhibits)} files, read, checked, measured and drawn as they are. A loss is to be "
         "minimised, a utility maximised; z is the hypothesis, y the reference, n their length. "
         'Exact decisions are proven <span class="chip any">under any model</span> of the labels, '
-        'or <span class="chip some">when labels are independent</span>.</p>\n'
+        'or <span class="chip some">when labels are independent</span>, at the length that a '
+        "method was asked for; it asks again for every other.</p>\n"
         '<label class="seek">Show <input id="seek" type="search" autocomplete="off" '
         'placeholder="a name, a word, additive, any model ..."></label>\n'
         f'<div class="wide"><table id="overview"><thead><tr>{cells}</tr></thead>\n'
@@ -198,11 +199,11 @@ def _anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
 
 
 def _methods(methods: Iterable[Applies]) -> str:
-    chips = (
-        f'<span class="chip {"any" if m.any_model else "some"}" title={xml_attribute(m.why)}>'
-        f"{xml_text(m.method)}</span>"
-        for m in methods
-    )
+    chips = []
+    for m in methods:
+        title = xml_attribute(f"asked at n = {m.n}: {m.why}")
+        kind = "any" if m.any_model else "some"
+        chips.append(f'<span class="chip {kind}" title={title}>{xml_text(m.method)}</span>')
     return " ".join(chips)
 
 

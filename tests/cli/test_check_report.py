@@ -89,7 +89,7 @@ def test_what_follows_for_the_f_score_in_words(fsmeu):
     assert told["additive"].startswith("no: the value also looks at hyp, ref")
     assert told["TP-monotonic"].startswith("yes, for n up to 12")
     assert told["exact decisions"] == (
-        "counting (any model); ranking_fast, ranking (independent labels)"
+        "at n = 12: counting (any model); ranking_fast, ranking (independent labels)"
     )
 
 

@@ -1,0 +1,321 @@
+"""What is claimed to be exact, for losses that are nearly of the class that a method is for."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.decoding.problem import RefusalError
+from fsmeu.errors import FsmeuError, LossFileError
+from fsmeu.models import Bernoulli
+from tests import brute_force
+from tests.losses.meaning import Undefined, World
+from tests.strategies import ModelCase, model_case
+
+COUNTS = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1 "
+EMPTY = " or 1 when hyp + ref == 0"
+BY_ALGEBRA = ("auto", "ranking_fast", "ranking", "counting", "additive", "viterbi")
+
+
+def table_loss(value, kind="utility"):
+    return fsmeu.loads(f"{kind} u {COUNTS} value {value}")
+
+
+# -- the truth for labels of two probabilities ----------------------------------------------------
+
+
+def binomial(n, p):
+    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+
+
+def convolve(a, b):
+    sums = [Fraction(0)] * (len(a) + len(b) - 1)
+    for (i, x), (j, y) in itertools.product(enumerate(a), enumerate(b)):
+        sums[i + j] += x * y
+    return sums
+
+
+class Truth:
+    """Expected values in fractions when the first m labels are 1 with one probability, others q.
+
+    A hypothesis counts by its ones among the first m and among the others.
+    """
+
+    def __init__(self, loss, m, p, others, q):
+        self.n, self.m = m + others, m
+        world = World(loss.spec, (0, 1), self.n)
+        p, q = Fraction(p), Fraction(q)
+        self.sign = 1 if loss.kind == "utility" else -1
+        self.values, self.sizes, known = {}, {}, {}
+        for i, j in itertools.product(range(m + 1), range(others + 1)):
+            hits = convolve(binomial(i, p), binomial(j, q))
+            missed = convolve(binomial(m - i, p), binomial(others - j, q))
+            mean = size = Fraction(0)
+            for (tp, a), (fn, b) in itertools.product(enumerate(hits), enumerate(missed)):
+                table = (tp, i + j, tp + fn)
+                if table not in known:
+                    state = dict(zip(("tp", "hyp", "ref"), map(Fraction, table), strict=True))
+                    known[table] = Fraction(world.value(state))
+                mean += a * b * known[table]
+                size += a * b * abs(known[table])
+            self.values[i, j], self.sizes[i, j] = mean, size
+
+    def check(self, decision):
+        """The value is that of the sequence, and the best if it is claimed to be."""
+        z = decision.labels
+        own = sum(z[: self.m]), sum(z[self.m :])
+        size = float(self.sizes[own])
+        assert abs(decision.value - float(self.values[own])) <= 1e-12 * size, decision
+        best = max(self.sign * value for value in self.values.values())
+        if decision.exact:
+            short = float(best - self.sign * self.values[own])
+            assert short <= 1e-12 * max(size, abs(float(best))), (decision, float(best))
+
+
+NEARLY_RATIOS = [
+    f"n * tp / (hyp + ref){EMPTY}",
+    f"(if n > 3 then 5 * tp else tp) / (hyp + ref){EMPTY}",
+    f"(if n % 5 == 4 then 0 - tp else tp) / (hyp + ref){EMPTY}",
+    f"(if n == 13 then 0 - tp else tp) / (hyp + ref){EMPTY}",
+    f"(if n >= 13 then hyp - tp else tp) / (hyp + ref){EMPTY}",
+    f"2 * tp / (hyp + (if n > 12 then n else 1) * ref){EMPTY}",
+    "(tp + n % 2) / (hyp + ref + n % 3) or 0.5 when hyp + ref + n % 3 == 0",
+    "(n - hyp - ref + 2 * tp) / (n + sqrt(n))",
+    "tp / (hyp + ref + 1/3)",
+    f"2 * tp / (hyp + ref) + (if tp == 3 and hyp == 5 then 0.5 else 0){EMPTY}",
+    f"(if tp == 3 then 0 else tp) / (hyp + ref){EMPTY}",
+    f"2 * tp / (hyp + ref) or 7 when hyp + ref <= 1{EMPTY}",
+    f"2 * tp / (hyp + ref) or 7 when hyp == 1{EMPTY}",
+    f"2 * tp / (hyp + ref) or 7 when 10^16 * tp + hyp == 10^16 * tp + n{EMPTY}",
+    "(0.1 * tp + 0.2 * tp - 0.3 * tp + hyp) / (1 + hyp + ref)",
+    "10^15 * tp / (10^15 * hyp + ref + 1)",
+    "(10^12 * tp - hyp) / (n + ref)",
+    "tp / (hyp + ref + n / 7)",
+    "(tp - 10^(0 - 13) * ref) / (1 + hyp)",
+]
+
+
+LABELS = ((1, 0.3, 1, 0.7), (4, 0.3, 0, 0.5), (2, 0.25, 3, 0.6), (6, 0.1, 7, 0.4))
+
+
+@pytest.mark.parametrize("kind", ["utility", "loss"])
+@pytest.mark.parametrize("value", NEARLY_RATIOS)
+def test_nearly_ratios(value, kind):
+    """A factor, a parity or a constant of n, an exception at a table, a change at n = 13."""
+    loss = table_loss(value, kind)
+    used = set()
+    for m, p, others, q in (
+        (1, 0.3, 1, 0.7),
+        (4, 0.3, 0, 0.5),
+        (2, 0.25, 3, 0.6),
+        (6, 0.1, 7, 0.4),
+    ):
+        truth = Truth(loss, m, p, others, q)
+        model = [p] * m + [q] * others
+        for method in BY_ALGEBRA:
+            try:
+                decision = fsmeu.decode(loss, model, method=method)
+            except RefusalError:
+                continue
+            truth.check(decision)
+            used.add(method if decision.exact else "")
+        truth.check(fsmeu.decode_many(loss, [model])[0])
+    assert used & set(BY_ALGEBRA)
+
+
+def test_constants_at_a_length_are_no_obstacle():
+    """What is a ratio at a given length is decided as one."""
+    for value in NEARLY_RATIOS[:2]:
+        decision = fsmeu.decode(table_loss(value), [0.3] * 4)
+        assert (decision.labels, decision.method) == ([1] * 4, "ranking_fast")
+    plain = table_loss("tp / (hyp + ref + 1/3)")
+    assert fsmeu.decode(plain, [0.3, 0.4]).method == "ranking_fast"
+
+
+def test_slopes_that_span_many_orders_of_magnitude():
+    """What roots of unity lose is computed by convolutions."""
+    loss = table_loss("tp * 2^ref / (1 + hyp)")
+    decision = fsmeu.decode(loss, [0.0625] * 80)
+    assert (decision.method, decision.exact) == ("counting", True)
+    Truth(loss, 80, 0.0625, 0, 0.5).check(decision)
+
+
+WIDE = [
+    "tp * 10^(4 * ref) / (1 + hyp)",
+    "tp * 10^(3 * ref - 3 * hyp)",
+    "tp * (0 - 1000)^ref - hyp",
+    "(tp - hyp / 3) * 10^(0 - 5 * ref)",
+    "10^17 + tp - hyp / 2",
+    "10^17 * (ref == 2) + tp - hyp / 2",
+    "(10^15 + 1) * tp - 10^15 * tp - hyp / 3",
+    "(if ref == n then 10^14 else 0) + (if hyp == 2 then 5 else 0) - tp^2",
+    "(if ref == 0 then 10^300 else tp / hyp) or 0 when hyp == 0",
+]
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("value", WIDE)
+def test_values_of_many_orders_of_magnitude(value, order):
+    """Every claim of every method, by the second reading of the file."""
+    loss = table_loss(value)
+    for seed in range(4):
+        n = 3 + seed % 3
+        case = model_case(np.random.default_rng(seed), (0, 1), n, order)
+        claims(loss, case, n)
+
+
+def listed(loss, distribution, n):
+    """Expected value and expected absolute value of every hypothesis, in fractions."""
+    world = World(loss.spec, (0, 1), n)
+    found = {}
+    for z in itertools.product((0, 1), repeat=n):
+        pairs = [(Fraction(v), Fraction(distribution[y])) for y, v in world.every_y(z).items()]
+        found[z] = sum(v * p for v, p in pairs), sum(abs(v) * p for v, p in pairs)
+    return found
+
+
+def claims(loss, case, n, methods=(*BY_ALGEBRA, "exhaustive", "nbest", "search")):
+    """Checks what every method claims; the names of those that claim to be exact."""
+    found = listed(loss, case.distribution, n)
+    sign = 1 if loss.kind == "utility" else -1
+    best = max(sign * value for value, _ in found.values())
+    exact = set()
+    for method in methods:
+        try:
+            decision = fsmeu.decode(loss, case.model, method=method)
+        except FsmeuError:
+            continue
+        own, size = found[tuple(decision.labels)]
+        if decision.exact:
+            exact.add(method)
+            near = [abs(found[change(decision.labels, i)][0] - own) for i in range(n)]
+            scale = max(size, sorted(near)[n // 2] if n else 0)
+            assert abs(Fraction(decision.value) - own) <= scale * 2e-9, (decision, float(own))
+            assert best - sign * own <= scale * 2e-9, (decision, float(best), float(own))
+    return exact
+
+
+def change(labels, i):
+    return tuple(1 - a if j == i else a for j, a in enumerate(labels))
+
+
+NUMBERS = ["tp", "hyp", "ref", "n", "1", "0.3", "10^6", "10^13", "10^(0 - 7)", "2^ref", "n % 2"]
+FORMS = [
+    "({a} + {b})",
+    "({a} - {b})",
+    "({a} * {b})",
+    "(if {b} == 0 then {a} else {a} / {b})",
+    "(if {a} > {b} then {a} else 1)",
+    "({a} / (1 + hyp + ref))",
+    "(if n > 3 then {a} else {b})",
+]
+
+
+@st.composite
+def values(draw, depth=3):
+    """Expressions of counts, with constants of all sizes."""
+    if not depth or draw(st.integers(0, 3)) == 0:
+        return draw(st.sampled_from(NUMBERS))
+    a, b = draw(values(depth - 1)), draw(values(depth - 1))
+    form = draw(st.sampled_from(FORMS))
+    return form.format(a=a, b=b)
+
+
+@given(values(), st.sampled_from(["loss", "utility"]), st.integers(0, 2**32), st.integers(0, 1))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_value(value, kind, seed, order):
+    """Whatever the value, a claim holds."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 5))
+    loss = table_loss(value, kind)
+    case = model_case(rng, (0, 1), n, order)
+    try:
+        claims(loss, case, n)
+    except Undefined:
+        return
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        "count c when z == 1 and y == 1 and i % 2 == 1",
+        "count c by i when z == 1 and y == 1",
+        "count c when z == 1 and y == 1 and i != 4",
+        "count c by (if n > 3 then 2 else 1) when z == 1 and y == 1",
+        "count c when z == 1 and y == 1 and n - i >= 2",
+    ],
+)
+def test_a_clock_in_a_count(count):
+    """Counts that look at the position or the length are no counts of the confusion table."""
+    counts = COUNTS.replace("count tp when z == 1 and y == 1", count)
+    for value in ("2 * c / (hyp + ref) or 1 when hyp + ref == 0", "c - hyp / 3", "c * hyp - ref"):
+        loss = fsmeu.loads(f"utility u {counts} value {value}")
+        for n in (2, 4, 5):
+            case = model_case(np.random.default_rng(n), (0, 1), n, 0)
+            assert "auto" in claims(loss, case, n)
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["utility", "loss"])
+@pytest.mark.parametrize("value", ["inf", "tp * inf", "if hyp == 1 then inf else tp", "0 - inf"])
+@pytest.mark.parametrize(
+    "method", ["auto", "ranking", "additive", "counting", "exhaustive", "search"]
+)
+def test_infinite_values_are_refused(value, kind, method):
+    with pytest.raises(FsmeuError):
+        fsmeu.decode(table_loss(value, kind), [0.3] * 4, method=method)
+
+
+@pytest.mark.parametrize("p", [[0.8] * 4, [0.1, 0.2]])
+@pytest.mark.parametrize(
+    "value", [f"3 * tp / (hyp + ref){EMPTY}", "2 * sqrt(tp) / sqrt(n)", "3 * hyp - 2 * ref"]
+)
+def test_values_outside_the_declared_range_are_seen(value, p):
+    loss = fsmeu.loads(f"utility u {COUNTS} value {value} range 0 .. 1")
+    with pytest.raises(LossFileError, match=r"the declared range is 0 \.\. 1"):
+        fsmeu.decode(loss, p)
+    with pytest.raises(LossFileError, match=r"the declared range is 0 \.\. 1"):
+        fsmeu.decode_many(loss, [p, p])
+
+
+@pytest.mark.parametrize("amounts", [("10^9", "1"), ("1", "10^9"), ("10^4", "10^4"), ("1", "10^6")])
+def test_counts_in_large_steps(amounts):
+    """Arrays that would span all counts are refused before they are made."""
+    of_z, of_y = amounts
+    loss = fsmeu.loads(
+        "utility u labels 0 1 count tp when z == 1 and y == 1 "
+        f"count hyp by {of_z} when z == 1 count ref by {of_y} when y == 1 "
+        "value tp / (1 + hyp + ref)"
+    )
+    p = [0.3, 0.4, 0.2, 0.6]
+    case = ModelCase(Bernoulli(p), brute_force.independent([(1 - x, x) for x in p], (0, 1)), 0)
+    assert "auto" in claims(loss, case, 4, ("auto", "counting"))
+
+
+RAGGED = [[[0.5, [0.5]], [0.5]], [[[0.5], [0.5, 0.3]]], [[0.5], None], [object()], [[0.5, "a"]]]
+
+
+@pytest.mark.parametrize("models", RAGGED)
+def test_ragged_input(models):
+    loss = fsmeu.load("fscore")
+    with pytest.raises(FsmeuError, match=r"models\[\d\]"):
+        fsmeu.decode_many(loss, models)
+    with pytest.raises(FsmeuError, match=r"models\[\d\]"):
+        fsmeu.expect_many(loss, ["0"] * len(models), models)
+
+
+def test_certain_labels_are_decided_exactly():
+    """A best loss of 0, or next to it, is claimed although no error is small beside it."""
+    for text in ("value 1 - ok / n", "value (n - ok) / n"):
+        loss = fsmeu.loads(f"loss q labels 0 1 count ok when y == z {text}")
+        for p in ([1.0] * 30, [1e-13] * 30, [1 - 1e-12, 1e-15] * 20):
+            decision = fsmeu.decode(loss, Bernoulli(p), method="additive")
+            assert decision.exact
+            assert decision.labels == [round(x) for x in p]
