@@ -88,12 +88,19 @@ def as_whole(count: object, least: int) -> int | None:
 
 def shorten(value: object, limit: int = 120) -> str:
     """The value as text on one line, cut in the middle when long."""
-    text = value if isinstance(value, str) else repr(value)
-    text = " ".join(text.split())
+    text = " ".join((value if isinstance(value, str) else _shown(value)).split())
     if len(text) <= limit:
         return text
     half = (limit - 5) // 2
     return f"{text[:half]} ... {text[-half:]}"
+
+
+def _shown(value: object) -> str:
+    """The value as Python shows it, or its type where that fails, as with very long numbers."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"a value of type {type(value).__name__}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ import pytest
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 
+NBest = fsmeu.models.NBest
 F1 = fsmeu.load("fscore")
 MASKED = np.ma.array([0.5, 0.5], mask=[False, True])
 
@@ -40,6 +41,11 @@ MISUSES = {
     "types, a text": lambda: fsmeu.load("chunk_fscore", types="NP"),
     "types, a number": lambda: fsmeu.load("chunk_fscore", types=5),
     "types and labels": lambda: fsmeu.load("chunk_fscore", types=["A"], labels=["O"]),
+    "half a surrogate pair": lambda: fsmeu.load("hamming", labels=["\ud800", "b"]),
+    "half a surrogate pair, a model": lambda: NBest([["\udfff"]], [1.0]),
+    "half a surrogate pair, a type": lambda: fsmeu.load("chunk_fscore", types=["\ud800"]),
+    "a label of 5000 digits": lambda: fsmeu.load("hamming", labels=[10**5000, 1]),
+    "a label that is no double": lambda: fsmeu.load("hamming", labels=[2**53 + 1, 2**53]),
     "beta, far too large": lambda: fsmeu.load("fscore", beta=10**400),
     "max_states, a text": lambda: F1.compile(3, max_states="3"),
     "max_states, nan": lambda: F1.compile(3, max_states=float("nan")),

@@ -41,11 +41,14 @@ def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
 
     Standard and log arcs are read as log64 arcs with the same numbers.
     """
-    if isinstance(source, bytes):
-        return of_fst(openfst.fst_from_bytes(source, "from_openfst"))
+    if isinstance(source, bytes | bytearray | memoryview):
+        return of_fst(openfst.fst_from_bytes(bytes(source), "from_openfst"))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return of_fst(openfst.fst_from_bytes(path.read_bytes(), str(path)), path.stem)
+        return of_fst(openfst.fst_from_bytes(openfst.bytes_of_file(path), str(path)), path.stem)
+    if not (hasattr(source, "write_to_string") and hasattr(source, "arc_type")):
+        must = "must be a file of OpenFst, its bytes, or a machine of pynini"
+        raise InputError(sentence("from_openfst", must, type(source).__name__))
     return of_fst(source)
 
 

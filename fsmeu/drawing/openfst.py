@@ -5,34 +5,58 @@ pynini itself belongs to the floor ``fst``; its classes are reached through what
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
-from fsmeu.errors import FstError, sentence, shorten
-from fsmeu.fst.alphabet import BINARY
-from fsmeu.fst.arcs import ArcTable
+from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.fst.arcs import ArcTable, check_table
+from fsmeu.fst.binary import is_machine_start, read_machine
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.symbols import names_of, table_of_names
 
-__all__ = ["fst_from_bytes", "fst_with_symbols", "symbols_of", "table_of"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "bytes_of_file",
+    "fst_from_bytes",
+    "fst_with_symbols",
+    "symbols_of",
+    "table_of",
+]
 
-_MAGIC = struct.pack("<i", 2125659606)
+MAX_FILE_BYTES = 1_000_000_000
+"""Greatest size of a machine's file that is read."""
+
+_FIRST = 4
 
 
 def fst_from_bytes(image: bytes, where: str) -> Fst:
-    """The machine in an OpenFst binary image of log64, log or standard arcs."""
+    """The machine in an OpenFst binary image of log64, log or standard arcs, with log64 arcs.
+
+    Raises:
+        FstError: the bytes are not a whole machine.
+        SizeLimitError: it has more states or arcs than the limit.
+    """
+    found = read_machine(image, where)
+    return fst_with_symbols(found.table, found.inputs, found.outputs)
+
+
+def bytes_of_file(path: Path) -> bytes:
+    """The bytes of a machine's file; of another file only the first few.
+
+    Raises:
+        InputError: the file cannot be read, or is too large.
+    """
     try:
-        if image[:4] == _MAGIC:  # anything else would make OpenFst complain on stderr
-            return Fst.read_from_string(image)
-    except Exception as error:  # of pynini's own family, which only fst/ may name
-        raise _unreadable(image, where) from error
-    raise _unreadable(image, where)
-
-
-def _unreadable(image: bytes, where: str) -> FstError:
-    must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-    return FstError(sentence(where, must, shorten(repr(image[:24]))))
+        with path.open("rb") as file:
+            first = file.read(_FIRST)
+            rest = file.read(MAX_FILE_BYTES) if is_machine_start(first) else b""
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(sentence(shorten(str(path)), "must be a readable file", reason)) from None
+    if len(rest) == MAX_FILE_BYTES:
+        must = f"the file may have at most {MAX_FILE_BYTES:,} bytes"
+        raise InputError(sentence(shorten(str(path)), must, "more"))
+    return first + rest
 
 
 def table_of(fst: Fst) -> ArcTable:
@@ -42,20 +66,11 @@ def table_of(fst: Fst) -> ArcTable:
 
 def symbols_of(fst: Fst) -> tuple[dict[int, str], dict[int, str]]:
     """What the numbers on the two tapes are called; empty where a table is missing."""
-    tables = (fst.input_symbols(), fst.output_symbols())
-    both = [{} if t is None else {int(k): str(name) for k, name in t} for t in tables]
-    return both[0], both[1]
+    return names_of(fst.input_symbols(), "machine"), names_of(fst.output_symbols(), "machine")
 
 
 def fst_with_symbols(table: ArcTable, inputs: Mapping[int, str], outputs: Mapping[int, str]) -> Fst:
     """The OpenFst machine of an arc table with symbol tables of these names, if there are any."""
-    return fst_from_table(table, _symbols(inputs), _symbols(outputs))
-
-
-def _symbols(names: Mapping[int, str]) -> Any:
-    if not names:
-        return None
-    made: Any = type(symbol_table(BINARY))()
-    for number, name in names.items():
-        made.add_symbol(name, number)
-    return made
+    check_table(table, "machine")
+    tapes = (table_of_names(names, "machine") for names in (inputs, outputs))
+    return fst_from_table(table, *tapes)

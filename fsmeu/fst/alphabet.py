@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, nearest, sentence, shorten
 
-__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet"]
+__all__ = ["BINARY", "MAX_LABEL", "Alphabet", "Label", "as_alphabet", "is_text"]
 
 Label = int | str
+
+MAX_LABEL = 2**53
+"""Greatest size of a label that is a number: up to here, doubles tell all whole numbers apart."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,12 @@ class Alphabet:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
+            if isinstance(label, int) and abs(label) > MAX_LABEL:
+                must = f"a label that is a number must be at most {MAX_LABEL} in size"
+                raise InputError(sentence("labels", must, label, "Write it as text"))
+            if isinstance(label, str) and not is_text(label):
+                must = "each label must be text that UTF-8 can write"
+                raise InputError(sentence("labels", must, ascii(label)))
             if str(label) in seen:
                 must = f"labels must differ, {label!r} is there twice"
                 raise InputError(sentence("labels", must))
@@ -92,6 +101,17 @@ class Alphabet:
         if len(parts) == 1 and parts[0] not in self.index:
             return self.encode(parts[0], where)
         return self.encode(parts, where)
+
+
+def is_text(name: object) -> bool:
+    """Whether this is a str that UTF-8 can write: one without half of a surrogate pair."""
+    if not isinstance(name, str):
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 BINARY = Alphabet((0, 1))

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FstError, sentence
 
-__all__ = ["ArcTable", "by_depth"]
+__all__ = ["MAX_NUMBER", "ArcTable", "by_depth", "check_table", "without_zero_arcs"]
+
+MAX_NUMBER = 2**31 - 1
+"""Greatest number of a label on a tape."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,6 +66,39 @@ class ArcTable:
     def _depths(self) -> tuple[Ints, list[Ints]]:
         """What ``by_depth`` finds, once."""
         return _by_depth(self)
+
+
+def check_table(table: ArcTable, where: str) -> None:
+    """Refuses what OpenFst's algorithms take on trust.
+
+    Raises:
+        FstError: a state does not exist, a label is negative, a weight is not a number.
+    """
+    last = table.states - 1
+    if not -1 <= table.start <= last:
+        raise FstError(sentence(where, f"the start must be a state, 0 to {last}", table.start))
+    if table.arcs and not (table.target.min() >= 0 and table.target.max() <= last):
+        raise FstError(sentence(where, f"each arc must lead to a state, 0 to {last}"))
+    if table.arcs and not all(
+        tape.min() >= 0 and tape.max() <= MAX_NUMBER for tape in (table.ilabel, table.olabel)
+    ):
+        raise FstError(sentence(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
+    if np.isnan(table.weight).any() or np.isnan(table.final).any():
+        raise FstError(sentence(where, "each weight must be a number", "nan"))
+
+
+def without_zero_arcs(table: ArcTable) -> ArcTable:
+    """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
+    kept = table.weight < np.inf
+    return ArcTable(
+        start=table.start,
+        source=table.source[kept],
+        ilabel=table.ilabel[kept],
+        olabel=table.olabel[kept],
+        weight=table.weight[kept],
+        target=table.target[kept],
+        final=table.final,
+    )
 
 
 def by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:

@@ -8,16 +8,17 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, all_arcs
-from fsmeu.fst.symbols import symbol_name, symbol_table
+from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs, from_logs
+from fsmeu.fst.symbols import names_of, symbol_name, symbol_table
 
 __all__ = [
     "determinize_layered",
     "fst_from_layered",
     "label_numbers",
     "layered_from_fst",
+    "log_layers_from_fst",
     "shortest_paths",
     "table_from_layered",
 ]
@@ -63,19 +64,27 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
 
 
 def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> Layered:
-    """The layered form of an OpenFst acceptor.
+    """The layered form of an OpenFst acceptor; see ``log_layers_from_fst``."""
+    return from_logs(log_layers_from_fst(fst, alphabet, where))
+
+
+def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
+    """The layered form of an OpenFst acceptor, with the logarithms of the weights.
 
     Args:
         fst: an acyclic, epsilon-free acceptor all of whose strings have the same length. Its symbol
-            table, if it has one, names the labels; else number k + 1 is label k.
+            table, if it has one, names the labels; else number k + 1 is label k. Arcs of weight
+            zero are left out.
         alphabet: the labels.
         where: what the machine is called in an error.
 
     Raises:
         EmptyError: no string is accepted.
         InputError: the machine breaks one of the conditions.
+        FstError: the machine is no machine.
     """
-    trimmed = pynini.connect(fst.copy()) if fst.start() >= 0 else fst
+    given = without_zero_arcs(table_from_fst(fst, where))
+    trimmed = pynini.connect(fst_from_table(given, fst.input_symbols(), fst.output_symbols()))
     if trimmed.start() < 0:
         raise EmptyError(sentence(where, "the machine must accept at least one sequence"))
     table = table_from_fst(trimmed, where)
@@ -97,35 +106,34 @@ def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor
 
 def _layers_by_depth(
     table: ArcTable, alphabet: Alphabet, label: Ints, depth: Ints, arcs_at: list[Ints]
-) -> Layered:
+) -> LogLayered:
     order = np.argsort(depth, kind="stable")
     widths = np.bincount(depth)
     local = np.empty(table.states, np.int64)
     local[order] = np.arange(table.states) - np.repeat(np.cumsum(widths) - widths, widths)
-    factor = np.exp(-table.weight)
     layers = tuple(
         Layer(
             local[table.source[arcs]],
             label[arcs],
             local[table.target[arcs]],
-            factor[arcs],
+            -table.weight[arcs],
             int(widths[k + 1]),
         )
         for k, arcs in enumerate(arcs_at)
     )
-    final = np.exp(-table.final[order[len(order) - widths[-1] :]])
+    final = -table.final[order[len(order) - widths[-1] :]]
     pairs = np.stack([table.source, label])
     deterministic = np.unique(pairs, axis=1).shape[1] == table.arcs
-    return Layered(alphabet, np.ones(1), layers, final, unambiguous=bool(deterministic))
+    return LogLayered(alphabet, np.zeros(1), layers, final, unambiguous=bool(deterministic))
 
 
 def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: str) -> Ints:
     """Label index of each arc, through the symbol table if the machine has one."""
-    symbols = fst.input_symbols()
+    symbols = names_of(fst.input_symbols(), where)
     named = {symbol_name(str(label)): k for k, label in enumerate(alphabet.labels)}
     index = np.empty_like(table.ilabel)
     for number in np.unique(table.ilabel):
-        name = symbols.find(int(number)) if symbols is not None else None
+        name = symbols.get(int(number))
         if number == 0:
             must = "the machine must be free of epsilon arcs"
             raise InputError(sentence(where, must, None, "Apply pynini.rmepsilon first"))

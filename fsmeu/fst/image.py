@@ -16,28 +16,16 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.binary import MAGIC, read_machine
 
 __all__ = ["Fst", "fst_from_table", "table_from_fst"]
 
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
 
-_MAGIC = 2125659606
 _ARC_TYPE = b"log64"
 _VECTOR_VERSION = 2
-_HAS_ISYMBOLS, _HAS_OSYMBOLS, _ALIGNED = 1, 2, 4
 _EXPANDED_MUTABLE = 0x3
-_CONST_STATE = np.dtype(
-    [("final", "<f8"), ("begin", "<u4"), ("arcs", "<u4"), ("ieps", "<u4"), ("oeps", "<u4")]
-)
-_CONST_ARC = np.dtype(
-    {
-        "names": ["ilabel", "olabel", "weight", "target"],
-        "formats": ["<i4", "<i4", "<f8", "<i4"],
-        "offsets": [0, 4, 8, 16],
-        "itemsize": 24,
-    }
-)
 _STATE_WORDS, _ARC_WORDS = 4, 5
 
 
@@ -59,33 +47,19 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
     """The arcs of an OpenFst machine; other arc types than log64 are converted first.
 
     Tropical and single-precision weights keep their numbers: both are read as -log.
+
+    Raises:
+        FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
     """
-    image = _const_image(fst, where)
-    (kind, arc_type), numbers, offset = _read_header(image, where)
-    version, flags, _, start, states, arcs = numbers
-    if kind != b"const" or arc_type != _ARC_TYPE or version not in (1, 2):
-        raise FstError(sentence(where, "OpenFst must write a const image of log64 arcs", kind))
-    aligned = version == 1 or bool(flags & _ALIGNED)
-    state_block = _aligned(offset) if aligned else offset
-    rows = np.frombuffer(image, _CONST_STATE, states, state_block)
-    arc_block = state_block + rows.nbytes
-    arc_block = _aligned(arc_block) if aligned else arc_block
-    cells = np.frombuffer(image, _CONST_ARC, arcs, arc_block)
-    return ArcTable(
-        start=start,
-        source=np.repeat(np.arange(states), rows["arcs"]),
-        ilabel=cells["ilabel"].astype(np.int64),
-        olabel=cells["olabel"].astype(np.int64),
-        weight=cells["weight"].copy(),
-        target=cells["target"].astype(np.int64),
-        final=rows["final"].copy(),
-    )
+    return read_machine(_const_image(fst, where), where, limited=False).table
 
 
 def _const_image(fst: Fst, where: str) -> bytes:
     plain = fst.copy()
     if plain.arc_type() != "log64":
         plain = _to_log64(plain, where)
+    if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
+        plain = Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
     plain.set_output_symbols(None)
     # Writing would compute every property that OpenFst does not know yet. The copy is only read
@@ -113,7 +87,7 @@ def _header(table: ArcTable) -> bytes:
         table.states,
         table.arcs,
     )
-    return struct.pack("<i", _MAGIC) + texts + numbers
+    return struct.pack("<i", MAGIC) + texts + numbers
 
 
 def _vector_body(table: ArcTable) -> NDArray[np.uint32]:
@@ -137,21 +111,3 @@ def _put(words: NDArray[np.uint32], at: NDArray[np.int64], values: NDArray[np.ge
     parts = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), size)
     for k in range(size):
         words[at + k] = parts[:, k]
-
-
-def _read_header(image: bytes, where: str) -> tuple[list[bytes], tuple[int, ...], int]:
-    """Two texts, six numbers, and where the header ends."""
-    offset = 4
-    if len(image) < 8 or struct.unpack_from("<i", image)[0] != _MAGIC:
-        raise FstError(sentence(where, "the image must be OpenFst's"))
-    texts = []
-    for _ in range(2):
-        (size,) = struct.unpack_from("<i", image, offset)
-        texts.append(image[offset + 4 : offset + 4 + size])
-        offset += 4 + size
-    numbers = struct.unpack_from("<iiQqqq", image, offset)
-    return texts, numbers, offset + 40
-
-
-def _aligned(offset: int) -> int:
-    return (offset + 15) // 16 * 16

@@ -7,9 +7,10 @@ labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,12 @@ from fsmeu.fst.compose import guard_size
 __all__ = [
     "Layer",
     "Layered",
+    "LogLayered",
     "all_arcs",
     "any_layers",
     "arcs_by_label",
+    "from_logs",
+    "in_logs",
     "pair_layers",
     "string_layers",
 ]
@@ -77,6 +81,41 @@ class Layered:
     def widths(self) -> tuple[int, ...]:
         """The number of states of layers 0, ..., n."""
         return (len(self.start), *(layer.width for layer in self.layers))
+
+
+@dataclass(frozen=True, eq=False)
+class LogLayered(Layered):
+    """An acyclic acceptor in layers, with the natural logarithm of every weight in its place.
+
+    So weights that no double can hold are told apart. A weight of 0 is -inf.
+    """
+
+
+def in_logs(layered: Layered) -> LogLayered:
+    """The same acceptor with logarithms; one that has them stays as it is."""
+    if isinstance(layered, LogLayered):
+        return layered
+    with np.errstate(divide="ignore"):
+        return LogLayered(**_mapped(layered, np.log))
+
+
+def from_logs(logs: LogLayered) -> Layered:
+    """The same acceptor with weights; those that a double cannot hold are 0 or inf."""
+    with np.errstate(over="ignore", under="ignore"):
+        return Layered(**_mapped(logs, np.exp))
+
+
+def _mapped(layered: Layered, change: Callable[[Floats], Floats]) -> dict[str, Any]:
+    """The fields of an acceptor with every weight changed."""
+    return {
+        "alphabet": layered.alphabet,
+        "start": change(layered.start),
+        "layers": tuple(
+            Layer(x.source, x.label, x.target, change(x.weight), x.width) for x in layered.layers
+        ),
+        "final": change(layered.final),
+        "unambiguous": layered.unambiguous,
+    }
 
 
 def all_arcs(layered: Layered) -> Layer:

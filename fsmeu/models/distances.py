@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.errors import EmptyError, sentence
-from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.fst.layers import Floats, Ints, Layer, Layered, in_logs
 
 __all__ = ["backward", "forward", "log_backward", "log_total", "normalize", "total"]
 
@@ -47,10 +47,11 @@ def log_backward(layered: Layered) -> tuple[list[Floats], float]:
     Returns:
         The shifted logarithms for layers 0, ..., n, and the sum of all shifts.
     """
-    values, shift = _shifted(logarithm(layered.final))
+    logs = in_logs(layered)
+    values, shift = _shifted(logs.final)
     result, shifts = [values], [shift]
-    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
-        values = log_sums(layer.source, logarithm(layer.weight) + values[layer.target], width)
+    for layer, width in zip(logs.layers[::-1], logs.widths[-2::-1], strict=True):
+        values = log_sums(layer.source, layer.weight + values[layer.target], width)
         values, shift = _shifted(values)
         result.append(values)
         shifts.append(shift)
@@ -59,8 +60,9 @@ def log_backward(layered: Layered) -> tuple[list[Floats], float]:
 
 def log_total(layered: Layered) -> float:
     """The logarithm of the weight of all paths, -inf when there is none."""
-    values, shift = log_backward(layered)
-    ends = logarithm(layered.start) + values[0]
+    logs = in_logs(layered)
+    values, shift = log_backward(logs)
+    ends = logs.start + values[0]
     return float(log_sums(np.zeros(len(ends), np.int64), ends, 1)[0]) + shift
 
 
@@ -73,16 +75,17 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     Raises:
         EmptyError: no path has positive weight.
     """
-    values, _ = log_backward(layered)
-    start = logarithm(layered.start) + values[0]
+    logs = in_logs(layered)
+    values, _ = log_backward(logs)
+    start = logs.start + values[0]
     if not np.isfinite(start).any():
         raise EmptyError(sentence(where, "at least one sequence must have positive weight"))
     layers = tuple(
         _pushed(layer, before, after)
-        for layer, before, after in zip(layered.layers, values, values[1:], strict=False)
+        for layer, before, after in zip(logs.layers, values, values[1:], strict=False)
     )
     first = np.exp(start - start.max())
-    final = (layered.final > 0).astype(np.float64)
+    final = np.isfinite(logs.final).astype(np.float64)
     return Layered(layered.alphabet, first / first.sum(), layers, final, layered.unambiguous)
 
 
@@ -99,7 +102,8 @@ def logarithm(array: Floats) -> Floats:
 
 
 def _pushed(layer: Layer, before: Floats, after: Floats) -> Layer:
-    log_mass = logarithm(layer.weight) + after[layer.target]
+    """The arcs of a layer as conditional probabilities, from the logarithms of their weights."""
+    log_mass = layer.weight + after[layer.target]
     alive = np.isfinite(log_mass)
     mass = np.zeros(len(log_mass))
     top = _group_maxima(layer.source, log_mass, len(before))

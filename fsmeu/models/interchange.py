@@ -137,6 +137,8 @@ def _mixture(models: object, weights: Any) -> Model:
     return Mixture(parts, weights)
 
 
+_OPTIONS = ("normalize", "log_scale")
+
 KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] = {
     "bernoulli": (Bernoulli, ("p",), ()),
     "independent": (Independent, ("probabilities",), ("labels",)),
@@ -144,7 +146,7 @@ KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] 
     "potentials": (_potentials, ("unary", "pairwise"), ("labels",)),
     "hmm": (hmm, ("initial", "transition", "emission", "observations"), ("labels",)),
     "nbest": (NBest, ("sequences", "weights"), ("labels", "log")),
-    "acceptor": (acceptor_from_json, ("labels", "start", "layers", "final"), ("normalize",)),
+    "acceptor": (acceptor_from_json, ("labels", "start", "layers", "final"), _OPTIONS),
     "mixture": (_mixture, ("models", "weights"), ()),
 }
 """Kind of model: what builds it, the keys it needs, the keys it may have."""

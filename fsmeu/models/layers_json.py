@@ -20,7 +20,12 @@ _KEYS = ("width", "source", "label", "target", "weight")
 
 
 def acceptor_from_json(
-    labels: Sequence[Label], start: object, layers: object, final: object, normalize: bool = True
+    labels: Sequence[Label],
+    start: object,
+    layers: object,
+    final: object,
+    normalize: bool = True,
+    log_scale: float = 0.0,
 ) -> Acceptor:
     """The acceptor with these layers; see ``Acceptor.to_json``."""
     alphabet = labels_of(labels, "acceptor labels")
@@ -41,7 +46,7 @@ def acceptor_from_json(
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
     if is_deterministic(machine):
         machine = Layered(alphabet, first, tuple(built), last, unambiguous=True)
-    return Acceptor(machine, normalize=normalize)
+    return Acceptor(machine, normalize=normalize, log_scale=log_scale)
 
 
 def is_deterministic(layered: Layered) -> bool:

@@ -128,7 +128,8 @@ def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
     top = array.max()
     if top == (-np.inf if log else 0.0):
         raise EmptyError(sentence(where, "at least one weight must be positive"))
-    return np.exp(array - top) if log else array
+    with np.errstate(over="ignore"):  # a difference that no double holds is a weight of 0
+        return np.exp(array - top) if log else array
 
 
 def _seen(flat: list[object]) -> Alphabet:

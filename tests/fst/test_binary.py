@@ -1,0 +1,126 @@
+"""Files of machines from outside: read as OpenFst reads them, or refused in a sentence."""
+
+import struct
+import subprocess
+import sys
+
+import pynini
+import pytest
+import pywrapfst
+from hypothesis import given, settings
+
+import fsmeu
+from fsmeu.errors import FsmeuError, FstError, InputError, SizeLimitError
+from fsmeu.fst.binary import read_machine
+from fsmeu.fst.image import fst_from_table, table_from_fst
+from tests.fst.machines import same, table, tables
+from tests.fst.mutations import images
+
+CASES = 3000
+
+
+def test_mutated_files_end_in_a_sentence_or_a_machine():
+    """In a process of its own, which an abort inside OpenFst would end."""
+    command = [sys.executable, "-m", "tests.fst.mutations", "0", str(CASES)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    tally = dict(line.split("\t") for line in ran.stdout.splitlines())
+    assert set(tally) <= {"machine", "FstError", "InputError", "SizeLimitError"}
+    assert sum(map(int, tally.values())) == CASES
+    assert int(tally["machine"]) > CASES // 20  # some mistakes leave a machine
+    assert int(tally["FstError"]) > CASES // 2
+
+
+@pytest.mark.parametrize("image", images())
+def test_files_are_read_as_openfst_reads_them(image):
+    """Arc by arc as pynini sees it; its texts keep nine digits."""
+    found, fst = read_machine(image, "file"), pynini.Fst.read_from_string(image)
+    seen = [
+        (state, arc.ilabel, arc.olabel, arc.nextstate, float(arc.weight))
+        for state in fst.states()
+        for arc in fst.arcs(state)
+    ]
+    arcs = found.table
+    columns = (arcs.source, arcs.ilabel, arcs.olabel, arcs.target, arcs.weight)
+    rows = list(zip(*(c.tolist() for c in columns), strict=True))
+    assert [row[:4] for row in rows] == [row[:4] for row in seen]
+    assert [row[4] for row in rows] == pytest.approx([row[4] for row in seen], rel=1e-7)
+    finals = [float(fst.final(state)) for state in fst.states()]
+    assert arcs.final.tolist() == pytest.approx(finals, rel=1e-7)
+    assert arcs.start == fst.start()
+    for names, symbols in ((found.inputs, fst.input_symbols()), (found.outputs, None)):
+        if symbols is not None:
+            assert names == dict(symbols)
+            assert found.outputs == names
+        else:
+            assert names == found.outputs
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables())
+def test_every_bit_is_read(machine):
+    fst = fst_from_table(machine)
+    for kind in ("vector", "const"):
+        image = pywrapfst.convert(fst, kind).write_to_string()
+        assert same(read_machine(image, "file").table, machine)
+
+
+def test_a_const_machine_that_cannot_be_changed():
+    machine = table(0, [(0, 1, 1, 0.5, 1)], [float("inf"), 0.0])
+    const = pywrapfst.convert(fst_from_table(machine), "const")
+    assert same(table_from_fst(const), machine)
+    assert fsmeu.models.Acceptor(const, [0, 1]).most_probable() == [([0], 1.0)]
+
+
+def test_a_vector_file_that_does_not_count_its_states():
+    """Written to a pipe, the header says -1."""
+    image = bytearray(fst_from_table(table(0, [(0, 1, 1, 0.5, 1)], [0.25, 0.0])).write_to_string())
+    at = 4 + 4 + 6 + 4 + 5 + 4 + 4 + 8 + 8
+    assert struct.unpack_from("<q", image, at) == (2,)
+    struct.pack_into("<q", image, at, -1)
+    assert read_machine(bytes(image), "file").table.states == 2
+
+
+@pytest.mark.parametrize("target", [2, 10**9, -1])
+def test_machines_that_openfst_does_not_check(target):
+    """A target that is no state, read by pynini itself: a segmentation fault if it got further."""
+    image = bytearray(fst_from_table(table(0, [(0, 1, 1, 0.5, 1)], [0.25, 0.0])).write_to_string())
+    struct.pack_into("<i", image, len(image) - 20, target)
+    wrong = pynini.Fst.read_from_string(bytes(image))
+    for use in (
+        lambda: fsmeu.models.Acceptor(wrong, [0, 1]),
+        lambda: fsmeu.decode(fsmeu.load("hamming"), [0.5], constraint=wrong),
+        lambda: fsmeu.from_openfst(wrong),
+        lambda: fsmeu.from_openfst(bytes(image)),
+        lambda: fsmeu.to_networkx(wrong),
+    ):
+        with pytest.raises(FstError, match="each arc must lead to a state, 0 to 1"):
+            use()
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    image = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))
+    text = tmp_path / "a.fst"
+    text.write_text("0 1 1 1\n1\n")
+    for path in (tmp_path / "none.fst", tmp_path, "a\0b", "a" * 5000):
+        with pytest.raises(InputError, match="must be a readable file"):
+            fsmeu.from_openfst(path)
+    for path in (text, "/dev/zero", "/dev/null"):
+        with pytest.raises(FstError, match="must be a whole OpenFst machine"):
+            fsmeu.from_openfst(path)
+    with pytest.raises(FstError, match="the header says 3 states"):
+        fsmeu.from_openfst(image + bytes(16))
+    with pytest.raises(FstError, match="vector or const"):
+        fsmeu.from_openfst(image.replace(b"vector", b"edited"))
+
+
+@pytest.mark.parametrize("thing", [None, 5, 0.5, [1], {"a": 1}, object(), bytearray(b"x")])
+def test_things_that_are_no_machines(thing):
+    with pytest.raises(FsmeuError):
+        fsmeu.from_openfst(thing)
+
+
+def test_large_files_are_refused(monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "3")
+    with pytest.raises(SizeLimitError, match="FSMEU_MAX_STATES"):
+        fsmeu.from_openfst(fsmeu.load("hamming").compile(3).fst.write_to_string())
