@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from fsmeu.decoding.decode import decode
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError
 from fsmeu.expectation.many import vector_of_numbers
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.ranges import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
@@ -51,9 +52,7 @@ def decode_many(
         progress: called with the number of decisions made since the last call.
     """
     check_loss(loss, "decode_many")
-    if not isinstance(models, Iterable):
-        raise InputError(sentence("decode_many", "models must be a sequence of models", models))
-    models = list(models)
+    models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     tell = progress or (lambda made: None)
     found: dict[int, Decision] = {}
     if keep is None and constraint is None and method in ("auto", "ranking_fast"):

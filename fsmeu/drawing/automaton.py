@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.drawing import openfst
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
+from fsmeu.fst.sequences import listed, plain
 from fsmeu.fst.symbols import EPSILON
 from fsmeu.losses.machine import Machine
 from fsmeu.losses.summed import SummedMachine
@@ -101,9 +102,15 @@ class Automaton:
             must = "the machine must name its labels (a symbol table) to read a sequence"
             raise InputError(sentence(where, must))
         alphabet = Alphabet(tuple(named[k] for k in numbers))
-        plain = [x.item() if isinstance(x, np.generic) else x for x in sequence]
-        texts = [str(int(x)) if isinstance(x, bool) else str(x) for x in plain]
+        texts = [_label_text(plain(x)) for x in listed(sequence, where)]
         return np.array(numbers, np.int64)[alphabet.encode(texts, where)]
+
+
+def _label_text(label: Any) -> str:
+    """A label as symbol tables name it: whole numbers without a point, truth values as 1 and 0."""
+    if isinstance(label, bool) or (isinstance(label, float) and label.is_integer()):
+        return str(int(label))
+    return label if isinstance(label, str) else shorten(label)
 
 
 def number_text(value: Any) -> str:

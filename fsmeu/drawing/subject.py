@@ -16,6 +16,7 @@ from fsmeu.drawing.route import Route, find_route
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import compose
 from fsmeu.fst.compose import max_states as general_limit
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
@@ -58,9 +59,7 @@ def _kept(sequence: Any) -> Any:
     """A sequence that can be read more than once."""
     if sequence is None or isinstance(sequence, Model | str):
         return sequence
-    if not hasattr(sequence, "__iter__"):
-        raise InputError(sentence("draw", "z and y must be label sequences", sequence))
-    return list(sequence)
+    return listed(sequence, "draw", "z and y must be label sequences")
 
 
 def _of_machine(asked: Subject) -> Automaton:

@@ -172,7 +172,7 @@ def arc_products(hypothesis: Layered, machine: Machine, model: Layered) -> tuple
     depth, arcs_at = by_depth(table)
     ends = np.flatnonzero(depth == len(arcs_at))
     values = np.zeros(table.states)
-    values[ends] = machine.values[inside[ends]]
+    values[ends] = np.nan_to_num(machine.values[inside[ends]])  # 0 where no possible pair ends
     worth = backward(weighted, values)
     flow = forward(weighted)[table.source] * table.factor * worth[table.target]
     return float(worth[table.start]), np.bincount(arc, flow, minlength=len(arcs.weight)).astype(

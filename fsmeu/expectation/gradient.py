@@ -13,22 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, LossFileError, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.lattice import merged_view
+from fsmeu.expectation.input import Input
+from fsmeu.expectation.lattice import merged_view, possible_steps
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
-from fsmeu.expectation.transfer import pull, push
+from fsmeu.expectation.transfer import Transfer, pull, push
 from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layered
+from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
 
 __all__ = ["gradient", "value_and_gradient"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _CELLS_PER_STATE = 8  # all layers are kept, as plain numbers
 
@@ -78,13 +80,15 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     masses, transfers = [mass], []
     cells = 0
     for i in range(1, asked.n + 1):
-        codes, transfer = walker.step(i, codes)
+        codes, transfer = _step(walker, i, codes, asked, (source, masses[-1]))
         transfers.append(transfer)
         cells += (1 + view.linear) * transfer.width * max(len(source.start), len(source.final))
         guard_size("gradient", cells // _CELLS_PER_STATE)
         masses.append(push(transfer, masses[-1], source.factors(i - 1)))
-    ending, slopes = view.values(codes)
-    worth = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]
+    held = masses[-1][0].any(axis=0) if _zeros_stay(asked) else np.ones(len(codes), bool)
+    ending, slopes = view.values(codes[held])
+    worth = np.zeros((1 + view.linear, len(source.final), len(codes)))
+    worth[:, :, held] = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]
     value = float((masses[-1] * worth).sum())
     per_arc: list[Floats] = []
     layers = source.layered().layers
@@ -97,6 +101,25 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
 
 
+def _zeros_stay(asked: Query) -> bool:
+    """Whether what is impossible stays impossible, so that it may be undefined."""
+    return isinstance(asked.model, Parametrized) and asked.model.zeros_stay
+
+
+def _step(
+    walker: SparseWalker, i: int, codes: Ints, asked: Query, arrived: tuple[Input, Floats]
+) -> tuple[Ints, Transfer]:
+    """The layer after position i; where a step is undefined, what is possible of it."""
+    try:
+        return walker.step(i, codes)
+    except LossFileError:
+        if not _zeros_stay(asked):
+            raise
+    source, mass = arrived
+    layer = source.layered().layers[i - 1]
+    return walker.step(i, codes, possible_steps(mass, layer, walker.view.symbols))
+
+
 def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
     """Derivatives for the arcs of the model, from those for arcs paired with the hypothesis."""
     pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
@@ -106,7 +129,8 @@ def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
 def _materialised(asked: Query) -> tuple[float, list[Floats]]:
     model: Layered = asked.model.layered()
     given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
-    machine = asked.loss.compile(asked.n, given)
+    pairs = pair_layers(asked.hypothesis, model) if _zeros_stay(asked) else None
+    machine = asked.loss.compile(asked.n, given, pairs=pairs)
     value, flat = arc_products(asked.hypothesis, machine, model)
     sizes = [len(layer.source) for layer in model.layers]
     return value, np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []

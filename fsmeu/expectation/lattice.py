@@ -22,7 +22,7 @@ from fsmeu.fst.layers import Layer, arcs_by_label
 from fsmeu.losses.canonical import canonical_view
 from fsmeu.losses.view import SpecView, View
 
-__all__ = ["Final", "merged_view", "run"]
+__all__ = ["Final", "merged_view", "possible_steps", "run"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,7 +107,7 @@ def _run(walker: Walker, source: Input, keep: int | None, max_states: int | None
             if not isinstance(walker, SparseWalker):
                 raise
             layer = source.layered().layers[i - 1]
-            codes, transfer = walker.step(i, codes, _possible(mass, layer, view.symbols))
+            codes, transfer = walker.step(i, codes, possible_steps(mass, layer, view.symbols))
         if sparse:
             guard_size("composition", transfer.width * mass.shape[1], max_states)
         if source.sparse:
@@ -119,7 +119,7 @@ def _run(walker: Walker, source: Input, keep: int | None, max_states: int | None
     return Final(codes, source.final @ mass)
 
 
-def _possible(mass: Floats, layer: Layer, symbols: int) -> Bools:
+def possible_steps(mass: Floats, layer: Layer, symbols: int) -> Bools:
     """Which steps (loss states, symbols) have positive probability; others may be undefined."""
     possible = np.zeros((mass.shape[2], symbols), bool)
     for symbol, arcs in arcs_by_label(layer):

@@ -14,6 +14,7 @@ from fsmeu.expectation.batch import batch_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
@@ -38,11 +39,10 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
     array([0.3, 0.5])
     """
     check_loss(loss, "expect_many")
-    for name, sequences in (("zs", zs), ("models", models)):
-        if not isinstance(sequences, Iterable):
-            must = f"{name} must be a sequence, one for each expectation"
-            raise InputError(sentence("expect_many", must, sequences))
-    hypotheses, given = list(zs), list(models)
+    hypotheses, given = (
+        listed(items, "expect_many", f"{name} must be a sequence, one for each expectation", True)
+        for name, items in (("zs", zs), ("models", models))
+    )
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
         raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
@@ -95,7 +95,7 @@ def vector_of_numbers(value: Any) -> Floats | None:
     """The value as a vector, None when it is not plainly one of numbers."""
     try:
         vector = np.asarray(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever it raises; as_model says what it must be
         return None
     if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
         return None
@@ -137,8 +137,6 @@ def _together(
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:
     where = f"expect_many, zs[{row}]"
-    if not isinstance(z, Iterable):
-        raise InputError(sentence(where, "must be a label sequence", z))
     indices = reference.alphabet.encode(z, where)
     if len(indices) != reference.n:
         must = "the hypothesis and its model must have the same length"

@@ -92,6 +92,6 @@ def _same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> Non
 
 
 def _sequence(z: Any, where: str) -> Iterable[object]:
-    if isinstance(z, str | bytes) or hasattr(z, "__iter__"):
+    if hasattr(z, "__iter__") or hasattr(z, "__array__"):
         return z  # type: ignore[no-any-return]
     raise InputError(sentence(where, "z must be a label sequence or a model", z))

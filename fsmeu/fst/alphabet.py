@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, nearest, sentence, shorten
+from fsmeu.fst.sequences import listed, plain
 
 __all__ = ["BINARY", "MAX_LABEL", "Alphabet", "Label", "as_alphabet", "is_text"]
 
@@ -64,27 +65,23 @@ class Alphabet:
 
     def encode(self, sequence: Iterable[object], where: str = "sequence") -> NDArray[np.int64]:
         """The indices of a label sequence; a str is read character by character."""
-        if not isinstance(sequence, Iterable):
-            raise InputError(sentence(where, "must be a sequence of labels", sequence))
-        labels = list(sequence)
+        labels = listed(sequence, where)
         try:
-            return np.array([self.index[x] for x in labels], np.int64)  # type: ignore[index]
-        except (KeyError, TypeError):
+            return np.array([self.index[x] for x in labels], np.int64)
+        except Exception:  # not there, or whatever a strange label raises
             return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
 
     def _encode_one(self, label: object, position: int, where: str) -> int:
-        plain = label.item() if isinstance(label, np.generic) else label
-        if isinstance(plain, bool):
-            plain = int(plain)
-        if isinstance(plain, float) and plain.is_integer():
-            plain = int(plain)
+        given = plain(label)
+        if isinstance(given, bool) or (isinstance(given, float) and given.is_integer()):
+            given = int(given)
         try:
-            return self.index[plain]  # type: ignore[index]
-        except (KeyError, TypeError):
+            return self.index[given]
+        except Exception:  # not there, or whatever a strange label raises
             known = shorten(", ".join(map(str, self.labels)))
-            hint = nearest(str(plain), map(str, self.labels))
+            hint = nearest(shorten(given), map(str, self.labels))
             must = f"label {position + 1} must be one of {known}"
-            raise InputError(sentence(where, must, plain, hint)) from None
+            raise InputError(sentence(where, must, given, hint)) from None
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""
@@ -121,7 +118,4 @@ def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
     """The alphabet of these labels; a str gives one label per character."""
     if isinstance(labels, Alphabet):
         return labels
-    if not isinstance(labels, Iterable):
-        raise InputError(sentence("labels", "must be a sequence of labels", labels))
-    plain = [x.item() if isinstance(x, np.generic) else x for x in labels]
-    return Alphabet(tuple(plain))
+    return Alphabet(tuple(plain(x) for x in listed(labels, "labels")))

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.bound import NONE, Bound
-from fsmeu.losses.syntax import Expr, Param, Spec, Text, walk
+from fsmeu.losses.syntax import Expr, Index, Param, Spec, Text, walk
 from fsmeu.losses.types import check_types
 from fsmeu.losses.values import constant
 
-__all__ = ["bind", "tag_labels"]
+__all__ = ["bind", "table_sides", "tag_labels"]
 
 Floats = NDArray[np.float64]
 
@@ -118,16 +118,18 @@ def _param_value(
         must = f"the parameter {param.name!r} has no default"
         raise InputError(sentence(where, must, None, f"Give {param.name}=..."))
     if param.type == "table":
-        return _table(param, value, alphabet, where)
+        return _table(param, value, (len(alphabet),) * table_sides(spec, param.name), where)
     return _scalar(spec, param, value, params)
 
 
 def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
     at = f"{spec.kind} {spec.name}, parameter {param.name}"
+    if isinstance(value, str | bytes | bytearray):
+        raise InputError(sentence(at, "must be a number", value))
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(sentence(at, "must be a number", value)) from None
+    except Exception as error:  # whatever the value raises
+        raise InputError(sentence(at, "must be a number", value)) from error
     if not math.isfinite(number):
         raise InputError(sentence(at, "must be a finite number", value))
     if param.type == "int" and not number.is_integer():
@@ -139,18 +141,29 @@ def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> 
     return number
 
 
-def _table(param: Param, value: Any, alphabet: Alphabet, where: str) -> Floats:
+def table_sides(spec: Spec, name: str) -> int:
+    """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
+    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
+    used = [node for expr in exprs for node in walk(expr) if isinstance(node, Index)]
+    return max((len(node.arguments) for node in used if node.name == name), default=2)
+
+
+def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floats:
     at = f"{where}, parameter {param.name}"
-    size = len(alphabet)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        value = np.full((size, size), float(value))
+        value = np.full(shape, value)
     try:
-        table = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(sentence(at, "must be a table of numbers", value)) from None
-    if table.ndim not in (1, 2) or any(side != size for side in table.shape):
-        must = f"must have one row and one column per label, shape ({size}, {size})"
-        raise InputError(sentence(at, must, f"shape {table.shape}"))
+        given = np.asarray(value)
+        table = given.astype(np.float64) if given.dtype.kind in "iufO" else None
+    except Exception as error:  # whatever the value raises
+        raise InputError(sentence(at, "must be a table of numbers", value)) from error
+    if table is None:
+        raise InputError(sentence(at, "must be a table of numbers", value))
+    if np.ma.is_masked(value):
+        raise InputError(sentence(at, "must have no masked entries", value))
+    if table.shape != shape:
+        rows = "one row and one column per label" if len(shape) == 2 else "one number per label"
+        raise InputError(sentence(at, f"must have {rows}, shape {shape}", f"shape {table.shape}"))
     if not np.isfinite(table).all():
         raise InputError(sentence(at, "must hold finite numbers"))
     return table

@@ -50,6 +50,7 @@ OF_LABELS = ("kind", "type", "tally", "sum")
 """The functions that ask labels or memories."""
 
 _BUILTIN = ("z", "y", "i", "n", "inf")
+_MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 
@@ -69,6 +70,7 @@ class Names:
         meaning: what each name is.
         lets: what stands for each ``let``.
         tables: parameters that are tables.
+        sides: how many labels choose an entry of a table, where one has been read.
         states: the explicit states, which may be named before they are declared.
     """
 
@@ -77,6 +79,7 @@ class Names:
     meaning: dict[str, str] = field(default_factory=_words_of_the_language)
     lets: dict[str, Expr] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
+    sides: dict[str, int] = field(default_factory=dict)
     states: tuple[str, ...] = ()
 
     @property
@@ -203,6 +206,15 @@ def _check_memory(node: Any, function: str, names: Names) -> None:
         raise names.error(place_of(node), message)
 
 
+def _check_sides(name: str, sides: int, place: Place, names: Names) -> None:
+    """Refuses a table that is not read by one label or by two, everywhere by as many."""
+    if sides > _MOST_SIDES:
+        raise names.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
+    if names.sides.setdefault(name, sides) != sides:
+        message = f"the table {name} is read by {names.sides[name]} and by {sides} labels"
+        raise names.error(place, message, "Use two tables")
+
+
 def _index(name: str, arguments: Sequence[Any], place: Place, names: Names) -> Index:
     is_memory = names.meaning.get(name) == _MEMORY
     if not is_memory and name not in names.tables:
@@ -210,6 +222,8 @@ def _index(name: str, arguments: Sequence[Any], place: Place, names: Names) -> I
         raise names.error(place, message, nearest(name, [*names.tables, *names.registers]))
     if is_memory and len(arguments) != 1:
         raise names.error(place, f"{name}[j] takes one index: how many steps back")
+    if not is_memory:
+        _check_sides(name, len(arguments), place, names)
     inside = tuple(read_expr(a, names) for a in arguments)
     if is_memory:
         _check_steps_back(name, inside[0], names)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.errors import InputError, SizeLimitError, sentence, shorten
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
@@ -192,9 +193,10 @@ def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:
     if labels is not None:
         must = "either labels or the chunk types that make them may be given"
         raise InputError(sentence(where, must, "both"))
-    if isinstance(types, str) or not isinstance(types, Iterable):
-        raise InputError(sentence(where, 'types must be a list such as ["NP", "VP"]', types))
-    return [str(one) for one in types]
+    must = 'types must be a list such as ["NP", "VP"]'
+    if isinstance(types, str):
+        raise InputError(sentence(where, must, types))
+    return [shorten(one) for one in listed(types, where, must)]
 
 
 def bind_loss(

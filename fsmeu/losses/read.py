@@ -44,6 +44,7 @@ def read(source: str, origin: str = "<text>") -> Spec:
     Raises:
         LossFileError: the text is not a loss file, or a name in it is unknown or used twice.
     """
+    source = source.removeprefix("\ufeff")  # a byte order mark, as some editors write it
     tree = parse(source, origin)
     return _Reader(source, origin).spec(tree)
 

@@ -12,7 +12,7 @@ import numpy as np
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.analysis import tapes
-from fsmeu.losses.bind import tag_labels
+from fsmeu.losses.bind import table_sides, tag_labels
 from fsmeu.losses.determinism import Determinism, determinism
 from fsmeu.losses.examples import ExampleResult, labels_in, run_examples
 from fsmeu.losses.growth import Growth, growth
@@ -217,7 +217,8 @@ def loss_to_measure(
     """The loss of a file with everything filled in, and the parameters that had to be assumed.
 
     Labels that the file leaves open are those of its examples. A parameter without default is the
-    greatest number that an example gives it, a table has 0 on the diagonal and 1 beside it.
+    greatest number that an example gives it; a table has 0 on the diagonal and 1 beside it, or if
+    it has one side, 1 for each label.
 
     Raises:
         InputError: a parameter has no default and no example gives it; or what is given does not
@@ -241,7 +242,8 @@ def _as_alphabet(labels: Alphabet | Sequence[Label] | str | None) -> Alphabet | 
 
 def _assumed(spec: Spec, param: Param, size: int) -> Any:
     if param.type == "table":
-        return (1.0 - np.eye(size)).tolist()
+        sides = table_sides(spec, param.name)
+        return (1.0 - np.eye(size) if sides == 2 else np.ones((size,) * sides)).tolist()
     bindings = [expr for e in spec.examples for name, expr in e.bindings if name == param.name]
     numbers = []
     for expr in bindings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -111,7 +111,13 @@ class Parametrized(Model):
 
     Its layers have one start state of weight 1, and keep the arcs of probability 0, in an order
     that the class documents.
+
+    Attributes:
+        zeros_stay: whether arcs of probability 0 keep it when the parameters change a little, so
+            that no derivative depends on what follows them.
     """
+
+    zeros_stay: ClassVar[bool] = False
 
     @abstractmethod
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Gradient:

@@ -78,8 +78,9 @@ def real_array(value: ArrayLike, where: str) -> Floats:
     """The value as an array of doubles; text, ragged lists and complex numbers are refused."""
     try:
         raw = np.asarray(value)
-    except (ValueError, TypeError, OverflowError):
-        raise InputError(sentence(where, "must be a rectangular array of numbers", value)) from None
+    except Exception as error:  # whatever the value raises, as tensors of another device do
+        must = "must be a rectangular array of numbers"
+        raise InputError(sentence(where, must, value)) from error
     if np.ma.is_masked(value):
         raise InputError(sentence(where, "must have no masked entries", value))
     check_arcs(where, raw.size, "entries")

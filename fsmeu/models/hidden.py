@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.errors import EmptyError, InputError, sentence, shorten
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Ints
+from fsmeu.fst.sequences import listed, plain
 from fsmeu.models.chain import first_impossible
 from fsmeu.models.checks import check_arcs, check_rows, count, probability_array
 from fsmeu.models.distances import logarithm
@@ -75,13 +76,12 @@ def _checked(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:
 
 def _observations(observations: Iterable[int], symbols: int) -> Ints:
     where = "hmm observations"
-    if not isinstance(observations, Iterable):
-        raise InputError(sentence(where, "must be a sequence of whole numbers", observations))
-    seen = [count(x, f"{where}, position {k + 1}") for k, x in enumerate(observations)]
+    given = listed(observations, where, "must be a sequence of whole numbers")
+    seen = [count(plain(x), f"{where}, position {k + 1}") for k, x in enumerate(given)]
     for k, x in enumerate(seen):
         if x >= symbols:
             must = f"must be from 0 to {symbols - 1}, as emission has {symbols} columns"
-            raise InputError(sentence(where, must, f"{x} at position {k + 1}"))
+            raise InputError(sentence(where, must, f"{shorten(x)} at position {k + 1}"))
     return np.array(seen, np.int64)
 
 

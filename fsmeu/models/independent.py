@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.layers import Floats, Layer, Layered
+from fsmeu.fst.sequences import listed
 from fsmeu.models.base import Parametrized
 from fsmeu.models.checks import (
     check_arcs,
@@ -131,9 +132,9 @@ def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphab
 
 def labels_of(labels: Sequence[Label] | Alphabet, where: str) -> Alphabet:
     """The alphabet of these labels, of whatever a caller or a file may give."""
-    if not isinstance(labels, Alphabet) and not isinstance(labels, Iterable):
-        raise InputError(sentence(where, "must be a list of labels", labels))
-    return as_alphabet(labels)
+    if isinstance(labels, Alphabet):
+        return labels
+    return as_alphabet(listed(labels, where, "must be a list of labels"))
 
 
 def _independent_layers(alphabet: Alphabet, rows: Floats) -> Layered:

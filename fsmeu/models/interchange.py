@@ -42,6 +42,8 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         InputError: the message names the file and the key.
     """
     where = "model JSON"
+    if isinstance(source, str):
+        source = source.removeprefix("\ufeff")
     if isinstance(source, Path) or (isinstance(source, str) and source.lstrip()[:1] != "{"):
         where = f"model file {source}"
         source = _text(Path(source), where)
@@ -59,7 +61,7 @@ def _text(path: Path, where: str) -> str:
         if size > MAX_JSON_BYTES:
             must = f"must have at most {MAX_JSON_BYTES:,} bytes"
             raise InputError(sentence(where, must, f"{size:,}"))
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, FsmeuError):
             raise

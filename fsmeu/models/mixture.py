@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Layer, Layered
+from fsmeu.fst.sequences import listed
 from fsmeu.models.base import Model
 from fsmeu.models.checks import (
     check_arcs,
@@ -44,7 +45,7 @@ class Mixture(Model):
     n: int
 
     def __init__(self, models: Sequence[Model], weights: ArrayLike) -> None:
-        parts = tuple(models)
+        parts = tuple(listed(models, "Mixture models", "must be a list of models"))
         if not parts:
             raise EmptyError(sentence("Mixture models", "must hold at least one model"))
         for part in parts:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.fst.sequences import listed, plain
 from fsmeu.models.base import Model
 from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
 from fsmeu.models.distances import group_sums
@@ -58,12 +59,12 @@ class NBest(Model):
             labels: the alphabet.
             log: whether the weights are logarithms (of any base scale; -inf is weight 0).
         """
-        listed = _listed(sequences)
-        numbers = _weights(weights, len(listed), log)
-        flat = list(chain.from_iterable(listed))
+        given = _sequences(sequences)
+        numbers = _weights(weights, len(given), log)
+        flat = list(chain.from_iterable(given))
         alphabet = _seen(flat) if labels is None else labels_of(labels, "NBest labels")
-        n = len(listed[0])
-        rows = _encoded(flat, alphabet).reshape(len(listed), n)
+        n = len(given[0])
+        rows = _encoded(flat, alphabet).reshape(len(given), n)
         distinct, group = _merged(rows)
         merged = group_sums(group, numbers, len(distinct))
         distinct.setflags(write=False)
@@ -91,24 +92,21 @@ class NBest(Model):
         }
 
 
-def _listed(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
+def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     where = "NBest sequences"
-    if isinstance(sequences, str) or not isinstance(sequences, Iterable):
-        raise InputError(sentence(where, "must be a list of label sequences", sequences))
-    listed = []
-    rows = sequences.tolist() if isinstance(sequences, np.ndarray) else sequences
-    for number, one in enumerate(rows):
-        if not isinstance(one, Iterable):
-            must = f"sequence {number + 1} must be a sequence of labels"
-            raise InputError(sentence(where, must, one))
-        listed.append(one.tolist() if isinstance(one, np.ndarray) else list(one))
-        if len(listed[-1]) != len(listed[0]):
-            got = f"lengths {len(listed[0])} (sequence 1) and {len(listed[-1])} ({number + 1})"
+    must = "must be a list of label sequences"
+    if isinstance(sequences, str):
+        raise InputError(sentence(where, must, sequences))
+    found: list[list[object]] = []
+    for number, one in enumerate(listed(sequences, where, must, rows=True)):
+        found.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
+        if len(found[-1]) != len(found[0]):
+            got = f"lengths {len(found[0])} (sequence 1) and {len(found[-1])} ({number + 1})"
             raise InputError(sentence(where, "all sequences must have the same length", got))
-    if not listed:
+    if not found:
         raise EmptyError(sentence(where, "must list at least one sequence", "an empty list"))
-    check_arcs("NBest", len(listed) * len(listed[0]))
-    return listed
+    check_arcs("NBest", len(found) * len(found[0]))
+    return found
 
 
 def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
@@ -136,30 +134,38 @@ def _seen(flat: list[object]) -> Alphabet:
     """The alphabet of the labels that occur, numbers before texts, each in order."""
     must = "each label must be an int or a string"
     try:
-        distinct = {_plain(x) for x in set(flat)}
-    except TypeError:
+        distinct = {_plain(x) for x in _once(flat)}
+    except Exception:  # whatever a strange label raises
         raise InputError(sentence("NBest sequences", must)) from None
-    if {str(x) for x in distinct} <= {"0", "1"}:
-        return BINARY
     odd = [x for x in distinct if not isinstance(x, int | str)]
     if odd:
         raise InputError(sentence("NBest sequences", must, odd[0]))
+    if {str(x) for x in distinct} <= {"0", "1"}:
+        return BINARY
     return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
 
 
-def _plain(label: object) -> Label:
+def _once(flat: list[object]) -> Iterable[object]:
+    """The labels, each once where that can be told."""
+    try:
+        return set(flat)
+    except Exception:  # whatever a strange label raises
+        return flat
+
+
+def _plain(label: object) -> Any:
     """The label as an int or a str; other things are left for ``Alphabet`` to refuse."""
-    value = label.item() if isinstance(label, np.generic) else label
+    value = plain(label)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
-    return value  # type: ignore[return-value]
+    return value
 
 
 def _encoded(flat: list[object], alphabet: Alphabet) -> Ints:
     """Label indices by one look-up each; the slower ``encode`` words the error if one fails."""
     try:
         return np.array([alphabet.index[x] for x in flat], np.int64)  # type: ignore[index]
-    except (KeyError, TypeError):
+    except Exception:  # not there, or whatever a strange label raises
         return alphabet.encode(flat, "NBest sequences, one after the other")
 
 

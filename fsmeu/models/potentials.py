@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,7 @@ class Potentials(Parametrized):
     pairwise: Floats
     labels: tuple[Label, ...]
     n: int
+    zeros_stay: ClassVar[bool] = True
 
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None

@@ -267,3 +267,51 @@ def test_a_hypothesis_of_another_length():
 def test_an_engine_that_does_not_exist():
     with pytest.raises(InputError, match="gradient: engine must be one of lattice, openfst"):
         fsmeu.gradient(fsmeu.load("fscore"), (0, 1), [0.5, 0.5], engine="magic")
+
+
+UNDEFINED = {
+    "a value": "utility f count tp when z == 1 and y == 1 count ref when y == 1 value tp / ref",
+    "a step": """utility f
+        register r in 0 .. 5 start 0 next if y == 1 then r + 1 else if r == 0 then 0 / 0 else r
+        count same when z == y
+        value same * r / (1 + r)""",
+}
+
+
+@engines
+@pytest.mark.parametrize("name", UNDEFINED)
+@pytest.mark.parametrize("other", [False, True])
+def test_impossible_references_may_be_undefined(engine, name, other):
+    """Potentials of -inf stay so: what they forbid has no part in a derivative.
+
+    The derivative for a potential of label a at position i is the covariance of the value and the
+    event y_i = a, listed here.
+    """
+    loss = fsmeu.loads(UNDEFINED[name], labels=[0, 1])
+    unary = np.array([[-np.inf, 0.3], [0.2, 0.1], [0.5, -0.4]])
+    model = from_potentials(unary, [[0.1, 0.2], [-0.3, 0.4]])
+    z = from_potentials(unary[:, ::-1], np.zeros((2, 2))) if other else "110"
+    pairs = dict(oracle_pairs(model))
+    hypotheses = dict(oracle_pairs(z)) if other else {(1, 1, 0): 1.0}
+    worth = {y: sum(q * loss(x, y) for x, q in hypotheses.items()) for y in pairs}
+    value, found = fsmeu.value_and_gradient(loss, z, model, engine=engine)
+    mean = sum(p * worth[y] for y, p in pairs.items())
+    assert value == pytest.approx(mean, rel=1e-12)
+    for i, a in np.ndindex(3, 2):
+        expected = sum(p * (worth[y] - mean) * (y[i] == a) for y, p in pairs.items())
+        assert found["unary"][i, a] == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+def oracle_pairs(model):
+    """The possible sequences of three labels with their probabilities."""
+    for y in np.ndindex(2, 2, 2):
+        if model.probability(y) > 0:
+            yield y, model.probability(y)
+
+
+@engines
+def test_references_that_may_become_possible_must_be_defined(engine):
+    """A probability of 0 may grow, and the derivative says how fast the value changes then."""
+    loss = fsmeu.loads(UNDEFINED["a value"])
+    with pytest.raises(fsmeu.FsmeuError, match="division by zero"):
+        fsmeu.gradient(loss, "11", [1.0, 0.5], engine=engine)

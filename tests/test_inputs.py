@@ -1,0 +1,209 @@
+"""What may stand for a label sequence or a table, and what may not."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.report import report
+
+HAMMING = fsmeu.load("hamming")
+WEIGHTED = "utility u(w: table)\nlabels A B C\ncount c by w[z] when z == y\nvalue c"
+
+
+class Tensor:
+    """What a tensor of another library is to numpy: it has ``__array__``, its scalars too."""
+
+    def __init__(self, content):
+        self.content = np.array(content)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.content.astype(dtype) if dtype else self.content
+
+    def __len__(self):
+        return len(self.content)
+
+    def __iter__(self):
+        return (Tensor(x) for x in self.content)
+
+
+class Refusing:
+    """A tensor that cannot be read, as one on another device."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("not on this device")
+
+    def __iter__(self):
+        raise RuntimeError("not on this device")
+
+
+class Breaking:
+    """A sequence that fails after its first label."""
+
+    def __iter__(self):
+        yield 1
+        raise OSError("the line is cut")
+
+
+class Unspeakable:
+    """A thing that cannot be shown, hashed or compared."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+    def __hash__(self):
+        raise RuntimeError
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+
+SEQUENCES = {
+    "tensor": Tensor([1, 0, 1]),
+    "tensor of doubles": Tensor([1.0, 0.0, 1.0]),
+    "list of tensors": list(Tensor([1, 0, 1])),
+    "array": np.array([1, 0, 1], np.int8),
+    "truth values": np.array([True, False, True]),
+    "list of numpy numbers": [np.int32(1), np.uint8(0), np.float32(1)],
+    "tuple": (1, 0, 1),
+    "generator": (k for k in (1, 0, 1)),
+    "bytes": b"\x01\x00\x01",
+    "text": "101",
+    "array of texts": np.array(["1", "0", "1"]),
+    "array of objects": np.array([1, "0", True], dtype=object),
+    "masked, but nothing is": np.ma.array([1, 0, 1], mask=[0, 0, 0]),
+    "range": range(1, -2, -1),
+}
+NO_SEQUENCES = {
+    "tensor without axes": Tensor(1),
+    "tensor with two axes": Tensor([[1, 0, 1]]),
+    "tensor that cannot be read": Refusing(),
+    "failing": Breaking(),
+    "masked": np.ma.array([1, 0, 1], mask=[0, 1, 0]),
+    "nested": [[1], [0], [1]],
+    "set": {0, 1},
+    "mapping": {1: 0, 0: 1},
+    "number": 5,
+    "nothing": None,
+    "not a number": [float("nan")] * 3,
+    "infinite": [float("inf")] * 3,
+    "half": [0.5, 1, 0],
+    "huge": [10**5000, 0, 1],
+    "unspeakable": [Unspeakable()] * 3,
+    "type": int,
+}
+
+
+@pytest.mark.parametrize("name", [name for name in SEQUENCES if name != "range"])
+def test_what_may_be_a_label_sequence(name):
+    z = SEQUENCES[name]
+    z = list(z) if name == "generator" else z
+    assert HAMMING(z, "100") == pytest.approx(1 / 3, rel=1e-15)
+    assert fsmeu.expect(HAMMING, z, [1.0, 0.0, 0.0]).value == pytest.approx(1 / 3, rel=1e-15)
+    assert fsmeu.expect_many(HAMMING, [z], [[1.0, 0, 0]])[0] == pytest.approx(1 / 3, rel=1e-15)
+    assert fsmeu.models.Bernoulli([0.5] * 3).probability(z) == 0.125
+    assert fsmeu.models.NBest([z], [1.0]).probability("101") == 1.0 or isinstance(z, bytes)
+    assert HAMMING.compile(3, z).states == HAMMING.compile(3, "101").states
+    assert fsmeu.draw(HAMMING, z=z, y="100").dot == fsmeu.draw(HAMMING, z="101", y="100").dot
+
+
+@pytest.mark.parametrize("name", NO_SEQUENCES)
+def test_what_may_not(name):
+    z = NO_SEQUENCES[name]
+    model = [0.5] * 3
+    for use in (
+        lambda: HAMMING(z, "100"),
+        lambda: fsmeu.evaluate(HAMMING, "100", z),
+        lambda: fsmeu.expect(HAMMING, z, model),
+        lambda: fsmeu.expect_many(HAMMING, [z], [model]),
+        lambda: fsmeu.gradient(HAMMING, z, model),
+        lambda: fsmeu.compose(HAMMING, z, model),
+        lambda: fsmeu.models.Bernoulli(model).probability(z),
+        lambda: fsmeu.models.NBest([z], [1.0], labels=[0, 1]),
+        lambda: fsmeu.models.NBest([z, "10101"], [1.0, 1.0]),
+        lambda: fsmeu.models.hmm([0.5, 0.5], np.eye(2), np.eye(2), z),
+    ):
+        with pytest.raises(FsmeuError) as caught:
+            use()
+        assert "\n" not in str(caught.value)
+    if z is not None:
+        with pytest.raises(FsmeuError):
+            HAMMING.compile(3, z)
+        with pytest.raises(FsmeuError):
+            fsmeu.draw(HAMMING, z=z, y="100")
+
+
+def test_a_sequence_without_an_end(monkeypatch):
+    monkeypatch.setattr("fsmeu.fst.sequences.MAX_ITEMS", 1000)
+    for endless in (itertools.count(), itertools.repeat(1)):
+        with pytest.raises(InputError, match="at most 1,000"):
+            fsmeu.expect(HAMMING, endless, [0.5])
+        with pytest.raises(InputError, match="at most 1,000"):
+            listed(endless, "z")
+
+
+def test_tensors_as_models_and_labels():
+    loss = fsmeu.load("hamming", labels=Tensor([3, 5]))
+    assert loss.labels == (3, 5)
+    model = fsmeu.models.Independent(Tensor([[0.25, 0.75]]), labels=Tensor([3, 5]))
+    assert fsmeu.expect(loss, Tensor([5]), model).value == 0.25
+    assert fsmeu.expect_many(loss, Tensor([[5], [3]]), [model, model]).tolist() == [0.25, 0.75]
+    assert fsmeu.decode(HAMMING, Tensor([0.9, 0.1])).labels == [1, 0]
+    for bad in (Refusing(), [Refusing()], [Unspeakable()]):
+        for use in (
+            lambda bad=bad: fsmeu.models.Bernoulli(bad),
+            lambda bad=bad: fsmeu.decode(HAMMING, bad),
+            lambda bad=bad: fsmeu.decode_many(HAMMING, [bad]),
+            lambda bad=bad: fsmeu.expect_many(HAMMING, ["1"], [bad]),
+            lambda bad=bad: fsmeu.load("hamming", labels=bad),
+            lambda bad=bad: fsmeu.load("cost_matrix", cost=bad),
+            lambda bad=bad: fsmeu.load("fscore", beta=bad),
+        ):
+            with pytest.raises(FsmeuError):
+                use()
+
+
+def test_a_table_with_one_side():
+    """By hand: w = (1, 10, 100) for A, B, C; z and y agree at the first and the last label."""
+    loss = fsmeu.loads(WEIGHTED, w=[1, 10, 100])
+    assert loss("ABC", "AAC") == 101
+    assert fsmeu.loads(WEIGHTED, w=2)("ABC", "AAC") == 4
+    model = fsmeu.models.Independent([[0.5, 0.5, 0], [0, 0.25, 0.75]], labels="ABC")
+    assert fsmeu.expect(loss, "AC", model).value == pytest.approx(0.5 + 75, rel=1e-15)
+    with pytest.raises(InputError, match=r"one number per label, shape \(3,\)"):
+        fsmeu.loads(WEIGHTED, w=np.eye(3))
+    with pytest.raises(InputError, match=r"one row and one column per label, shape \(2, 2\)"):
+        fsmeu.load("cost_matrix", cost=[1, 2])
+
+
+def test_a_table_with_one_side_is_measured():
+    found = report(fsmeu.loads(WEIGHTED, w=1).spec, params={})
+    assert found.holds
+    assert found.assumed == {"w": [1.0, 1.0, 1.0]}
+    assert found.properties.additive
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [("w[z, y, z]", "one side or two"), ("w[z, y] + w[z]", "by 2 and by 1 labels")],
+)
+def test_tables_of_other_shapes(entry, message):
+    with pytest.raises(FsmeuError, match=message):
+        fsmeu.loads(f"utility u(w: table) labels A B count c by {entry} value c", w=1)
+
+
+def test_a_byte_order_mark(tmp_path):
+    text = "loss f\nlabels 0 1\ncount bad when z != y\nvalue bad\n"
+    path = tmp_path / "f.loss"
+    path.write_text(text, encoding="utf-8-sig")
+    assert fsmeu.load(path)("01", "10") == 2
+    assert fsmeu.loads("\ufeff" + text)("01", "10") == 2
+    with pytest.raises(FsmeuError, match=":1:6: "):
+        fsmeu.loads("\ufeffloss 5")
+    model = tmp_path / "m.json"
+    model.write_text('{"probs": [0.5]}', encoding="utf-8-sig")
+    assert fsmeu.models.from_json(model).n == 1
+    assert fsmeu.models.from_json("\ufeff" + model.read_text(encoding="utf-8-sig")).n == 1
