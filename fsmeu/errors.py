@@ -19,10 +19,15 @@ __all__ = [
     "SizeLimitError",
     "as_whole",
     "nearest",
+    "one_of",
     "sentence",
     "shorten",
+    "truth",
     "whole",
 ]
+
+_MOST_WHOLE = 10**300
+"""Greatest whole number that is taken: doubles hold it, and it can be shown."""
 
 
 class FsmeuError(Exception):
@@ -81,9 +86,36 @@ def as_whole(count: object, least: int) -> int | None:
     """The count as an int; None when it is not a whole number (truth values are none), or less."""
     try:
         number = operator.index(count)  # type: ignore[arg-type]
-    except TypeError:
+    except Exception:  # whatever it raises, it is no whole number
         return None
-    return number if number >= least and not isinstance(count, bool) else None
+    return number if least <= number <= _MOST_WHOLE and not isinstance(count, bool) else None
+
+
+def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
+    """A name that was given, checked.
+
+    Raises:
+        InputError: it is not one of those that are known; the nearest is offered.
+    """
+    names = list(known)
+    if isinstance(chosen, str) and chosen in names:
+        return chosen
+    must = f"{name} must be one of {', '.join(names)}"
+    raise InputError(sentence(where, must, chosen, nearest(shorten(chosen), names)))
+
+
+def truth(where: str, name: str, value: object) -> bool:
+    """A truth value that was given, checked.
+
+    Raises:
+        InputError: it is neither True nor False (nor 1 or 0, nor numpy's).
+    """
+    try:
+        if value in (True, False):
+            return bool(value)
+    except Exception:
+        pass
+    raise InputError(sentence(where, f"{name} must be True or False", value))
 
 
 def shorten(value: object, limit: int = 120) -> str:

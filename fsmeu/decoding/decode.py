@@ -13,7 +13,7 @@ from fsmeu.decoding.ranking import ranking
 from fsmeu.decoding.ranking_fast import ranking_fast
 from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
-from fsmeu.errors import InputError, LossFileError, SizeLimitError, nearest, sentence, whole
+from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
 from fsmeu.expectation.query import over_labels
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import RangeError
@@ -78,10 +78,7 @@ def decode(
 
 def decode_problem(problem: Problem, method: str) -> Decision:
     """The decision of one method, or of the first that fits."""
-    if method != "auto" and method not in list(METHODS):
-        known = ", ".join(["auto", *METHODS])
-        must = f"method must be one of {known}"
-        raise InputError(sentence("decode", must, method, nearest(str(method), METHODS)))
+    method = one_of("decode", "method", method, ["auto", *METHODS])
     if method == "auto":
         return _decision(problem, *_first_that_fits(problem))
     return _decision(problem, method, checked(problem, METHODS[method](problem)))

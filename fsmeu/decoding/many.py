@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.decode import decode
+from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
-from fsmeu.errors import FsmeuError, InputError
+from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.expectation.many import vector_of_numbers
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY
@@ -53,6 +53,10 @@ def decode_many(
     """
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
+    method = one_of("decode_many", "method", method, ["auto", *METHODS])
+    if progress is not None and not callable(progress):
+        must = "progress must be a function of the number of decisions made"
+        raise InputError(sentence("decode_many", must, progress))
     tell = progress or (lambda made: None)
     found: dict[int, Decision] = {}
     if keep is None and constraint is None and method in ("auto", "ranking_fast"):

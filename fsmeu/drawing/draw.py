@@ -13,6 +13,7 @@ from typing import Any
 from fsmeu.drawing.automaton import Automaton
 from fsmeu.drawing.canvas import Cell, canvas
 from fsmeu.drawing.dot import dot, summary_dot
+from fsmeu.drawing.files import as_path, write_file
 from fsmeu.drawing.frame import Frame, make_frame
 from fsmeu.drawing.graphviz import DotFailed, dot_program, place_with_dot
 from fsmeu.drawing.layout import Placement, place
@@ -25,7 +26,7 @@ from fsmeu.drawing.subject import Subject, find_subject
 from fsmeu.drawing.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.svg import svg
 from fsmeu.drawing.tikz import tikz
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import one_of, truth, whole
 
 __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
 
@@ -139,15 +140,14 @@ class Drawing:
             path: a name that ends in .svg, .png, .pdf, .dot, .html, .tex or .txt.
             kind: the format, if the name does not say it.
         """
-        where = Path(path)
-        where.write_bytes(self.render(kind or where.suffix.lstrip(".").lower()))
-        return where
+        where = as_path(path, "draw")
+        form = where.suffix.lstrip(".").lower() if kind is None else kind
+        return write_file(where, self.render(form), "draw")
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""
-        if kind not in FORMATS:
-            must = f"the format must be one of {', '.join(FORMATS)}"
-            raise InputError(sentence("draw", must, kind or "no ending"))
+        named = "no ending" if isinstance(kind, str) and not kind else kind
+        kind = one_of("draw", "the format", named, FORMATS)
         if kind in ("png", "pdf"):
             return paint(self.picture, kind)
         text: str = self.text if kind == "txt" else getattr(self, kind)
@@ -201,11 +201,10 @@ def draw(
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """
-    if layout is not None and layout not in LAYOUTS:
-        must = f"layout must be None or one of {', '.join(LAYOUTS)}"
-        raise InputError(sentence("draw", must, layout))
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InputError(sentence("draw", "limit must be a whole number of at least 1", limit))
+    if layout is not None:
+        layout = one_of("draw", "layout", layout, LAYOUTS)
+    limit = whole("draw", "limit", limit)
+    short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states)
     automaton, route = find_subject(asked)
     drawing = Drawing(automaton, route, layout, limit, short)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from fsmeu.drawing.escape import visible
+from fsmeu.drawing.files import as_path
 from fsmeu.drawing.plotting import need_matplotlib
-from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.errors import EmptyError, InputError, sentence, shorten
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
-from fsmeu.losses.protocol import Loss
+from fsmeu.fst.sequences import listed, plain
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,9 +50,11 @@ def plot_levels(
     """
     need_matplotlib("a plot")
     named = _named(expectations)
+    shares = "quantiles must be numbers in 0..1"
+    quantiles = listed(quantiles, "plot", shares)
     for share in quantiles:
-        if not 0.0 <= share <= 1.0:
-            raise InputError(sentence("plot", "quantiles must lie in 0..1", share))
+        if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
+            raise InputError(sentence("plot", shares, share))
     for name, expectation in named.items():
         if not len(expectation.levels.values):
             raise EmptyError(sentence(name or "plot", "nothing of positive probability was kept"))
@@ -77,10 +83,13 @@ def compare(
         quantiles: as for ``plot_levels``.
         ax: where to draw.
     """
+    check_loss(loss, "compare")
     named = {}
-    for z in hypotheses:
-        name = z if isinstance(z, str) else " ".join(map(str, z))
-        named[name] = expect(loss, z, model)
+    must = "hypotheses must be a list of label sequences"
+    for z in listed(hypotheses, "compare", must, rows=True):
+        kept = z if isinstance(z, str | Model) else listed(z, "compare")
+        name = kept if isinstance(kept, str) else _name_of(kept)
+        named[name] = expect(loss, kept, model)
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
@@ -94,7 +103,7 @@ def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: s
         path: a name that ends in .png, .pdf or .svg.
         title: what stands above it.
     """
-    where = Path(path)
+    where = as_path(path, "plot")
     kind = where.suffix.lstrip(".").lower()
     if kind not in PLOT_FORMATS:
         must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
@@ -109,6 +118,11 @@ def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: s
     return where
 
 
+def _name_of(z: Model | list[Any]) -> str:
+    """What a hypothesis is called: its labels, or the model that it is."""
+    return repr(z) if isinstance(z, Model) else " ".join(shorten(plain(label)) for label in z)
+
+
 def _named(
     expectations: Expectation | Mapping[str, Expectation] | Iterable[Expectation],
 ) -> dict[str, Expectation]:
@@ -117,7 +131,11 @@ def _named(
     if isinstance(expectations, Mapping):
         named = dict(expectations)
     else:
-        named = {str(k + 1): e for k, e in enumerate(expectations)}
+        given = listed(expectations, "plot", "must be expectations, as expect gives them")
+        named = {str(k + 1): e for k, e in enumerate(given)}
+    for one in named.values():
+        if not isinstance(one, Expectation):
+            raise InputError(sentence("plot", "must be expectations, as expect gives them", one))
     if not 1 <= len(named) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
         raise InputError(sentence("plot", must, len(named)))

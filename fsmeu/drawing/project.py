@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.drawing.automaton import Automaton
-from fsmeu.errors import InputError, nearest, sentence
+from fsmeu.errors import InputError, nearest, sentence, shorten, whole
 from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.analysis import names_read, tapes
 from fsmeu.losses.syntax import Spec
 
@@ -71,11 +72,11 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
 
 
 def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str]:
-    wanted = list(dict.fromkeys(registers))
+    wanted = listed(registers, "registers", "must be a list of names of registers")
     for name in wanted:
-        if name not in automaton.registers:
+        if not isinstance(name, str) or name not in automaton.registers:
             known = ", ".join(automaton.registers) or "none"
-            hint = nearest(name, automaton.registers)
+            hint = nearest(shorten(name), automaton.registers)
             raise InputError(sentence("registers", f"the registers are {known}", name, hint))
     return [name for name in automaton.registers if name in wanted]
 
@@ -115,8 +116,7 @@ def _agreed(automaton: Automaton, merged: Ints, classes: int) -> NDArray[np.floa
 
 def cut(automaton: Automaton, depth: int) -> Automaton:
     """The part of a machine within so many steps of the start, with the arcs inside it."""
-    if isinstance(depth, bool) or int(depth) != depth or depth < 0:
-        raise InputError(sentence("depth", "must be a whole number, 0 or more", depth))
+    depth = whole("draw", "depth", depth, least=0)
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
     kept = np.flatnonzero(near)
     number = np.full(automaton.states, -1, np.int64)

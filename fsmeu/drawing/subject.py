@@ -13,7 +13,7 @@ from fsmeu.drawing.automaton import Automaton, as_automaton
 from fsmeu.drawing.captions import register_texts
 from fsmeu.drawing.project import cut, project, registers_given_z
 from fsmeu.drawing.route import Route, find_route
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, whole
 from fsmeu.expectation.expect import compose
 from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.sequences import listed
@@ -124,7 +124,7 @@ def _with_texts(automaton: Automaton, loss: Loss, n: int) -> Automaton:
 def _length(asked: Subject) -> int:
     given = [len(list(x)) for x in (asked.z, asked.y) if x is not None]
     if asked.n is not None:
-        given.insert(0, asked.n)
+        given.insert(0, whole("draw", "n", asked.n, least=0))
     if not given:
         must = "the length of the sequences must be given"
         raise InputError(sentence("draw", must, None, "Give n=3, or sequences z and y"))

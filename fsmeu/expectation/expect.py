@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence, whole
+from fsmeu.errors import SizeLimitError, one_of, whole
 from fsmeu.expectation.bounds import value_range
 from fsmeu.expectation.composition import (
     Composition,
@@ -63,8 +63,7 @@ def expect(
     0.731333
     """
     asked = query(loss, z, model)
-    if engine not in ENGINES:
-        raise InputError(sentence("expect", f"engine must be one of {', '.join(ENGINES)}", engine))
+    engine = one_of("expect", "engine", engine, ENGINES)
     if keep is not None:
         keep = whole("expect", "keep", keep)
     if max_states is not None:

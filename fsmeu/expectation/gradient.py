@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, LossFileError, sentence
+from fsmeu.errors import InputError, LossFileError, one_of, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.input import Input
@@ -60,9 +60,7 @@ def value_and_gradient(
     if not isinstance(asked.model, Parametrized):
         must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
         raise InputError(sentence("gradient", must, type(asked.model).__name__))
-    if engine not in ENGINES:
-        must = f"engine must be one of {', '.join(ENGINES)}"
-        raise InputError(sentence("gradient", must, engine))
+    engine = one_of("gradient", "engine", engine, ENGINES)
     value, per_arc = _streamed(asked) if engine == "lattice" else _materialised(asked)
     check_finite("gradient", value)
     for products in per_arc:

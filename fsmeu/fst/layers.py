@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
@@ -25,6 +26,7 @@ __all__ = [
     "all_arcs",
     "any_layers",
     "arcs_by_label",
+    "check_layers",
     "from_logs",
     "in_logs",
     "pair_layers",
@@ -89,6 +91,17 @@ class LogLayered(Layered):
 
     So weights that no double can hold are told apart. A weight of 0 is -inf.
     """
+
+
+def check_layers(layered: object) -> None:
+    """Refuses what is not a layered acceptor.
+
+    Raises:
+        InputError: it is something else.
+    """
+    if not isinstance(layered, Layered):
+        must = "the layers of a model are needed, as model.layered() gives them"
+        raise InputError(sentence("layers", must, type(layered).__name__))
 
 
 def in_logs(layered: Layered) -> LogLayered:

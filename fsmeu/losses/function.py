@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, one_of, sentence, shorten, truth
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
@@ -163,6 +163,7 @@ class FunctionLoss:
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
         given = encoded(self, n, z)
+        minimize = truth("compile", "minimize", minimize)
         view = FunctionView(self.function, self.alphabet, n)
         return built(self, view, given, pairs, max_states, minimize)
 
@@ -186,8 +187,9 @@ def function_loss(
     name: str | None = None,
 ) -> FunctionLoss:
     """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
-    if kind not in ("loss", "utility"):
-        raise InputError(sentence("function_loss", "kind must be 'loss' or 'utility'", kind))
+    kind = one_of("function_loss", "kind", kind, ("loss", "utility"))
+    if name is not None and not isinstance(name, str):
+        raise InputError(sentence("function_loss", "name must be a text", name))
     for method in ("start", "step", "value"):
         if not callable(getattr(function, method, None)):
             must = "the object must have the methods start, step and value"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ def read_spec(name: str | Path) -> Spec:
 
 
 def _find(name: str | Path) -> Path:
+    if not isinstance(name, str | os.PathLike):
+        raise InputError(sentence("load", "a name on the shelf or a path is needed", name))
     text = str(name)
     shelf = grammar_folder() / f"{text}{_SUFFIX}"
     try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence, shorten
+from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
@@ -84,12 +84,9 @@ class SpecLoss:
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
-        tables = [
-            self.given[p.name]
-            for p in self.spec.params
-            if p.type == "table" and isinstance(self.given.get(p.name), Sequence | np.ndarray)
-        ]
-        return Alphabet(tuple(range(len(tables[0])))) if tables else BINARY
+        tables = [self.given.get(p.name) for p in self.spec.params if p.type == "table"]
+        sizes = [size for size in map(_rows, tables) if size]
+        return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -164,6 +161,7 @@ class SpecLoss:
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
         given = encoded(self, n, z)
+        minimize = truth("compile", "minimize", minimize)
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
             self._check_size(view, z is None and pairs is None and not minimize, max_states)
@@ -186,6 +184,14 @@ class SpecLoss:
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
         return values_of_pairs(self.bound, z, y)
+
+
+def _rows(table: Any) -> int:
+    """The number of rows of a table that was given; 0 where it has none, or is no table."""
+    try:
+        return 0 if isinstance(table, str | bytes) else len(table)
+    except Exception:  # whatever it raises; it is refused where tables are checked
+        return 0
 
 
 def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, as_whole, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.machine import Machine, build_machine
@@ -73,7 +73,7 @@ def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
     Raises:
         InputError: n is not a whole number of at least 0, or z is not of that length.
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+    if as_whole(n, least=0) is None:
         raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
     if z is None:
         return None

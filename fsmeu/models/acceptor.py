@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, truth
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst
 from fsmeu.fst.layers import Floats, Layered, LogLayered, from_logs
@@ -67,6 +67,7 @@ class Acceptor(Model):
             log_scale: logarithm of one more factor of all paths.
         """
         scale = _checked_scale(log_scale)
+        normalize = truth("Acceptor", "normalize", normalize)
         if isinstance(fst, Layered):
             machine = from_logs(fst) if isinstance(fst, LogLayered) else fst
         else:
@@ -83,7 +84,7 @@ class Acceptor(Model):
             machine=machine,
             labels=machine.alphabet.labels,
             n=machine.n,
-            normalized=bool(normalize),
+            normalized=normalize,
             log_total=whole,
             log_scale=scale,
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmeu.fst.layers import Floats, Layered
+from fsmeu.fst.layers import Floats, Layered, check_layers
 
 __all__ = ["MAX_ENTRIES", "Dense", "dense", "dense_tables"]
 
@@ -45,6 +45,7 @@ def dense_tables(layered: Layered, limit: int = MAX_ENTRIES) -> Floats | None:
     T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the
     arcs of position i from state s with label l to state t; states past a layer's width have none.
     """
+    check_layers(layered)
     width, labels = max(layered.widths), len(layered.alphabet)
     shape = (layered.n, width, labels, width)
     if layered.n * width * labels * width > limit:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.errors import EmptyError, sentence
-from fsmeu.fst.layers import Floats, Ints, Layer, Layered, in_logs
+from fsmeu.fst.layers import Floats, Ints, Layer, Layered, check_layers, in_logs
 
 __all__ = ["backward", "forward", "log_backward", "log_total", "normalize", "total"]
 
 
 def forward(layered: Layered) -> tuple[Floats, ...]:
     """For layers 0, ..., n: the weight of all paths from the start to each state."""
+    check_layers(layered)
     values = [layered.start]
     for layer in layered.layers:
         mass = values[-1][layer.source] * layer.weight
@@ -26,6 +27,7 @@ def forward(layered: Layered) -> tuple[Floats, ...]:
 
 def backward(layered: Layered) -> tuple[Floats, ...]:
     """For layers 0, ..., n: the weight of all paths from each state to the end."""
+    check_layers(layered)
     values = [layered.final]
     for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
         mass = values[-1][layer.target] * layer.weight
@@ -35,6 +37,7 @@ def backward(layered: Layered) -> tuple[Floats, ...]:
 
 def total(layered: Layered) -> float:
     """The weight of all paths."""
+    check_layers(layered)
     mass = layered.start
     for layer in layered.layers:
         mass = group_sums(layer.target, mass[layer.source] * layer.weight, layer.width)
@@ -47,6 +50,7 @@ def log_backward(layered: Layered) -> tuple[list[Floats], float]:
     Returns:
         The shifted logarithms for layers 0, ..., n, and the sum of all shifts.
     """
+    check_layers(layered)
     logs = in_logs(layered)
     values, shift = _shifted(logs.final)
     result, shifts = [values], [shift]
@@ -60,6 +64,7 @@ def log_backward(layered: Layered) -> tuple[list[Floats], float]:
 
 def log_total(layered: Layered) -> float:
     """The logarithm of the weight of all paths, -inf when there is none."""
+    check_layers(layered)
     logs = in_logs(layered)
     values, shift = log_backward(logs)
     ends = logs.start + values[0]
@@ -75,6 +80,7 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     Raises:
         EmptyError: no path has positive weight.
     """
+    check_layers(layered)
     logs = in_logs(layered)
     values, _ = log_backward(logs)
     start = logs.start + values[0]

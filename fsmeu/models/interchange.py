@@ -104,7 +104,7 @@ def _model(content: object, where: str) -> Model:
     kind = arguments.pop("model", "bernoulli" if "probs" in arguments else None)
     if not isinstance(kind, str) or kind not in KINDS:
         must = f"key 'model' must be one of {', '.join(KINDS)}"
-        raise InputError(sentence(where, must, kind, nearest(str(kind), KINDS)))
+        raise InputError(sentence(where, must, kind, nearest(shorten(kind), KINDS)))
     if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
         arguments["p"] = arguments.pop("probs")
     build, needed, optional = KINDS[kind]

@@ -140,7 +140,7 @@ def _seen(flat: list[object]) -> Alphabet:
     odd = [x for x in distinct if not isinstance(x, int | str)]
     if odd:
         raise InputError(sentence("NBest sequences", must, odd[0]))
-    if {str(x) for x in distinct} <= {"0", "1"}:
+    if distinct <= {0, 1, "0", "1"}:
         return BINARY
     return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, as_whole, sentence
 from fsmeu.fst.layers import Floats, Ints, Layered
 from fsmeu.models.checks import check_arcs, count
 from fsmeu.models.distances import normalize
 
 __all__ = ["sample"]
+
+_SOURCES = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
 def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
@@ -25,11 +27,7 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
     """
     size = count(size, "sample size")
     check_arcs("sample", size * layered.n, "labels")
-    try:
-        random = np.random.default_rng(seed)
-    except (TypeError, ValueError):
-        must = "must be a whole number, at least 0, or a numpy Generator"
-        raise InputError(sentence("sample seed", must, seed)) from None
+    random = _generator(seed)
     pushed = normalize(layered)
     nowhere, everyone = np.zeros(len(pushed.start), np.int64), np.zeros(size, np.int64)
     state = _pick(nowhere, pushed.start, 1, everyone, random)
@@ -39,6 +37,17 @@ def sample(layered: Layered, size: int, seed: int | np.random.Generator | None =
         drawn[:, k] = layer.label[arc]
         state = layer.target[arc]
     return drawn
+
+
+def _generator(seed: object) -> np.random.Generator:
+    """A generator of random numbers; numpy is asked only with what it is known to take."""
+    if seed is None or isinstance(seed, _SOURCES):
+        return np.random.default_rng(seed)
+    number = as_whole(seed, least=0)
+    if number is None:
+        must = "must be a whole number, at least 0, or a numpy Generator"
+        raise InputError(sentence("sample seed", must, seed))
+    return np.random.default_rng(number)
 
 
 def _pick(

@@ -14,15 +14,19 @@ import numpy as np
 from fsmeu.drawing.draw import draw
 from fsmeu.drawing.escape import visible, xml_attribute
 from fsmeu.drawing.explore.page import assemble, graph_data
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.drawing.files import as_path, write_file
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, whole
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine import Machine
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Bernoulli
 
 __all__ = ["MOST_TRIED", "Page", "explore"]
 
 MOST_TRIED = 4096
 _LIMIT = 150
 _MOST_LABELS = 40
+_LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
 
 
@@ -35,9 +39,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page."""
-        where = Path(path)
-        where.write_text(self.html, encoding="utf-8")
-        return where
+        return write_file(as_path(path, "explore"), self.html.encode(), "explore")
 
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)
@@ -67,10 +69,9 @@ def explore(
     Raises:
         SizeLimitError: a machine has more states, or there are more than 40 labels.
     """
-    chosen = list(range(1, n + 1)) if lengths is None else list(lengths)
-    if not chosen or not all(isinstance(k, int) and k >= 1 for k in chosen):
-        must = "lengths must be whole numbers of at least 1"
-        raise InputError(sentence("explore", must, n if lengths is None else list(lengths)))
+    check_loss(loss, "explore")
+    chosen = _lengths(n, lengths)
+    limit = whole("explore", "limit", limit)
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
         raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
@@ -89,6 +90,19 @@ def explore(
     return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
 
 
+def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
+    must = "lengths must be whole numbers of at least 1"
+    if lengths is None:
+        last = as_whole(n, least=1)
+        if last is None or last > _LONGEST:
+            raise InputError(sentence("explore", f"{must}, at most {_LONGEST:,}", n))
+        return list(range(1, last + 1))
+    chosen = [as_whole(k, least=1) for k in listed(lengths, "explore", must)]
+    if not chosen or None in chosen:
+        raise InputError(sentence("explore", must, list(lengths)))
+    return [k for k in chosen if k is not None]
+
+
 def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
     """What the sliders show first: one for two labels, else one for each label."""
     if labels != 2:
@@ -100,10 +114,11 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
         ]
     if probs is None:
         return [[p] for p in _FIRST]
-    if not len(probs) or not all(0.0 <= p <= 1.0 for p in probs):
+    found = Bernoulli(probs).p
+    if not len(found):
         must = "probabilities must be numbers from 0 to 1, at least one"
-        raise InputError(sentence("explore", must, list(probs)))
-    return [[float(p)] for p in probs]
+        raise InputError(sentence("explore", must, probs))
+    return [[float(p)] for p in found]
 
 
 def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
