@@ -6,7 +6,8 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from fsmeu.losses.trajectory import trajectories
 from fsmeu.losses.view import SpecView
 from fsmeu.models.dense import Dense
 
-__all__ = ["batch_values"]
+__all__ = ["Stack", "batch_values", "whole_stack"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,13 +33,37 @@ _MOST_STATES = 4096
 _MOST_CELLS = 4_000_000
 
 
-def batch_values(loss: SpecLoss, z: Ints, arrays: Dense) -> Floats | None:
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """The arrays of the models of a batch, stacked as they are asked for.
+
+    Attributes:
+        rows: the arrays of some rows, with the sequences as first axis; of one where all are alike.
+        width: the number of states of each model.
+        cells: how many entries one more row adds.
+    """
+
+    rows: Callable[[slice], Dense]
+    width: int
+    cells: int
+
+
+def whole_stack(arrays: Dense) -> Stack:
+    """Arrays that are stacked already."""
+
+    def some(rows: slice) -> Dense:
+        return Dense(arrays.tables[rows], arrays.start[rows], arrays.final[rows])
+
+    return Stack(some, arrays.start.shape[1], arrays.tables[0].size)
+
+
+def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
     """The expected value of each hypothesis under its model.
 
     Args:
         loss: a loss over the labels of the models.
         z: label indices of the hypotheses, (sequences, n).
-        arrays: the arrays of the models, with the sequences as first axis.
+        arrays: the arrays of the models.
 
     Returns:
         The values; None when arrays cannot span the states of the loss, be it that there are too
@@ -47,14 +72,13 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Dense) -> Floats | None:
     view = loss.view(z.shape[1], z[0], weights=True)
     if view.space is None or view.space > _MOST_STATES:
         return None
-    cells = (1 + view.linear) * view.space * view.symbols * arrays.tables.shape[2]
-    size = max(1, _MOST_CELLS // cells)
+    cells = (1 + view.linear) * view.space * view.symbols * arrays.width
+    size = max(1, _MOST_CELLS // max(cells, arrays.cells))
     values = np.empty(len(z))
     try:
         for begin in range(0, len(z), size):
             rows = slice(begin, begin + size)
-            part = Dense(arrays.tables[rows], arrays.start[rows], arrays.final[rows])
-            values[rows] = _walk(loss, view, view.space, z[rows], part)
+            values[rows] = _walk(loss, view, view.space, z[rows], arrays.rows(rows))
     except LossFileError:
         return None
     return values
@@ -119,5 +143,6 @@ def _push(groups: Groups, mass: Floats, factors: Floats) -> Floats:
         return push(groups[0][1], mass, factors)
     moved = np.empty((*mass.shape[:2], factors.shape[1], mass.shape[3]))
     for rows, transfer in groups:
-        moved[rows] = push(transfer, mass[rows], factors[rows])
+        some = factors[rows] if len(factors) > 1 else factors
+        moved[rows] = push(transfer, mass[rows], some)
     return moved

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
-from fsmeu.expectation.batch import batch_values
+from fsmeu.expectation.batch import Stack, batch_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import over_labels
 from fsmeu.fst.alphabet import BINARY, Alphabet
@@ -46,7 +46,7 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
         raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
-    references = [_reference(model, row) for row, model in enumerate(given)]
+    references = _references(given)
     values = np.empty(len(hypotheses))
     for rows in _alike(hypotheses, references):
         together = _together(loss, rows, hypotheses, references)
@@ -77,6 +77,15 @@ class _Reference:
             return None
         shape = self.arrays.tables.shape if isinstance(self.arrays, Dense) else None
         return self.alphabet.labels, self.n, shape
+
+
+def _references(models: Sequence[Any]) -> list[_Reference]:
+    """Each model as it enters a batch; the same for those that are one object."""
+    known: dict[int, _Reference] = {}
+    for row, model in enumerate(models):
+        if id(model) not in known:
+            known[id(model)] = _reference(model, row)
+    return [known[id(model)] for model in models]
 
 
 def _reference(model: Any, row: int) -> _Reference:
@@ -132,7 +141,7 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    return batch_values(bound, z, _stack([references[row].arrays for row in rows]))
+    return batch_values(bound, z, _stacked([references[row].arrays for row in rows]))
 
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:
@@ -142,6 +151,17 @@ def _indices(z: Any, row: int, reference: _Reference) -> Ints:
         must = "the hypothesis and its model must have the same length"
         raise InputError(sentence(where, must, f"lengths {len(indices)} and {reference.n}"))
     return indices
+
+
+def _stacked(parts: Sequence[Any]) -> Stack:
+    """The arrays of models of one kind; those that are one model are held once."""
+    first = parts[0]
+    width = len(first.start) if isinstance(first, Dense) else 1
+    if all(part is first for part in parts):
+        shared = _stack(parts[:1])
+        return Stack(lambda rows: shared, width, 0)
+    cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)
+    return Stack(lambda rows: _stack(parts[rows]), width, cells)
 
 
 def _stack(parts: Sequence[Any]) -> Dense:

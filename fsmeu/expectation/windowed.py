@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from fsmeu.expectation.batch import batch_values
+from fsmeu.expectation.batch import batch_values, whole_stack
 from fsmeu.losses.windows import Windows
 from fsmeu.models.dense import Dense
 
@@ -45,9 +45,8 @@ def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float]
     for begin in range(0, count, size):
         rows = slice(begin, min(begin + size, count))
         ends = slice(rows.start + form.k, rows.stop + form.k)
-        part = batch_values(
-            form.loss, hypotheses[rows], Dense(tables[rows], before[rows], after[ends])
-        )
+        some = whole_stack(Dense(tables[rows], before[rows], after[ends]))
+        part = batch_values(form.loss, hypotheses[rows], some)
         if part is None:
             return None
         value += float(part.sum())

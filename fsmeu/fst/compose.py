@@ -9,11 +9,12 @@ import pywrapfst
 
 from fsmeu.errors import FstError, SizeLimitError, sentence, whole
 
-__all__ = ["compose", "guard_arcs", "guard_size", "max_states"]
+__all__ = ["compose", "guard_arcs", "guard_pairs", "guard_size", "max_states"]
 
 _MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
-_ARCS_PER_STATE = 8
+_ARCS_PER_STATE = 4
+_STATES_PER_PAIR = 4
 
 
 def max_states(limit: int | None = None) -> int:
@@ -47,6 +48,20 @@ def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
     """
     most = _ARCS_PER_STATE * max(max_states(limit), max_states())
     _guard(where, "arcs", arcs, most, "Use fewer labels")
+
+
+def guard_pairs(where: str, labels: int) -> None:
+    """Refuses steps that read pairs of so many labels that those of one state fill the memory.
+
+    Raises:
+        SizeLimitError: naming the number of pairs, the limit, and how to raise it.
+    """
+    most = max_states() // _STATES_PER_PAIR
+    if labels * labels > most:
+        pairs = f"these {labels:,} labels make {labels * labels:,}"
+        must = f"a step may read one of at most {most:,} pairs of labels, {pairs}"
+        remedy = f"Use fewer labels, or raise {_VARIABLE} from {max_states():,}"
+        raise SizeLimitError(sentence(where, must, None, remedy))
 
 
 def _guard(where: str, what: str, count: int, bound: int, advice: str, least: bool = False) -> None:

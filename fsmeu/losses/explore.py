@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 _MOST_LOOKUP = 1 << 26
 _SEEN = 16
-_BLOCK = 1 << 18
+_BLOCK = 1 << 20
 _FEW_STATES = 4096
 
 
@@ -40,15 +40,13 @@ def explore(
         State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
         states a pair of length exactly n can end in.
     """
-    found = _Found(view, size * size)
+    found = _Found(name, view, size * size, max_states)
     if pairs is None:
-        _explore_free(name, view, found, max_states)
+        _explore_free(view, found)
         return found.codes, found.targets, _ending(found.targets, view.n)
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, found)
-        guard_size(name, len(found.codes), max_states)
-        guard_arcs(name, len(found.codes) * size * size, max_states)
         guard_size(f"{name}, with the model", len(found.codes) * layer.width // 8, max_states)
         inside = _reached(layer, inside, found)
     return found.codes, found.targets, np.any(inside[:, pairs.final > 0], axis=1)
@@ -69,8 +67,8 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, found: _Found) -> None:
         fresh = np.flatnonzero(reached & ~found.known[: len(inside), symbol])
         together.setdefault(fresh.tobytes(), (fresh, []))[1].append(symbol)
     for fresh, symbols in together.values():
-        if len(fresh):
-            found.expand(i, fresh, np.array(symbols))
+        for block in in_blocks(fresh, len(symbols)):
+            found.expand(i, block, np.array(symbols))
 
 
 def _reached(layer: Layer, inside: Bools, found: _Found) -> Bools:
@@ -82,7 +80,7 @@ def _reached(layer: Layer, inside: Bools, found: _Found) -> Bools:
     return after[:-1]
 
 
-def _explore_free(name: str, view: View, found: _Found, max_states: int | None) -> None:
+def _explore_free(view: View, found: _Found) -> None:
     """Expands every state once, at the first depth that reaches it."""
     columns = np.arange(found.targets.shape[1])
     begin = 0
@@ -92,20 +90,17 @@ def _explore_free(name: str, view: View, found: _Found, max_states: int | None) 
         if not len(fresh):
             return
         begin = len(found.codes)
-        for block in in_blocks(fresh):
+        for block in in_blocks(fresh, len(columns)):
             found.expand(i, block, columns)
-            guard_size(name, len(found.codes), max_states)
-            guard_arcs(name, len(found.codes) * len(columns), max_states)
         news.append(len(found.codes) - begin)
         if i >= found.settled:
-            foreseen = min(len(found.codes) + foresee(news, view.n - i), found.most)
-            guard_size(name, foreseen, max_states)
-            guard_arcs(name, foreseen * len(columns), max_states)
+            found.guard(min(len(found.codes) + foresee(news, view.n - i), found.most))
 
 
-def in_blocks(states: Ints) -> list[Ints]:
-    """Many states in parts, each of which takes little memory to step from."""
-    return np.split(states, range(_BLOCK, len(states), _BLOCK))
+def in_blocks(states: Ints, symbols: int) -> list[Ints]:
+    """Many states in parts, each of which takes little memory to step from on these symbols."""
+    size = max(1, _BLOCK // max(1, symbols))
+    return [states[k : k + size] for k in range(0, len(states), size)]
 
 
 def foresee(news: list[int], more: int) -> int:
@@ -155,11 +150,11 @@ def _ending(targets: Ints, n: int) -> Bools:
 class _Found:
     """The states found so far."""
 
-    def __init__(self, view: View, pairs: int) -> None:
-        self.view = view
+    def __init__(self, name: str, view: View, pairs: int, max_states: int | None) -> None:
+        self.name, self.view, self.max_states = name, view, max_states
         self.codes = np.array([view.start], np.int64)
-        self._store = np.full((16, pairs), -1, np.int64)
-        self._known = np.zeros((16, pairs), bool)
+        self._store = np.full((1, pairs), -1, np.int64)
+        self._known = np.zeros((1, pairs), bool)
         space = getattr(view, "space_of", None)
         bounded = [] if space is None else [d.size for d in space.domains.values() if d.strict]
         self.settled = sys.maxsize if space is None else max(bounded, default=0)
@@ -180,14 +175,20 @@ class _Found:
         """Which steps (states, pairs) have been looked at."""
         return self._known[: len(self.codes)]
 
+    def guard(self, states: int) -> None:
+        """Refuses a machine of so many states."""
+        guard_size(self.name, states, self.max_states)
+        guard_arcs(self.name, states * self._store.shape[1], self.max_states)
+
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
         reached = self.view.advance(i, self.codes[states], columns)[0]
         numbers = self._number(reached)
+        self.guard(len(self.codes))
         if len(self.codes) > len(self._store):
-            more = np.full((len(self.codes), self._store.shape[1]), -1, np.int64)
-            self._store = np.concatenate([self._store, more])
-            self._known = np.concatenate([self._known, more > 0])
+            shape = (len(self.codes), self._store.shape[1])
+            self._store = np.concatenate([self._store, np.full(shape, -1, np.int64)])
+            self._known = np.concatenate([self._known, np.zeros(shape, bool)])
         self._store[states[:, None], columns[None, :]] = numbers
         self._known[states[:, None], columns[None, :]] = True
 

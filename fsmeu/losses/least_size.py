@@ -65,7 +65,8 @@ def _widths(bound: Bound, n: int, symbols: Ints, enough: int) -> list[int]:
     codes = np.array([view.start], np.int64)
     widths = [1]
     for i in range(1, min(n, _DEEPEST) + 1):
-        reached = [np.unique(view.advance(i, part, symbols)[0]) for part in in_blocks(codes)]
+        parts = in_blocks(codes, len(symbols))
+        reached = [np.unique(view.advance(i, part, symbols)[0]) for part in parts]
         after = np.unique(np.concatenate(reached))
         after = after[after >= 0]
         if np.array_equal(after, codes):

@@ -31,6 +31,7 @@ Ints = NDArray[np.int64]
 
 _MOST_VALUES = 1 << 16
 _LARGEST_DOMAIN = 1 << 23
+_MOST_CELLS = 1 << 24
 
 
 @lru_cache(maxsize=256)
@@ -178,6 +179,8 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
     rows: list[Ints] = []
     begin, depth = 0, 0
     while begin < len(values) and depth < look.n:
+        if len(values) * len(look.bound.label_values) ** 2 > _MOST_CELLS:
+            return None
         after = look.at(register.update, values[begin:]) - domain.low
         whole = after.astype(np.int64)
         if not ((whole == after) & (whole >= 0) & (whole < domain.size)).all():
@@ -196,6 +199,5 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
 
 
 def _numbers(rows: Floats) -> Ints:
-    """Whole numbers for real ones, column by column; those that differ have different numbers."""
-    columns = [np.unique(column, return_inverse=True)[1] for column in rows.T]
-    return np.stack(columns, axis=1)
+    """Whole numbers for real ones: those that differ have different numbers."""
+    return (np.where(np.isnan(rows), np.nan, rows) + 0.0).view(np.int64)

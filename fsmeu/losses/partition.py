@@ -16,7 +16,10 @@ Ints = NDArray[np.int64]
 
 
 def group(columns: Ints) -> Ints:
-    """Numbers for rows of whole numbers of at least -1: the same for equal rows."""
+    """Numbers for rows of whole numbers: the same for equal rows."""
+    if columns.shape[1] > len(columns) > 0:
+        whole = np.ascontiguousarray(columns).view(f"V{columns.itemsize * columns.shape[1]}")
+        return np.unique(whole.ravel(), return_inverse=True)[1]
     key = np.zeros(len(columns), np.int64)
     for column in columns.T:
         distinct = np.unique(column, return_inverse=True)[1]

@@ -10,6 +10,7 @@ Where the loss is a sum over windows, a path waits, reads one window, pays, and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,7 @@ from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst, fst_from_table
 from fsmeu.fst.symbols import symbol_table
-from fsmeu.losses.explore import explore
+from fsmeu.losses.explore import explore, in_blocks
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine import machine_view
 from fsmeu.losses.minimize import minimize
@@ -191,12 +192,13 @@ def _over_positions(
     codes, targets, ending = explore(name, view, reached_by(loss, n, z), size, max_states)
     values, slopes = view.values(codes[ending])
     values = _signed(values, sign)
-    source, pair = np.nonzero(targets >= 0)
+    taken = targets >= 0
+    source, pair = np.nonzero(taken)
     waiting = _Steps(source, pair, targets[source, pair], ending)
     arcs = _Arcs(size)
     arcs.add(source, pair, 1.0, waiting.target)
     finals = [np.zeros(len(codes))]
-    for gain, slope in zip(_gains(view, codes, waiting), slopes, strict=True):
+    for gain, slope in zip(_gains(view, codes, taken), slopes, strict=True):
         for toward in (1.0, -1.0):
             signed, worth = _signed(toward * gain, sign), np.maximum(toward * slope, 0.0)
             if len(gain) and worth.any():
@@ -237,14 +239,31 @@ class _Steps:
     ending: NDArray[np.bool_]
 
 
-def _gains(view: SpecView, codes: Ints, steps: _Steps) -> Floats:
-    """What each linear register gains on each arc."""
-    gains = np.zeros((view.linear, len(steps.source)))
-    for symbol in np.unique(steps.pair) if view.linear else ():
-        at = np.flatnonzero(steps.pair == symbol)
-        gained = view.advance(1, codes[steps.source[at]], np.array([symbol]))[1]
-        gains[:, at] = gained[:, :, 0]  # type: ignore[index]
-    return gains
+def _gains(view: SpecView, codes: Ints, taken: NDArray[np.bool_]) -> Floats:
+    """What each linear register gains on each arc.
+
+    Args:
+        view: the loss.
+        codes: its states.
+        taken: which steps (states, pairs of labels) are arcs; others may be undefined.
+    """
+    gains = np.zeros((view.linear, *taken.shape))
+    for sources, symbols in _alike(taken) if view.linear else ():
+        for block in in_blocks(sources, len(symbols)):
+            gained = view.advance(1, codes[block], symbols)[1]
+            gains[:, block[:, None], symbols] = gained
+    return gains[:, taken]
+
+
+def _alike(taken: NDArray[np.bool_]) -> Iterator[tuple[Ints, Ints]]:
+    """States with the pairs of labels that exactly these states read."""
+    columns = np.ascontiguousarray(np.packbits(taken, axis=0).T)
+    kinds = np.unique(columns.view(f"V{columns.shape[1]}").ravel(), return_inverse=True)[1]
+    order = np.argsort(kinds, kind="stable")
+    for symbols in np.split(order, np.flatnonzero(np.diff(kinds[order])) + 1):
+        sources = np.flatnonzero(taken[:, symbols[0]])
+        if len(sources):
+            yield sources, symbols
 
 
 def _add_paid(arcs: _Arcs, begin: int, steps: _Steps, paid: Floats, worth: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
-from fsmeu.fst.compose import guard_arcs
+from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.affine import slope, starts_of
 from fsmeu.losses.analysis import steps, tapes
 from fsmeu.losses.bound import Bound
@@ -130,7 +130,7 @@ class SpecView:
         labels = bound.label_values
         size = len(labels)
         if z is None:
-            guard_arcs(f"{spec.kind} {spec.name}", size * size)
+            guard_pairs(f"{spec.kind} {spec.name}", size)
             self.symbols = size * size
             self._pairs = (np.repeat(labels, size)[None, :], np.tile(labels, size)[None, :])
         else:

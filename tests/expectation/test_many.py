@@ -1,5 +1,6 @@
 """Expectations of many sequences at once, against one at a time and against listing sequences."""
 
+import itertools
 import re
 
 import numpy as np
@@ -243,3 +244,17 @@ def test_a_loss_without_a_value(value):
         fsmeu.expect(loss, zs[0], models[0])
     with pytest.raises(FsmeuError, match=re.escape(str(alone.value))):
         fsmeu.expect_many(loss, zs, models)
+
+
+def test_one_model_for_many_hypotheses_is_held_once(monkeypatch):
+    """Its arrays are made once, however many hypotheses it is the model of."""
+    made = []
+    plain = Markov.dense
+    monkeypatch.setattr(Markov, "dense", lambda self: made.append(self) or plain(self))
+    model = Markov([0.2, 0.3, 0.5], [[0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]], n=3)
+    zs = list(itertools.product(range(3), repeat=3))
+    found = fsmeu.expect_many(fsmeu.load("threshold", m=1), zs, [model] * len(zs))
+    assert len(made) == 1
+    for z, value in zip(zs, found, strict=True):
+        many = [y for y in zs if sum(a != b for a, b in zip(z, y, strict=True)) > 1]
+        assert value == pytest.approx(sum(model.probability(y) for y in many), rel=1e-12)
