@@ -44,7 +44,7 @@ def compile_summed(loss):
 
 def test_arcs_are_counted_before_there_is_room_for_them(steps):
     """The first state has a target for each pair, and all of those arcs are too many."""
-    text = "loss f labels any memory a of z * 100 + y in 0..9999 last 2 value a[0]"
+    text = "loss f labels any register a in 0..9999 start 0 next z * 100 + y value a"
     with pytest.raises(SizeLimitError, match="arcs"):
         fsmeu.loads(text, labels=list(range(100))).compile(2)
     assert sum(steps) == 100 * 100
