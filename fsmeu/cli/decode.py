@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["decode_labels"]
 
 _QUICK = 0.5
+_MOMENT = 5  # calls of progress, of which there are ten in a second
 
 _Corpus = Annotated[
     str | None,
@@ -63,6 +64,14 @@ _Budget = Annotated[
     int,
     typer.Option("--budget", metavar="B", min=1, help="How many candidates may be tried."),
 ]
+_Seconds = Annotated[
+    float,
+    typer.Option(
+        "--seconds",
+        metavar="S",
+        help="How long trying candidates may take, for each sequence; inf for no limit.",
+    ),
+]
 _Explain = Annotated[bool, typer.Option("--explain", help="Say which property chose the method.")]
 _Compare = Annotated[
     bool,
@@ -79,6 +88,7 @@ def decode_labels(
     constraint: _Constraint = None,
     keep: _Keep = None,
     budget: _Budget = 65_536,
+    seconds: _Seconds = 10.0,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
@@ -94,6 +104,7 @@ def decode_labels(
     from fsmeu.cli.inputs import load_loss, read_model
 
     options: dict[str, Any] = {"constraint": constraint, "keep": keep, "budget": budget}
+    options["seconds"] = seconds
     if corpus is not None:
         from fsmeu.cli.corpus import read_corpus
 
@@ -107,9 +118,7 @@ def decode_labels(
     if compare:
         _print_comparison(_compare_methods(loaded, label_model, method, options), as_json)
         return
-    from fsmeu.decoding.decode import decode
-
-    _print_one(decode(loaded, label_model, method=method, **options), explain, as_json)
+    _print_one(_decide(loaded, label_model, {**options, "method": method}), explain, as_json)
 
 
 def _check_corpus_alone(probs: str | None, model: str | None, compare: bool) -> None:
@@ -121,6 +130,31 @@ def _check_corpus_alone(probs: str | None, model: str | None, compare: bool) -> 
     if compare:
         must = "methods are compared under one model, given by --probs or --model"
         raise InputError(sentence("--compare", must, "--corpus"))
+
+
+def _decide(loss: Loss, model: Model, options: dict[str, Any]) -> Decision:
+    """The decision, with a bar on stderr if that is a terminal and it takes a while."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from fsmeu.decoding.decode import decode
+
+    screen = Console(stderr=True)
+    bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
+    task = bar.add_task("searching", total=1.0)
+    asked = 0
+
+    def tell(done: float) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == _MOMENT:
+            bar.start()
+        bar.update(task, completed=done)
+
+    try:
+        return decode(loss, model, progress=tell, **options)
+    finally:
+        bar.stop()
 
 
 def _decide_all(

@@ -53,7 +53,7 @@ class Constraint:
         return state in self.accepting
 
 
-def as_constraint(given: Any, alphabet: Alphabet) -> Constraint | None:
+def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 
     >>> from fsmeu.fst.alphabet import BINARY

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from fsmeu.decoding.additive import additive
+from fsmeu.decoding.clock import SECONDS, Clock, checked_seconds
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting
 from fsmeu.decoding.precision import checked
@@ -49,6 +52,8 @@ def decode(
     keep: int | None = None,
     constraint: Any = None,
     budget: int = 65_536,
+    seconds: float | None = SECONDS,
+    progress: Callable[[float], None] | None = None,
 ) -> Decision:
     """The label sequence with the highest expected utility, or the lowest expected loss.
 
@@ -62,6 +67,11 @@ def decode(
         constraint: a regular expression over labels or an acceptor; the decision is the best among
             the sequences that satisfy it.
         budget: how many candidates methods that try many may value.
+        seconds: how long methods that try many candidates may take, about; None for as long as they
+            need. When the time is over the best candidate so far is the decision, and ``why`` says
+            so.
+        progress: called now and then by these methods with the share of the work that is done,
+            from 0 to 1.
 
     >>> from fsmeu.losses.library import load
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
@@ -72,8 +82,9 @@ def decode(
     budget = whole("decode", "budget", budget)
     made = as_model(model)
     bound = over_labels(loss, made.alphabet, "decode")
-    limits = as_constraint(constraint, made.alphabet)
-    return decode_problem(Problem(bound, made, limits, keep, budget), method)
+    limits = as_constraint(constraint, made.alphabet, made.n)
+    clock = Clock(checked_seconds(seconds), progress)
+    return decode_problem(Problem(bound, made, limits, keep, budget, clock), method)
 
 
 def decode_problem(problem: Problem, method: str) -> Decision:
@@ -107,7 +118,8 @@ def _first_of(problem: Problem, names: list[str], *, proven: bool) -> list[tuple
     found: list[tuple[str, Answer]] = []
     for name in names:
         try:
-            found.append((name, checked(problem, METHODS[name](problem))))
+            these = problem if name != "exhaustive" else _first_half(problem)
+            found.append((name, checked(problem, METHODS[name](these))))
         except RangeError:
             raise
         except _NOT_THIS_ONE:
@@ -117,6 +129,11 @@ def _first_of(problem: Problem, names: list[str], *, proven: bool) -> list[tuple
         if found[-1][1].exact or not proven:
             break
     return found
+
+
+def _first_half(problem: Problem) -> Problem:
+    """The problem with half of its time, so that there is some for the search."""
+    return replace(problem, clock=problem.clock.half())
 
 
 def _decision(problem: Problem, method: str, answer: Answer) -> Decision:

@@ -23,43 +23,71 @@ from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.view import View
 
-__all__ = ["best_listed"]
+__all__ = ["best_listed", "late"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _MOST_STATES = 200_000
 _MOST_WALKS = 4096
+_LARGEST_BLOCK = 1024
 _PER_STEP = 20
 
 
 def best_listed(
     problem: Problem, candidates: Sequence[Ints], everything: bool
-) -> tuple[Ints, bool]:
-    """The best of the candidates, and whether it is proven to be the best of all sequences.
+) -> tuple[Ints, bool, int]:
+    """The best of the candidates, whether it is proven to be the best of all, how many were valued.
+
+    When the time is over, it is the best of those that were valued until then, at least the first.
 
     Args:
         problem: what is decided.
         candidates: label indices of sequences.
         everything: whether they are all that are allowed.
     """
-    values = problem.sign * problem.values(candidates)
-    best = int(values.argmax())
-    if not everything or problem.keep is not None:
-        return candidates[best], False
+    values = problem.sign * _timed_values(problem, candidates)
+    best, done = int(values.argmax()), len(values)
+    if not everything or done < len(candidates) or problem.keep is not None:
+        return candidates[best], False, done
     width = len(model_input(problem.model).final)
     error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
     with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
         greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
         errors = np.full(len(values), error * greatest * problem.model.total_mass())
         if is_proven(problem, values, errors, best, candidates[best]):
-            return candidates[best], True
-    if len(candidates) > _MOST_WALKS:
-        return candidates[best], False
+            return candidates[best], True, done
+    if len(candidates) > _MOST_WALKS or problem.clock.over():
+        return candidates[best], False, done
     walked = np.array([_walked(problem, indices) for indices in candidates])
     values, sizes = problem.sign * walked[:, 0], walked[:, 1]
     best = int(values.argmax())
-    return candidates[best], is_proven(problem, values, error * sizes, best, candidates[best])
+    proven = is_proven(problem, values, error * sizes, best, candidates[best])
+    return candidates[best], proven, done
+
+
+def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
+    """The values of as many candidates as there is time for, at least of the first.
+
+    They are valued in blocks that grow while time allows; the values do not depend on the blocks.
+    """
+    values = [problem.values(candidates[:1])]
+    done = 1
+    while done < len(candidates) and not problem.clock.over():
+        problem.clock.tell(done / len(candidates))
+        left = (problem.clock.seconds - problem.clock.elapsed) / max(problem.clock.elapsed, 1e-9)
+        size = max(1, min(done, _LARGEST_BLOCK, int(min(left * done, _LARGEST_BLOCK))))
+        values.append(problem.values(candidates[done : done + size]))
+        done = min(done + size, len(candidates))
+    return np.concatenate(values)
+
+
+def late(problem: Problem, valued: int, count: int) -> str:
+    """What is to be said when not all candidates were valued."""
+    if valued == count:
+        return ""
+    seconds = f"the {problem.clock.seconds:g} seconds were over"
+    return f", of {count}: {seconds} (give it more with seconds=...)"
 
 
 def _walked(problem: Problem, indices: Ints) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.clock import SECONDS, checked_seconds
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
@@ -38,6 +39,7 @@ def decode_many(
     keep: int | None = None,
     constraint: Any = None,
     budget: int = 65_536,
+    seconds: float | None = SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> list[Decision]:
     """The decision for each model, ``decode`` of every one of them.
@@ -49,11 +51,13 @@ def decode_many(
         keep: as for ``decode``.
         constraint: as for ``decode``; the same for all.
         budget: as for ``decode``.
+        seconds: as for ``decode``; for each decision.
         progress: called with the number of decisions made since the last call.
     """
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
     method = one_of("decode_many", "method", method, ["auto", *METHODS])
+    checked_seconds(seconds)
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
         raise InputError(sentence("decode_many", must, progress))
@@ -69,6 +73,7 @@ def decode_many(
         "keep": keep,
         "constraint": constraint,
         "budget": budget,
+        "seconds": seconds,
     }
     for row, model in enumerate(models):
         if row not in found:

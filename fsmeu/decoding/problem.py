@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.clock import Clock
 from fsmeu.decoding.constraint import Constraint, free_layers, restricted
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import expect
@@ -38,6 +39,7 @@ class Problem:
         constraint: the sequences that are allowed, if not all.
         keep: for approximate evaluation, the states kept per layer (Jansche 2007, section 4).
         budget: how many candidates may be valued by methods that try many.
+        clock: the time that these methods may take.
     """
 
     loss: Loss
@@ -45,6 +47,7 @@ class Problem:
     constraint: Constraint | None = None
     keep: int | None = None
     budget: int = 65_536
+    clock: Clock = field(default_factory=Clock)
 
     @property
     def n(self) -> int:

@@ -1,8 +1,7 @@
 """Search for a good sequence when no algebra helps: a beam, then coordinate ascent. Not proven.
 
-The value of every single-label change of a sequence comes from one forward and one backward pass
-over the machine with the hypothesis free: forward mass before a position, times what the rest of
-the sequence is worth after it, for each label that could stand there.
+A climb takes the best single-label change of a sequence (``fsmeu.decoding.changes``) while there is
+one that improves. When the time is over, the best sequence so far is the answer.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.changes import Changes
+from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.expectation.input import model_input
-from fsmeu.expectation.transfer import Transfer, make_transfer, pull, push
-from fsmeu.fst.compose import guard_size
-from fsmeu.losses.view import View
 
-__all__ = ["change_values", "search"]
+__all__ = ["search"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,26 +30,47 @@ def search(problem: Problem) -> Answer:
     Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
     ranked sequences.
     """
-    starts = _starts(problem)
-    if not starts:
-        must = "a sequence must satisfy the constraint"
-        refuse("search", must)
-    best, best_value, valued = starts[0], -np.inf, 0
-    seen: set[bytes] = set()
-    for indices in starts:
-        found, value, tried = _climb(problem, indices, seen)
-        valued += tried
-        if value > best_value:
-            best, best_value = found, value
-    why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
-    return Answer(best, False, why, valued)
-
-
-def _starts(problem: Problem) -> list[Ints]:
-    alphabet, n = problem.loss.alphabet, problem.n
     some = problem.some_sequence()
     if some is None:
-        return []
+        refuse("search", "a sequence must satisfy the constraint")
+    best = _Best(some)
+    try:
+        starts = _starts(problem, some)
+        changes = Changes(problem)
+        for k, indices in enumerate(starts):
+            _climb(problem, changes, indices, best)
+            problem.clock.tell((k + 1) / len(starts))
+    except OutOfTimeError:
+        return Answer(best.indices, False, _late(problem, best), best.tried)
+    why = f"a local optimum: no single label change improves it, from {len(starts)} starts"
+    return Answer(best.indices, False, why, best.tried)
+
+
+def _late(problem: Problem, best: _Best) -> str:
+    limit = f"the {problem.clock.seconds:g} seconds were over (give it more with seconds=...)"
+    if not best.tried:
+        return f"the most probable allowed sequence: {limit} before any other was compared with it"
+    return f"the best so far: {limit} before no single label change improved it"
+
+
+class _Best:
+    """The best sequence so far, and the sequences from which a climb need not be repeated."""
+
+    def __init__(self, indices: Ints) -> None:
+        self.indices = indices
+        self.value = -np.inf
+        self.tried = 0
+        self.seen: set[bytes] = set()
+
+    def take(self, indices: Ints, value: float) -> None:
+        """Keeps a sequence if it is better."""
+        if value > self.value:
+            self.indices, self.value = indices, value
+
+
+def _starts(problem: Problem, some: Ints) -> list[Ints]:
+    """Distinct allowed sequences to climb from, the given one first."""
+    alphabet, n = problem.loss.alphabet, problem.n
     marginals = problem.model.marginals()
     candidates = [some, *problem.most_probable(_STARTS // 2), marginals.argmax(axis=1)]
     candidates += _beam(problem, some)
@@ -86,30 +104,30 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
                 if problem.allows(changed):
                     extended[changed.tobytes()] = changed
         candidates = list(extended.values()) or beam
+        problem.clock.check()
         order = np.argsort(-problem.sign * problem.values(candidates), kind="stable")
         beam = [candidates[k] for k in order[:_WIDTH]]
     return beam
 
 
-def _climb(problem: Problem, indices: Ints, seen: set[bytes]) -> tuple[Ints, float, int]:
+def _climb(problem: Problem, changes: Changes, indices: Ints, best: _Best) -> None:
     """Takes the best allowed single-label change while there is one that improves."""
-    current, tried = indices.copy(), 0
-    value = -np.inf
+    current = indices
     for _ in range(_ROUNDS):
-        if current.tobytes() in seen:
-            break
-        seen.add(current.tobytes())
-        table = problem.sign * change_values(problem, current)
-        tried += table.size
+        if current.tobytes() in best.seen:
+            return
+        best.seen.add(current.tobytes())
+        table = problem.sign * changes.values(current)
+        best.tried += max(1, table.size)
         if not table.size:
-            return current, problem.sign * problem.value(current), 1
+            return
         value = float(table[0, current[0]])
+        best.take(current, value)
         order = np.argsort(-table, axis=None, kind="stable")
         step = _first_allowed(problem, current, table, order, value)
         if step is None:
-            break
+            return
         current = step
-    return current, value, tried
 
 
 def _first_allowed(
@@ -124,56 +142,3 @@ def _first_allowed(
         if problem.allows(changed):
             return changed
     return None
-
-
-def change_values(problem: Problem, indices: Ints) -> Floats:
-    """Expected value of the sequence with the label at i replaced by a, for every (i, a)."""
-    view = problem.loss.view(problem.n, None, weights=True)
-    source = model_input(problem.model)
-    size, n = len(problem.loss.alphabet), problem.n
-    layers, steps = _layers(view, indices, size, len(source.start))
-    mass = np.zeros((1 + view.linear, len(source.start), 1))
-    mass[0, :, 0] = source.start
-    masses = [mass]
-    for i in range(n):
-        masses.append(push(steps[i][indices[i]], masses[-1], source.factors(i)))
-    ending, slopes = view.values(layers[-1])
-    worth = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]
-    table = np.empty((n, size))
-    for i in range(n - 1, -1, -1):
-        factors = source.factors(i)
-        pulled = [pull(steps[i][label], worth, factors)[0] for label in range(size)]
-        for label, before in enumerate(pulled):
-            table[i, label] = float((masses[i] * before).sum())
-        worth = pulled[indices[i]]
-    return table
-
-
-def _layers(
-    view: View, indices: Ints, size: int, width: int
-) -> tuple[list[Ints], list[list[Transfer]]]:
-    """States that one change can reach, layer by layer, and the steps of each label of z."""
-    kept = changed = np.array([view.start], np.int64)
-    layers, raw = [kept], []
-    for i, label in enumerate(indices, start=1):
-        codes = layers[-1]
-        targets, gains = view.advance(i, codes)
-        raw.append((targets, gains))
-        columns = slice(label * size, (label + 1) * size)
-        on_path = targets[np.isin(codes, kept)]
-        kept = np.unique(on_path[:, columns])
-        changed = np.union1d(on_path, targets[:, columns])
-        layers.append(changed[changed >= 0])
-        kept = kept[kept >= 0]
-        guard_size("search", len(layers[-1]) * width)
-    steps = []
-    for (targets, gains), after in zip(raw, layers[1:], strict=True):
-        place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
-        numbers = np.where(after[place] == targets, place, -1)
-        parts = []
-        for label in range(size):
-            columns = slice(label * size, (label + 1) * size)
-            shown = None if gains is None else gains[:, :, columns]
-            parts.append(make_transfer(numbers[:, columns], shown, len(after)))
-        steps.append(parts)
-    return layers, steps

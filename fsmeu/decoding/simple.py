@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.listed import best_listed
+from fsmeu.decoding.listed import best_listed, late
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.decoding.zero_one import zero_one_values
 
@@ -56,13 +56,15 @@ def nbest(problem: Problem) -> Answer:
     if not candidates:
         refuse("nbest", "a sequence of positive probability must satisfy the constraint")
     everything = len(candidates) == len(problem.model.labels) ** problem.n
-    best, proven = best_listed(problem, candidates, everything)
-    why = f"the best of the {len(candidates)} most probable sequences"
-    return Answer(best, proven, why, len(candidates))
+    best, proven, valued = best_listed(problem, candidates, everything)
+    why = f"the best of the {valued} most probable sequences"
+    return Answer(best, proven, why + late(problem, valued, len(candidates)), valued)
 
 
 def exhaustive(problem: Problem) -> Answer:
     """The best of all sequences, where there are no more than the budget.
+
+    When the time is over, it is the best of those that were compared until then; not proven.
 
     Proven: each is valued by ``expect_many``. The errors of that are bounded by the greatest of the
     terms that it sums, and the best is claimed if no other reaches it by more than ``PRECISION``.
@@ -76,6 +78,7 @@ def exhaustive(problem: Problem) -> Answer:
     candidates = [z for z in candidates if problem.allows(z)]
     if not candidates:
         refuse("exhaustive", "a sequence must satisfy the constraint")
-    best, proven = best_listed(problem, candidates, everything=True)
-    why = f"all {len(candidates)} sequences were compared"
-    return Answer(best, proven, why, len(candidates))
+    best, proven, valued = best_listed(problem, candidates, everything=True)
+    every = valued == len(candidates)
+    why = f"all {valued} sequences were compared" if every else f"the best of {valued} sequences"
+    return Answer(best, proven, why + late(problem, valued, len(candidates)), valued)

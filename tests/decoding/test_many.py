@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.problem import Problem
-from fsmeu.decoding.search import change_values
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov
 from tests.decoding.listing import probabilities, random_model, shelf_listing
@@ -87,7 +87,7 @@ def test_values_of_single_changes(name):
         case = random_model(rng, (0, 1), n)
         values = listing.expected(case.distribution)
         z = rng.integers(0, 2, n)
-        table = change_values(Problem(listing.loss, case.model), z)
+        table = Changes(Problem(listing.loss, case.model)).values(z)
         assert table.shape == (n, 2)
         for i in range(n):
             for label in (0, 1):
