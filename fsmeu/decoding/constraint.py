@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +16,11 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 
-__all__ = ["Constraint", "as_constraint", "free_layers", "restricted"]
+__all__ = ["Constraint", "Walk", "as_constraint", "free_layers", "restricted", "walk"]
 
 Ints = NDArray[np.int64]
+
+_ARCS_PER_STATE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +42,6 @@ class Constraint:
         """The number of states."""
         return len(self.next)
 
-    def moves(self, label: int) -> list[tuple[int, int]]:
-        """The (state, next state) pairs that read a label."""
-        column = self.next[:, label]
-        return [(int(s), int(column[s])) for s in np.flatnonzero(column >= 0)]
-
     def accepts(self, indices: Ints) -> bool:
         """True when the sequence of label indices is allowed."""
         state = self.start
@@ -53,8 +52,81 @@ class Constraint:
         return state in self.accepting
 
 
+Moves = tuple[tuple[tuple[int, int], ...], ...]
+"""For each label, the (state, next state) pairs that read it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A constraint position by position: states that an allowed sequence of length n can be in.
+
+    Attributes:
+        next: for each position, the state after reading a label, (states, labels); -1 for none.
+        widths: the number of states before each position, and at the end.
+        moves: the same steps as pairs, for each position.
+        ends: the states at the end, in which a sequence may end.
+    """
+
+    next: tuple[Ints, ...]
+    widths: tuple[int, ...]
+    moves: tuple[Moves, ...]
+    ends: Ints
+
+
+def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
+    """The states of each position; state 0 is the start, and the only one without a constraint."""
+    if constraint is None:
+        constraint = Constraint(np.zeros((1, labels), np.int64), 0, np.zeros(1, np.int64))
+    live = _live(constraint, n)
+    known: dict[tuple[bytes, bytes], tuple[Ints, Moves]] = {}
+    steps = []
+    for before, after in itertools.pairwise(live):
+        key = before.tobytes(), after.tobytes()
+        if key not in known:
+            targets = _numbered(constraint.next[before], after)
+            known[key] = targets, _moves(targets)
+        steps.append(known[key])
+    ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
+    tables, moves = tuple(step[0] for step in steps), tuple(step[1] for step in steps)
+    return Walk(tables, tuple(map(len, live)), moves, ends)
+
+
+def _live(constraint: Constraint, n: int) -> list[Ints]:
+    """The states from the start to an end of sequences of length n, before each position."""
+    reached = [np.array([constraint.start], np.int64)]
+    for _ in range(n):
+        after = np.unique(constraint.next[reached[-1]])
+        reached.append(after[after >= 0])
+    live = [np.intersect1d(reached[-1], constraint.accepting)]
+    for held in reached[-2::-1]:
+        leads = np.isin(constraint.next[held], live[-1]).any(axis=1)
+        live.append(held[leads])
+    return live[::-1]
+
+
+def _numbered(targets: Ints, after: Ints) -> Ints:
+    """The targets by their places among the states after, -1 for all others."""
+    if not len(after):
+        return np.full(targets.shape, -1, np.int64)
+    place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
+    return np.where(after[place] == targets, place, -1)
+
+
+def _moves(targets: Ints) -> Moves:
+    found = []
+    for column in targets.T:
+        taken = np.flatnonzero(column >= 0)
+        found.append(tuple(zip(taken.tolist(), column[taken].tolist(), strict=True)))
+    return tuple(found)
+
+
 def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
+
+    Args:
+        given: one of these, or None.
+        alphabet: the labels.
+        n: the length of the sequences; the constraint is then right for this length alone.
 
     >>> from fsmeu.fst.alphabet import BINARY
     >>> as_constraint("0* 1? 0*", BINARY).accepts([0, 1, 0])
@@ -62,27 +134,29 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     """
     if given is None or isinstance(given, Constraint):
         return given
-    fst = given if is_machine(given) else regex_acceptor(given, alphabet)
-    table, start, accepting = acceptor_table(fst, alphabet)
-    return Constraint(table, start, accepting)
+    if is_machine(given):
+        return Constraint(*acceptor_table(given, alphabet, n))
+    return Constraint(*regex_acceptor(given, alphabet, n))
 
 
 def restricted(layered: Layered, constraint: Constraint) -> Layered:
     """The part of a layered acceptor that the constraint allows, weights as they were."""
-    size, count = constraint.states, len(layered.start)
-    guard_size("decode", sum(layered.widths) * size)
+    allowed = walk(constraint, len(layered.alphabet), layered.n)
+    widths = list(map(math.prod, zip(layered.widths, allowed.widths, strict=True)))
+    guard_size("decode", sum(widths))
     layers = []
-    for layer in layered.layers:
-        after = constraint.next[:, layer.label]
+    for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
+        guard_size("decode", len(layer.label) * len(steps) // _ARCS_PER_STATE)
+        after = steps[:, layer.label]
         state, arc = np.nonzero(after >= 0)
-        source = layer.source[arc] * size + state
+        source = layer.source[arc] * len(steps) + state
         target = layer.target[arc] * size + after[state, arc]
         weight, width = layer.weight[arc], layer.width * size
         layers.append(Layer(source, layer.label[arc], target, weight, width))
-    start = np.zeros((count, size))
-    start[:, constraint.start] = layered.start
-    final = np.zeros((len(layered.final), size))
-    final[:, constraint.accepting] = layered.final[:, None]
+    start = np.zeros((len(layered.start), allowed.widths[0]))
+    start[:, :1] = layered.start[:, None]
+    final = np.zeros((len(layered.final), allowed.widths[-1]))
+    final[:, allowed.ends] = layered.final[:, None]
     kept = layered.unambiguous
     return Layered(layered.alphabet, start.ravel(), tuple(layers), final.ravel(), kept)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.constraint import Constraint
+from fsmeu.decoding.constraint import Constraint, Walk, walk
 from fsmeu.decoding.meeting import Worth
 from fsmeu.decoding.tape import Step
 from fsmeu.errors import InputError, sentence
@@ -69,51 +71,44 @@ def _search(worth: Worth, constraint: Constraint | None) -> tuple[Ints, int, Flo
     """Dynamic programming over (counter, tape state, constraint state), for every end at once."""
     most = worth.z.most
     ends = np.arange(most + 1)
-    totals = _values(worth, constraint, ends) + worth.ends
+    steps = worth.z.steps
+    allowed = walk(constraint, len(steps[0].targets) if steps else 0, len(steps))
+    totals = _values(worth, allowed, ends) + worth.ends
     k = int(totals.argmax())
     if not np.isfinite(totals[k]):
         raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
-    return _trace(worth, constraint, k), k, totals
+    return _trace(worth, allowed, k), k, totals
 
 
-def _size(worth: Worth, constraint: Constraint | None) -> int:
-    return constraint.states if constraint is not None else 1
-
-
-def _values(worth: Worth, constraint: Constraint | None, ends: Ints) -> Floats:
+def _values(worth: Worth, allowed: Walk, ends: Ints) -> Floats:
     """The best worth of a path whose counter ends at k, for every k."""
-    allowed = _size(worth, constraint)
     counts = worth.z.most + 1
-    guard_size("decode", max(worth.z.states) * allowed * counts * len(ends) // 8)
-    value = np.full((worth.z.states[0], allowed, counts, len(ends)), -np.inf)
-    value[0, 0 if constraint is None else constraint.start, 0] = 0.0
+    most = max(map(math.prod, zip(worth.z.states, allowed.widths, strict=True)))
+    guard_size("decode", most * counts * len(ends) // 8)
+    value = np.full((worth.z.states[0], allowed.widths[0], counts, len(ends)), -np.inf)
+    value[0, :1, 0] = 0.0
     for i, step in enumerate(worth.z.steps):
-        after = np.full((worth.z.states[i + 1], *value.shape[1:]), -np.inf)
-        for label, state, target, goes in _moves(step, constraint):
+        shape = (worth.z.states[i + 1], allowed.widths[i + 1], *value.shape[2:])
+        after = np.full(shape, -np.inf)
+        for label, state, target, goes in _moves(step, allowed, i):
             gain = worth.steps[i][step.features[label, state]][:, ends]
             counted = step.counted[label, state]
             for before, then in goes:
                 moved = value[state, before] + gain[:, None, :]
                 _raise_to(after, target, then, moved, counted)
         value = after
-    return _ending(value, constraint, ends)
-
-
-def _ending(value: Floats, constraint: Constraint | None, ends: Ints) -> Floats:
-    accepted = value if constraint is None else value[:, constraint.accepting]
-    best: Floats = accepted.max(axis=(0, 1), initial=-np.inf)
+    best: Floats = value[:, allowed.ends].max(axis=(0, 1), initial=-np.inf)
     found: Floats = best[ends, np.arange(len(ends))]
     return found
 
 
 def _moves(
-    step: Step, constraint: Constraint | None
-) -> list[tuple[int, Ints, Ints, list[tuple[int, int]]]]:
+    step: Step, allowed: Walk, i: int
+) -> list[tuple[int, Ints, Ints, tuple[tuple[int, int], ...]]]:
     """For each label the tape states that can read it, where they lead, and constraint moves."""
     moves = []
-    for label in range(len(step.targets)):
+    for label, goes in enumerate(allowed.moves[i]):
         state = np.flatnonzero(step.targets[label] >= 0)
-        goes = [(0, 0)] if constraint is None else constraint.moves(label)
         if len(state) and goes:
             moves.append((label, state, step.targets[label, state], goes))
     return moves
@@ -134,45 +129,43 @@ def _raise_to(after: Floats, target: Ints, then: int, moved: Floats, counted: In
         after[found, then] = np.maximum(after[found, then], best)
 
 
-def _trace(worth: Worth, constraint: Constraint | None, k: int) -> Ints:
+def _trace(worth: Worth, allowed: Walk, k: int) -> Ints:
     """The best path whose counter ends at k: values again for this end alone, then backwards."""
-    values = _layers(worth, constraint, k)
-    final = values[-1][:, :, k]
-    if constraint is not None:
-        barred = np.ones(final.shape[1], bool)
-        barred[constraint.accepting] = False
-        final = np.where(barred, -np.inf, final)
-    state, allowed = divmod(int(final.argmax()), final.shape[1])
+    values = _layers(worth, allowed, k)
+    final = values[-1][:, allowed.ends, k]
+    state, last = divmod(int(final.argmax()), final.shape[1])
+    place = int(allowed.ends[last])
     count, path = k, np.empty(len(worth.z.steps), np.int64)
     for i in range(len(worth.z.steps) - 1, -1, -1):
         step, best = worth.z.steps[i], (-np.inf, 0, 0, 0, 0)
-        for label, states, targets, goes in _moves(step, constraint):
+        for label, states, targets, goes in _moves(step, allowed, i):
             here = states[targets == state]
             counted = step.counted[label, here]
             fits = here[counted <= count]
             counted = counted[counted <= count]
             for before, then in goes:
-                if then == allowed and len(fits):
+                if then == place and len(fits):
                     gain = worth.steps[i][step.features[label, fits], k]
                     reach = values[i][fits, before, count - counted] + gain
                     at = int(reach.argmax())
                     if reach[at] > best[0]:
                         found = (label, int(fits[at]), before, int(counted[at]))
                         best = (float(reach[at]), *found)
-        path[i], state, allowed, count = best[1], best[2], best[3], count - best[4]
+        path[i], state, place, count = best[1], best[2], best[3], count - best[4]
     return path
 
 
-def _layers(worth: Worth, constraint: Constraint | None, k: int) -> list[Floats]:
+def _layers(worth: Worth, allowed: Walk, k: int) -> list[Floats]:
     """The best worth of reaching each (tape state, constraint state, count), layer by layer."""
-    allowed, counts = _size(worth, constraint), k + 1
-    guard_size("decode", sum(worth.z.states) * allowed * counts // 8)
-    value = np.full((worth.z.states[0], allowed, counts), -np.inf)
-    value[0, 0 if constraint is None else constraint.start, 0] = 0.0
+    counts = k + 1
+    cells = sum(map(math.prod, zip(worth.z.states, allowed.widths, strict=True)))
+    guard_size("decode", cells * counts // 8)
+    value = np.full((worth.z.states[0], allowed.widths[0], counts), -np.inf)
+    value[0, :1, 0] = 0.0
     layers = [value]
     for i, step in enumerate(worth.z.steps):
-        after = np.full((worth.z.states[i + 1], allowed, counts), -np.inf)
-        for label, state, target, goes in _moves(step, constraint):
+        after = np.full((worth.z.states[i + 1], allowed.widths[i + 1], counts), -np.inf)
+        for label, state, target, goes in _moves(step, allowed, i):
             gain = worth.steps[i][step.features[label, state], k]
             for before, then in goes:
                 moved = layers[-1][state, before] + gain[:, None]

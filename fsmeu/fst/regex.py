@@ -1,4 +1,4 @@
-"""Regular expressions over labels, compiled to acceptors with OpenFst's rational operations.
+"""Regular expressions over labels, as deterministic acceptors.
 
 Labels stand side by side with spaces between them (or none, when every label is one character):
 ``0* 1 0*``, ``(O | B-NP I-NP*)*``. ``.`` is any label, ``[a b]`` one of these, ``[^ a b]`` none of
@@ -9,16 +9,22 @@ quotes.
 
 from __future__ import annotations
 
+import math
 import re
+from functools import lru_cache
 
-import pynini
-import pywrapfst
+import numpy as np
+from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, nearest, sentence
+from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.determinize import Effort, deterministic
+from fsmeu.fst.terms import EMPTY, NONE, Terms
 
 __all__ = ["regex_acceptor"]
+
+Ints = NDArray[np.int64]
 
 _SIGNS = "()[]{}|&!*+?.^"
 _TOKEN = re.compile(
@@ -26,32 +32,86 @@ _TOKEN = re.compile(
 )
 _MOST_REPEATS = 1000
 _MOST_DEPTH = 100
+_MOST_CHARACTERS = 100_000
+_CELLS_PER_STATE = 4
 
 
-def regex_acceptor(text: str, alphabet: Alphabet) -> pynini.Fst:
-    """The acceptor of a regular expression over labels.
+def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> tuple[Ints, int, Ints]:
+    """The minimal deterministic acceptor of a regular expression over labels.
+
+    Args:
+        text: the expression.
+        alphabet: the labels.
+        n: the length of the sequences that matter, None for all.
+
+    Returns:
+        Next state (states, labels) with -1 for none, the start state, the accepting states.
 
     Raises:
         InputError: the expression is malformed, or names an unknown label.
+        EmptyError: no sequence matches.
+        SizeLimitError: the acceptor has too many states.
     """
     if not isinstance(text, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
         raise InputError(sentence("constraint", must, type(text).__name__))
-    parser = _Parser(text, alphabet)
-    found = parser.either(0)
+    if len(text) > _MOST_CHARACTERS:
+        must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
+        remedy = "Give an acceptor (a pynini machine)"
+        raise SizeLimitError(sentence("constraint", must, f"{len(text):,}", remedy))
+    return _acceptor(text, alphabet, n)
+
+
+@lru_cache(maxsize=64)
+def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> tuple[Ints, int, Ints]:
+    effort = Effort()
+    parser = _Parser(text, alphabet, Terms(n, effort.spend))
+    start = parser.either(0)
     parser.finish()
-    symbols = symbol_table(alphabet)
-    found.set_input_symbols(symbols)
-    found.set_output_symbols(symbols)
-    return found.optimize()
+    classes = parser.classes()
+    symbols = classes.max() + 1
+    places = [int(np.flatnonzero(classes == k)[0]) for k in range(symbols)]
+    lazy = _Derivatives(parser.terms, start, places)
+    following, first, accepting = deterministic(lazy, n, effort)
+    guard_size("constraint", len(following) * len(alphabet) // _CELLS_PER_STATE)
+    following = following[:, np.minimum(classes, following.shape[1] - 1)]
+    for array in (following, accepting):
+        array.setflags(write=False)
+    return following, first, accepting
+
+
+class _Derivatives:
+    """The acceptor whose states are terms."""
+
+    def __init__(self, terms: Terms, start: int, symbols: list[int]) -> None:
+        self._terms, self._symbols = terms, symbols
+        self.start = start
+
+    def steps(self, state: int) -> list[int]:
+        """The derivative by each symbol."""
+        return [_state(self._terms.after(state, symbol)) for symbol in self._symbols]
+
+    def accepts(self, state: int) -> bool:
+        """True when the empty sequence is matched."""
+        return self._terms.nullable(state)
+
+    def of_length(self, state: int, length: int) -> int:
+        """A term that matches what has this length."""
+        return _state(self._terms.of_length(state, length))
+
+
+def _state(term: int) -> int:
+    """The term as a state, -1 when it matches nothing."""
+    return -1 if term == NONE else term
 
 
 class _Parser:
-    """Reads an expression from left to right, building machines as it goes."""
+    """Reads an expression from left to right, making terms over label indices as it goes."""
 
-    def __init__(self, text: str, alphabet: Alphabet) -> None:
-        self.text, self.alphabet, self.at = text, alphabet, 0
+    def __init__(self, text: str, alphabet: Alphabet, terms: Terms) -> None:
+        self.text, self.alphabet, self.terms, self.at = text, alphabet, terms, 0
         self.tokens: list[tuple[str, int]] = []
+        self.sets: set[frozenset[int]] = set()
         place = 0
         while place < len(text):
             match = _TOKEN.match(text, place)
@@ -60,7 +120,20 @@ class _Parser:
             if match.group().strip():
                 self.tokens += self.labels_in(match.group(), place)
             place = match.end()
-        self.any = pynini.union(*(self.label(k) for k in range(len(alphabet))))
+
+    def classes(self) -> Ints:
+        """A number for each label: the same for labels that the expression never tells apart."""
+        numbers = np.zeros(len(self.alphabet), np.int64)
+        for held in self.sets:
+            inside = np.zeros(len(self.alphabet), bool)
+            inside[list(held)] = True
+            numbers = np.unique(2 * numbers + inside, return_inverse=True)[1]
+        return numbers
+
+    def one_of(self, labels: frozenset[int]) -> int:
+        """The term of one of these labels."""
+        self.sets.add(labels)
+        return self.terms.one_of(labels)
 
     def labels_in(self, token: str, place: int) -> list[tuple[str, int]]:
         """A token; a run of one-character labels is as many tokens."""
@@ -89,65 +162,56 @@ class _Parser:
         if self.peek():
             raise self.error(self.place(), f"{self.peek()!r} was not expected")
 
-    def label(self, index: int) -> pynini.Fst:
-        """The machine that reads one label."""
-        fst = pynini.Fst()
-        start, end = fst.add_state(), fst.add_state()
-        fst.set_start(start)
-        one = pywrapfst.Weight.one("tropical")
-        fst.set_final(end, one)
-        fst.add_arc(start, pywrapfst.Arc(index + 1, index + 1, one, end))
-        return fst
-
-    def either(self, depth: int) -> pynini.Fst:
+    def either(self, depth: int) -> int:
         if depth > _MOST_DEPTH:
             raise self.error(self.place(), f"brackets may be nested {_MOST_DEPTH} deep")
-        found = self.both(depth)
+        found = [self.both(depth)]
         while self.peek() == "|":
             self.take()
-            found = pynini.union(found, self.both(depth))
-        return found
+            found.append(self.both(depth))
+        return self.terms.either(found)
 
-    def both(self, depth: int) -> pynini.Fst:
-        found = self.sequence(depth)
+    def both(self, depth: int) -> int:
+        found = [self.sequence(depth)]
         while self.peek() == "&":
             self.take()
-            found = pynini.intersect(found.optimize().arcsort(), self.sequence(depth).optimize())
-        return found
+            found.append(self.sequence(depth))
+        return self.terms.both(found)
 
-    def sequence(self, depth: int) -> pynini.Fst:
-        found = _empty()
+    def sequence(self, depth: int) -> int:
+        parts = []
         while self.peek() and self.peek() not in ("|", "&", ")"):
-            found = pynini.concat(found, self.repeated(depth))
+            parts.append(self.repeated(depth))
+        found = EMPTY
+        for part in reversed(parts):
+            found = self.terms.then(part, found)
         return found
 
-    def repeated(self, depth: int) -> pynini.Fst:
-        if self.peek() == "!":
+    def repeated(self, depth: int) -> int:
+        flips = 0
+        while self.peek() == "!":
             self.take()
-            inner = self.repeated(depth)
-            everything = pynini.closure(self.any).optimize()
-            return pynini.difference(everything, inner.optimize().arcsort())
+            flips += 1
         found = self.single(depth)
         while self.peek()[:1] in ("*", "+", "?", "{") and self.peek():
             found = self.repeat(found, self.place(), self.take())
-        return found
+        return self.terms.neither(found) if flips % 2 else found
 
-    def repeat(self, found: pynini.Fst, place: int, sign: str) -> pynini.Fst:
+    def repeat(self, found: int, place: int, sign: str) -> int:
         if sign in ("*", "+", "?"):
-            low, high = {"*": (0, 0), "+": (1, 0), "?": (0, 1)}[sign]
-            return pynini.closure(found, low, high)
+            low, high = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1)}[sign]
+            return self.terms.repeat(found, low, high)
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")
         if not least and not most:
             raise self.error(place, "a repetition is written {2}, {1,3} or {2,}")
-        low = int(least or 0)
-        high = int(most) if most else (0 if comma else low)
+        digits = max(len(least), len(most))
+        low = int(least or 0) if digits < 10 else _MOST_REPEATS + 1
+        high = int(most) if most and digits < 10 else low
         if max(low, high) > _MOST_REPEATS or (most and high < low):
             raise self.error(place, f"repetitions go from low to high, at most {_MOST_REPEATS}")
-        if high == 0 and (most or not comma):
-            return _empty()
-        return pynini.closure(found, low, high)
+        return self.terms.repeat(found, low, math.inf if comma and not most else high)
 
-    def single(self, depth: int) -> pynini.Fst:
+    def single(self, depth: int) -> int:
         place, token = self.place(), self.take()
         if token == "(":
             found = self.either(depth + 1)
@@ -155,12 +219,12 @@ class _Parser:
                 raise self.error(place, "this bracket is not closed")
             return found
         if token == "[":
-            return self.one_of(place)
+            return self.chosen(place)
         if token == ".":
-            return self.any.copy()
-        return self.label(self.index(token, place))
+            return self.one_of(frozenset(range(len(self.alphabet))))
+        return self.one_of(frozenset([self.index(token, place)]))
 
-    def one_of(self, place: int) -> pynini.Fst:
+    def chosen(self, place: int) -> int:
         without = self.peek() == "^"
         if without:
             self.take()
@@ -170,10 +234,10 @@ class _Parser:
             named.add(self.index(token, at))
         if self.take() != "]":
             raise self.error(place, "this bracket is not closed")
-        chosen = [k for k in range(len(self.alphabet)) if (k in named) != without]
-        if not chosen:
+        held = frozenset(k for k in range(len(self.alphabet)) if (k in named) != without)
+        if not held:
             raise self.error(place, "no label is left")
-        return pynini.union(*(self.label(k) for k in chosen))
+        return self.one_of(held)
 
     def index(self, token: str, place: int) -> int:
         name = token[1:-1] if token.startswith('"') else token
@@ -181,11 +245,3 @@ class _Parser:
             return self.alphabet.index[name]
         hint = nearest(name, map(str, self.alphabet.labels))
         raise self.error(place, f"{name!r} is not a label. {hint}".rstrip())
-
-
-def _empty() -> pynini.Fst:
-    """The machine that accepts the empty sequence alone."""
-    fst = pynini.Fst()
-    fst.set_start(fst.add_state())
-    fst.set_final(fst.start(), pywrapfst.Weight.one("tropical"))
-    return fst
