@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.search import change_values
+from fsmeu.decoding.changes import Changes
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
@@ -120,7 +120,7 @@ def _scale(problem: Problem, indices: Ints) -> float:
         found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
         size = float(np.abs(found.levels.values) @ found.levels.probabilities)
     with suppress(FsmeuError):
-        changed = change_values(problem, indices)
+        changed = Changes(problem).values(indices)
         others = np.arange(changed.shape[1]) != indices[:, None]
         if others.any():
             own = changed[~others].mean()
