@@ -3,7 +3,8 @@
 An exact method compares numbers that doubles have rounded. It bounds the error of each, and claims
 its best only if no other could be better by more than ``PRECISION``, as a part of its expected
 absolute value or of what changing one of its labels costs in the median, whichever is greater: a
-best loss may be next to 0.
+best loss may be next to 0. The value of a pair of sequences is what doubles make of the file's
+expression: digits that are lost there are lost to every method, and no part of the claim.
 """
 
 from __future__ import annotations

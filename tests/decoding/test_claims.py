@@ -14,7 +14,7 @@ from fsmeu.decoding.problem import RefusalError
 from fsmeu.errors import FsmeuError, LossFileError
 from fsmeu.models import Bernoulli
 from tests import brute_force
-from tests.losses.meaning import Undefined, World
+from tests.losses.meaning import World
 from tests.strategies import ModelCase, model_case
 
 COUNTS = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1 "
@@ -140,9 +140,9 @@ def test_constants_at_a_length_are_no_obstacle():
 def test_slopes_that_span_many_orders_of_magnitude():
     """What roots of unity lose is computed by convolutions."""
     loss = table_loss("tp * 2^ref / (1 + hyp)")
-    decision = fsmeu.decode(loss, [0.0625] * 80)
+    decision = fsmeu.decode(loss, [0.0625] * 56)
     assert (decision.method, decision.exact) == ("counting", True)
-    Truth(loss, 80, 0.0625, 0, 0.5).check(decision)
+    Truth(loss, 56, 0.0625, 0, 0.5).check(decision)
 
 
 WIDE = [
@@ -169,19 +169,27 @@ def test_values_of_many_orders_of_magnitude(value, order):
         claims(loss, case, n)
 
 
-def listed(loss, distribution, n):
-    """Expected value and expected absolute value of every hypothesis, in fractions."""
+def listed(loss, distribution, n, doubles):
+    """Expected value and expected absolute value of every hypothesis, in fractions.
+
+    The value of a pair is that of the second reading, or with ``doubles`` that of the first: where
+    an expression subtracts nearly equal numbers the two differ, whatever the decoder does.
+    """
     world = World(loss.spec, (0, 1), n)
     found = {}
     for z in itertools.product((0, 1), repeat=n):
-        pairs = [(Fraction(v), Fraction(distribution[y])) for y, v in world.every_y(z).items()]
+        values = {y: loss(z, y) for y in distribution} if doubles else world.every_y(z)
+        pairs = [(Fraction(v), Fraction(distribution[y])) for y, v in values.items()]
         found[z] = sum(v * p for v, p in pairs), sum(abs(v) * p for v, p in pairs)
     return found
 
 
-def claims(loss, case, n, methods=(*BY_ALGEBRA, "exhaustive", "nbest", "search")):
+EVERY = (*BY_ALGEBRA, "exhaustive", "nbest", "search")
+
+
+def claims(loss, case, n, methods=EVERY, doubles=False):
     """Checks what every method claims; the names of those that claim to be exact."""
-    found = listed(loss, case.distribution, n)
+    found = listed(loss, case.distribution, n, doubles)
     sign = 1 if loss.kind == "utility" else -1
     best = max(sign * value for value, _ in found.values())
     exact = set()
@@ -227,17 +235,14 @@ def values(draw, depth=3):
 
 
 @given(values(), st.sampled_from(["loss", "utility"]), st.integers(0, 2**32), st.integers(0, 1))
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_value(value, kind, seed, order):
     """Whatever the value, a claim holds."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 5))
     loss = table_loss(value, kind)
     case = model_case(rng, (0, 1), n, order)
-    try:
-        claims(loss, case, n)
-    except Undefined:
-        return
+    claims(loss, case, n, doubles=True)
 
 
 @pytest.mark.parametrize(
