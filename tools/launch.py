@@ -130,6 +130,11 @@ def _bench(project: Project, arguments: list[str]) -> int:
     _become(project, "pytest", ["tests/benchmarks", *arguments])
 
 
+def _explore_tests(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    _become(project, "tests.explore.run", arguments)
+
+
 def _fsmeu(project: Project, arguments: list[str]) -> int:
     _become(project, "fsmeu.cli.main", arguments)
 
@@ -160,6 +165,9 @@ COMMANDS = {
     "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
     "test": Command("test [ARG ...]", "the test suite; arguments go to pytest", _test),
     "bench": Command("bench [ARG ...]", "the benchmarks; arguments go to pytest", _bench),
+    "explore-tests": Command(
+        "explore-tests [ARG ...]", "random losses and models against enumeration", _explore_tests
+    ),
     "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
     "setup": Command("setup", "only set up", _setup),

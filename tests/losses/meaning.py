@@ -6,6 +6,7 @@ fractions wherever the language allows it. ``Undefined`` stands for what a file 
 
 import math
 from fractions import Fraction
+from numbers import Number as AnyNumber
 
 from fsmeu.losses.syntax import (
     Arcs,
@@ -43,8 +44,18 @@ NOTHING = Nothing()
 NO_TYPE = ("no type",)
 
 
+def exact(value):
+    return Fraction(value) if math.isfinite(value) else value
+
+
 class World:
-    """A file with its parameters, its labels and the length of the sequences."""
+    """A file with its parameters, its labels and the length of the sequences.
+
+    A world with numbers of another kind makes them in ``exact`` and takes functions of them in
+    ``function``.
+    """
+
+    exact = staticmethod(exact)
 
     def __init__(self, spec, labels, n, **given):
         self.spec, self.labels, self.n = spec, labels, n
@@ -62,12 +73,12 @@ class World:
 
     def parameter(self, param, value):
         if param.type != "table":
-            return exact(value)
+            return self.exact(value)
         size = len(self.labels)  # one number stands for a table full of it
         return [[value] * size] * size if isinstance(value, int | float | Fraction) else value
 
     def fixed(self):
-        return {**self.params, "n": Fraction(self.n)}
+        return {**self.params, "n": self.exact(self.n)}
 
     def start(self):
         state = {}
@@ -78,14 +89,15 @@ class World:
         return state
 
     def step(self, state, z, y, i):
-        names = {**self.fixed(), **state, "z": self.label(z), "y": self.label(y), "i": Fraction(i)}
+        tapes = {"z": self.label(z), "y": self.label(y)}
+        names = {**self.fixed(), **state, **tapes, "i": self.exact(i)}
         for r in self.spec.registers:
             names[r.name] = self.look(r.update, names, state)
             self.check(r, names[r.name])
         return {r.name: names[r.name] for r in self.spec.registers}
 
     def label(self, label):
-        return Fraction(label) if all(isinstance(x, int) for x in self.labels) else label
+        return self.exact(label) if all(isinstance(x, int) for x in self.labels) else label
 
     def check(self, register, value):
         if register.low is None:
@@ -105,6 +117,9 @@ class World:
         for i, (a, b) in enumerate(zip(z, y, strict=True), start=1):
             state = self.step(state, a, b, i)
         return self.value(state)
+
+    def function(self, name, given):
+        return function(name, given)
 
     def every_y(self, z):
         """The value of every y against one z; common beginnings are walked once."""
@@ -128,15 +143,17 @@ class World:
 
         match expr:
             case Number():
-                return exact(expr.value)
-            case Text():
-                numeric = all(isinstance(x, int) for x in self.labels)
-                known = [str(x) for x in self.labels]
-                return Fraction(expr.value) if numeric and expr.value in known else expr.value
+                return self.exact(expr.value)
             case Name():
                 if expr.name not in names:
                     raise Undefined(f"{expr.name} is not known here")
                 return names[expr.name]
+            case Text():
+                numeric = all(isinstance(x, int) for x in self.labels)
+                known = [str(x) for x in self.labels]
+                return (
+                    self.exact(int(expr.value)) if numeric and expr.value in known else expr.value
+                )
             case Old():
                 return old[expr.name]
             case At():
@@ -162,7 +179,7 @@ class World:
             case Call(function="kind" | "type"):
                 return tag(expr.function, look(expr.arguments[0]))
             case Call():
-                return function(expr.function, [number(look(a)) for a in expr.arguments])
+                return self.function(expr.function, [number(look(a)) for a in expr.arguments])
             case Index(name=name) if name in self.depths:
                 held = old[name] if expr.old else names[name]
                 return self.remembered(held, look(expr.arguments[0]), self.depths[name])
@@ -193,7 +210,7 @@ class World:
             if key not in known:
                 raise Undefined(f"no row {key}")
             table = table[known.index(key)]
-        return exact(float(table))
+        return self.exact(float(table))
 
     def follow(self, expr, names, look):
         here = names["state"]
@@ -205,14 +222,8 @@ class World:
         return Fraction(goals[0])
 
 
-def exact(value):
-    return Fraction(value) if math.isfinite(value) else value
-
-
 def number(value):
-    if isinstance(value, Fraction):
-        return value
-    if not isinstance(value, float) or not math.isfinite(value):
+    if not isinstance(value, AnyNumber) or (isinstance(value, float) and not math.isfinite(value)):
         raise Undefined(f"{value!r} is not a number")
     return value
 

@@ -45,7 +45,7 @@ def copy(tmp_path):
 def test_alone_it_prints_every_command():
     result = run(ROOT / "run")
     assert result.returncode == 0
-    for name in ("demo", "test", "bench", "fsmeu", "python", "setup", "check"):
+    for name in ("demo", "test", "bench", "explore-tests", "fsmeu", "python", "setup", "check"):
         assert f"./run {name}" in result.stdout
 
 
@@ -61,6 +61,7 @@ def test_unknown_command_lists_the_known():
     [
         ("test", ["-m", "pytest", "-n", "auto"], True),
         ("bench", ["-m", "pytest", "tests/benchmarks"], True),
+        ("explore-tests", ["-m", "tests.explore.run"], True),
         ("demo", ["-m", "fsmeu.cli.main", "demo"], True),
         ("fsmeu", ["-m", "fsmeu.cli.main"], False),
         ("python", [], False),

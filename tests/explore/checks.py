@@ -1,0 +1,273 @@
+"""What is checked of expectations and machines; a check takes a case and a source of draws."""
+
+import math
+
+import numpy as np
+
+import fsmeu
+from tests.expectation.test_gradient import by_name, parameters
+from tests.explore.asking import ask, holds, same
+from tests.explore.rounded import UNIT
+from tests.explore.truth import RELATIVE, STEPS
+from tests.losses.test_summed import path_sums
+
+ENGINES = ("lattice", "openfst")
+MASS = 1e-11
+"""What a probability may be off: see RELATIVE."""
+
+
+def some_sequence(case, random):
+    return random.choice(case.truth.sequences)
+
+
+def evaluate(case, random):
+    """One pair, by the package and by the second reading."""
+    truth = case.truth
+    for _ in range(3):
+        z, y = some_sequence(case, random), some_sequence(case, random)
+        true, slack = (table[truth.row(z), truth.row(y)] for table in (truth.values, truth.slack))
+        call = f"fsmeu.evaluate(loss, {list(z)}, {list(y)})"
+        got = ask(call, lambda z=z, y=y: fsmeu.evaluate(case.loss, z, y), math.isnan(true))
+        same(call, got, true, STEPS * slack)
+
+
+# -- expect --------------------------------------------------------------------------------------
+
+
+def expect(case, random):
+    """Value, levels, variance and quantiles of one hypothesis."""
+    z, engine, truth, p = (
+        some_sequence(case, random),
+        random.choice(ENGINES),
+        case.truth,
+        case.chances[0],
+    )
+    call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r})"
+
+    def made():
+        return fsmeu.expect(case.loss, z, case.built[0], engine=engine)
+
+    lacking = truth.lacks(z, p)
+    answer = ask(call, made, lacking)
+    same(f"{call}.value", answer.value, truth.mean(z, p), truth.tolerance(z, p))
+    same(f"{call}.kept", answer.kept, 1.0, MASS)
+    row = truth.row(z)
+    check_levels(call, answer, truth.values[row], truth.sizes[row], truth.slack[row], p, random)
+
+
+def expect_model(case, random):
+    """A distribution on the hypothesis tape."""
+    truth, engine = case.truth, random.choice(ENGINES)
+    ours, theirs = case.chances[2], case.chances[0]
+    chance = np.outer(ours, theirs).ravel()
+    values, sizes, slack = (t.ravel() for t in (truth.values, truth.sizes, truth.slack))
+    held = chance > 0
+    lacking = bool(np.isnan(values[held]).any())
+    call = f"fsmeu.expect(loss, other, model, engine={engine!r})"
+    answer = ask(
+        call,
+        lambda: fsmeu.expect(case.loss, case.built[2], case.built[0], engine=engine),
+        lacking,
+    )
+    true = math.fsum((values[held] * chance[held]).tolist())
+    same(f"{call}.value", answer.value, true, tolerance(values, sizes, chance))
+    check_levels(call, answer, values, sizes, slack, chance, random)
+
+
+def tolerance(values, sizes, chances):
+    held = chances > 0
+    scale = float(np.abs(values[held]) @ chances[held])
+    return RELATIVE * scale + STEPS * UNIT * float(sizes[held] @ chances[held])
+
+
+def check_levels(call, answer, values, sizes, slack, chances, random):
+    """Values that doubles can tell apart are levels of their own; each has its probability."""
+    held = chances > 0
+    wide = tolerance(values, sizes, chances)
+    values, slack, chances = values[held], STEPS * slack[held], chances[held]
+    low, high, mass, pure = clusters(values, slack, chances)
+    levels = ask(f"{call}.levels", lambda: answer.levels)
+    place = np.searchsorted(low, levels.values, "right") - 1
+    inside = (place >= 0) & (levels.values <= high[place])
+    text = f"values {levels.values.tolist()}, probabilities {levels.probabilities.tolist()}"
+    true = f"values from {low.tolist()} to {high.tolist()}, probabilities {mass.tolist()}"
+    holds(f"{call}.levels", inside.all(), text, true)
+    holds(f"{call}.levels", (np.diff(levels.values) > 0).all(), text, "ascending values")
+    got = np.bincount(place, levels.probabilities, len(low))
+    holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass).all(), text, true)
+    counts = np.bincount(place, minlength=len(low))
+    holds(f"{call}.levels", (counts[pure] == 1).all(), text, f"one level each of {true}")
+    check_moments(call, answer, values, chances, wide, random)
+
+
+def check_moments(call, answer, values, chances, wide, random):
+    mean = math.fsum((values * chances).tolist())
+    variance = math.fsum(((values - mean) ** 2 * chances).tolist())
+    room = 1e-10 * variance + 2 * math.sqrt(variance) * wide + wide**2
+    same(f"{call}.variance", ask(f"{call}.variance", lambda: answer.variance), variance, room)
+    q = random.choice((0.0, 1.0, 0.5, random.random(), random.random()))
+    got = ask(f"{call}.quantile({q})", lambda: answer.quantile(q))
+    near = STEPS * UNIT * np.abs(values) + 1e-13 * np.abs(values)
+    below = math.fsum(chances[values < got - near].tolist())
+    upto = math.fsum(chances[values <= got + near].tolist())
+    true = f"P(value < it) = {below!r} <= q <= {upto!r} = P(value <= it)"
+    holds(f"{call}.quantile({q})", below <= q + MASS and upto >= q - MASS, got, true)
+
+
+def clusters(values, slack, chances):
+    """Values that rounding may merge: ends, probability, and whether rounding plays no part."""
+    order = np.argsort(values - slack, kind="stable")
+    low, high = (values - slack)[order], np.maximum.accumulate((values + slack)[order])
+    new = np.concatenate([[True], low[1:] > high[:-1]])
+    starts = np.flatnonzero(new)
+    ends = np.concatenate([starts[1:], [len(low)]]) - 1
+    mass = np.add.reduceat(chances[order], starts)
+    pure = np.maximum.reduceat(slack[order], starts) == 0
+    return low[starts], high[ends], mass, pure
+
+
+def bounds(case, random):
+    """With ``keep``, the truth lies between the bounds."""
+    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
+    call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
+
+    def made():
+        return fsmeu.expect(case.loss, z, case.built[0], engine=engine, keep=keep)
+
+    lacking = truth.lacks(z, p)
+    some = ask(call, made, lacking and keep == 10**6, not truth.defined)
+    if lacking:
+        return
+    true, room = truth.mean(z, p), truth.tolerance(z, p)
+    inside = some.lower - room / 100 <= true <= some.upper + room / 100
+    holds(call, inside, f"lower {some.lower!r}, upper {some.upper!r}", repr(true))
+    holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
+    if keep == 10**6:
+        for name in ("lower", "value", "upper"):
+            most = STEPS * UNIT * float(np.nanmax(np.abs(truth.values)))
+            same(f"{call}.{name}", getattr(some, name), true, room + most)
+
+
+def expect_many(case, random):
+    """Several hypotheses and models at once."""
+    truth, rows = case.truth, [0, 0, 1, 2, 1]
+    random.shuffle(rows)
+    rows = rows[: random.randint(1, 5)]
+    zs = [some_sequence(case, random) for _ in rows]
+    names = [("model", "alike", "other")[row] for row in rows]
+    call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{', '.join(names)}])"
+    pairs = list(zip(zs, (case.chances[row] for row in rows), strict=True))
+    lacking = any(truth.lacks(z, p) for z, p in pairs)
+    models = [case.built[row] for row in rows]
+    got = ask(call, lambda: fsmeu.expect_many(case.loss, zs, models), lacking)
+    true = [truth.mean(z, p) for z, p in pairs]
+    same(call, got, true, np.array([truth.tolerance(z, p) for z, p in pairs]))
+
+
+def gradient(case, random):
+    """A few entries of the gradient, by a complex step of the listed expectation."""
+    truth, model, spec = case.truth, case.built[0], case.models[0]
+    z, engine = some_sequence(case, random), random.choice(ENGINES)
+    if spec.kind in ("nbest", "mixture"):
+        return
+    call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine={engine!r})"
+
+    def made():
+        return fsmeu.value_and_gradient(case.loss, z, model, engine=engine)
+
+    lacking = truth.lacks(z, case.chances[0])
+    value, found = ask(call, made, lacking, not truth.defined)
+    row = truth.row(z)
+    if np.isnan(truth.values[row]).any():
+        return  # derivatives look at impossible references as well
+    same(f"{call}[0]", value, truth.mean(z, case.chances[0]), truth.tolerance(z, case.chances[0]))
+    for name, (array, distribution) in parameters(model).items():
+        same(f"{call}[1] {name}", by_name(found)[name].shape, array.shape, 0)
+        places = list(np.ndindex(array.shape))
+        for index in random.sample(places, min(3, len(places))):
+            check_entry(
+                f"{call}[1] {name}", by_name(found)[name], index, distribution, array, case, row
+            )
+
+
+def check_entry(call, found, index, distribution, array, case, row):
+    """One derivative; scores may lose digits of the covariance, so E|value| counts as well."""
+    moved = array.astype(complex)
+    moved[index] += 1e-30j
+    listed = np.array(list(distribution(moved).values()), complex)
+    slopes, truth = listed.imag / 1e-30, case.truth
+    true = math.fsum((slopes * truth.values[row]).tolist())
+    weight = np.abs(slopes) + np.abs(listed.real)
+    room = RELATIVE * np.abs(truth.values[row]) @ weight + STEPS * UNIT * truth.sizes[row] @ weight
+    same(f"{call}{list(index)}", found[index], true, float(room))
+
+
+# -- machines ------------------------------------------------------------------------------------
+
+
+def compiled(case, random):
+    """Every pair has one path in the machine, and its end has the pair's value."""
+    truth, loss = case.truth, case.loss
+    z = some_sequence(case, random) if random.random() < 0.3 else None
+    least = random.random() < 0.3
+    call = f"loss.compile({case.n}, z={None if z is None else list(z)}, minimize={least})"
+    rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
+    lacking = bool(np.isnan(truth.values[list(rows)]).any())
+    machine = ask(call, lambda: loss.compile(case.n, z, minimize=least), lacking)
+    number = np.array([[case.labels.index(a) for a in y] for y in truth.sequences], int)
+    number = number.reshape(len(truth.sequences), case.n)
+    for row in rows:
+        state = np.zeros(len(number), np.int64)
+        for i in range(case.n):
+            state = np.where(state < 0, -1, machine.next[state, number[row, i], number[:, i]])
+        holds(call, (state >= 0).all(), "no path", f"a path for z = {truth.sequences[row]}")
+        true, room = (
+            truth.values[row],
+            STEPS * truth.slack[row] + 4 * UNIT * np.abs(truth.values[row]),
+        )
+        same(f"{call}, end of {truth.sequences[row]}", machine.values[state], true, room)
+
+
+def summed(case, random):
+    """The weights of the paths of a pair sum to its value, but for what the shift rounds away."""
+    truth = case.truth
+    z = some_sequence(case, random) if random.random() < 0.4 else None
+    call = f"fsmeu.compile_summed(loss, {case.n}, z={None if z is None else list(z)})"
+    rows = truth.values if z is None else truth.values[[truth.row(z)]]
+    lacking = bool(np.isnan(rows).any())
+    machine = ask(call, lambda: fsmeu.compile_summed(case.loss, case.n, z), lacking)
+    zs = [z] if z is not None else random.sample(truth.sequences, min(4, len(truth.sequences)))
+    ys = random.sample(truth.sequences, min(8, len(truth.sequences)))
+    for one, y, total in path_sums(machine, zs, ys):
+        row, column = truth.row(one), truth.row(y)
+        scale = abs(machine.shift) + truth.sizes[row, column]
+        place = f"{call}, paths of {list(one)}, {list(y)}"
+        same(place, total, truth.values[row, column], RELATIVE * scale)
+
+
+def composed(case, random):
+    """The total weight of the composition, but for what the shift rounds away."""
+    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    least = random.random() < 0.3
+    call = f"fsmeu.compose(loss, {list(z)}, model, minimize={least})"
+
+    def made():
+        return fsmeu.compose(case.loss, z, case.built[0], minimize=least)
+
+    whole = ask(call, made, truth.lacks(z, p), not truth.defined)
+    shift = 1e-13 * abs(whole.machine.shift)
+    same(f"{call}.total", whole.total, truth.mean(z, p), truth.tolerance(z, p) + shift)
+
+
+CHECKS = {
+    "evaluate": evaluate,
+    "expect": expect,
+    "expect model": expect_model,
+    "bounds": bounds,
+    "expect_many": expect_many,
+    "gradient": gradient,
+    "compile": compiled,
+    "compile_summed": summed,
+    "compose": composed,
+}

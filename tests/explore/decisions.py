@@ -1,0 +1,109 @@
+"""What is checked of decisions: their value, their constraint, and that nothing is better."""
+
+import re
+
+import numpy as np
+
+import fsmeu
+from fsmeu.decoding.decode import METHODS
+from tests.explore.asking import ask, holds, same
+
+TRIED = [name for name in METHODS if name not in ("nbest", "marginal")]
+
+
+def _check(case, call, decision, p, allowed=None):
+    """A decision has the value that it says and, if it says so, the best one."""
+    truth = case.truth
+    means, room = truth.means(p)
+    own = truth.row(decision.labels)
+    if np.isnan(means[own]):
+        holds(call, False, decision, "an error: a possible pair of its labels has no value")
+    same(f"{call}.value", decision.value, means[own], room[own])
+    if allowed is not None:
+        holds(call, allowed[own], decision.labels, "labels that satisfy the constraint")
+        means, room = means[allowed], room[allowed]
+    if not decision.exact or np.isnan(means).any():
+        return
+    sign = 1.0 if case.loss.kind == "utility" else -1.0
+    best = int((sign * means).argmax())
+    short = sign * (means[best] - truth.means(p)[0][own])
+    names = [z for k, z in enumerate(truth.sequences) if allowed is None or allowed[k]]
+    better = f"{list(names[best])} has {means[best]!r}, better by {short:.3g}"
+    got = f"{decision.labels} with {decision.value!r}, exact by {decision.method}"
+    holds(call, short <= room[best] + truth.means(p)[1][own], got, better)
+
+
+def _lacks(case, p):
+    """Whether every hypothesis has a possible reference without a value."""
+    missing = np.isnan(case.truth.values[:, p > 0])
+    return bool(missing.any(axis=1).all())
+
+
+def decode(case, random):
+    """The first method that fits."""
+    call, p = "fsmeu.decode(loss, model)", case.chances[0]
+    undefined = not case.truth.defined
+    made = ask(call, lambda: fsmeu.decode(case.loss, case.built[0]), _lacks(case, p), undefined)
+    _check(case, call, made, p)
+
+
+def _named(name):
+    def check(case, random):
+        call, p = f"fsmeu.decode(loss, model, method={name!r})", case.chances[0]
+        undefined = not case.truth.defined
+
+        def made():
+            return fsmeu.decode(case.loss, case.built[0], method=name)
+
+        _check(case, call, ask(call, made, _lacks(case, p), undefined), p)
+
+    return check
+
+
+def constrained(case, random):
+    """The best of the sequences that a regular expression allows."""
+    text, allowed = random_constraint(case.truth, random)
+    method = random.choice(("auto", "auto", *TRIED))
+    call = f"fsmeu.decode(loss, model, constraint={text!r}, method={method!r})"
+    undefined = not case.truth.defined or not allowed.any()
+
+    def made():
+        return fsmeu.decode(case.loss, case.built[0], constraint=text, method=method)
+
+    decision = ask(call, made, not allowed.any(), undefined)
+    _check(case, call, decision, case.chances[0], allowed)
+
+
+def random_constraint(truth, random):
+    """A regular expression over labels, and which sequences it allows."""
+    ours, theirs = [], []
+    for _ in range(random.randint(1, 4)):
+        times = random.choice(("", "*", "*", "?", "+"))
+        chosen = random.sample(range(len(truth.labels)), random.randint(1, len(truth.labels)))
+        words = " ".join(f'"{truth.labels[k]}"' for k in chosen)
+        ours.append(random.choice((f"[{words}]{times}", f".{times}")))
+        letters = "".join(chr(97 + k) for k in chosen)
+        theirs.append(f"[{letters}]{times}" if ours[-1].startswith("[") else f".{times}")
+    pattern = re.compile("".join(theirs))
+    spelled = ["".join(chr(97 + truth.labels.index(a)) for a in z) for z in truth.sequences]
+    return " ".join(ours), np.array([pattern.fullmatch(x) is not None for x in spelled])
+
+
+def decode_many(case, random):
+    """Several models at once."""
+    rows = random.choice(((0, 1), (0, 1, 2), (1, 0, 0)))
+    names = ", ".join(("model", "alike", "other")[row] for row in rows)
+    call, models = f"fsmeu.decode_many(loss, [{names}])", [case.built[row] for row in rows]
+    undefined = not case.truth.defined
+    lacking = any(_lacks(case, case.chances[row]) for row in rows)
+    made = ask(call, lambda: fsmeu.decode_many(case.loss, models), lacking, undefined)
+    for k, (row, decision) in enumerate(zip(rows, made, strict=True)):
+        _check(case, f"{call}[{k}]", decision, case.chances[row])
+
+
+CHECKS = {
+    "decode": decode,
+    **{f"decode {name}": _named(name) for name in METHODS},
+    "decode constrained": constrained,
+    "decode_many": decode_many,
+}

@@ -1,0 +1,239 @@
+"""Random label models as data: they can be built, listed, written down and made simpler."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import fsmeu
+from tests.models import oracle
+from tests.models.strategies import rows, scores
+
+KINDS = ("bernoulli", "independent", "markov", "potentials", "hmm", "nbest", "mixture")
+_EDGES = (0.0, 1.0, 0.5, 0.5, 1e-9, 1 - 1e-9, 1e-30, 0.1, 0.25)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSpec:
+    """A model that is not yet built.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        labels: the labels.
+        n: the length of the sequences.
+        parts: its arguments by name; for a mixture, ``models`` are specs.
+    """
+
+    kind: str
+    labels: tuple
+    n: int
+    parts: dict
+
+    def build(self):
+        """The model of the package."""
+        p, labels = self.parts, list(self.labels)
+        match self.kind:
+            case "bernoulli":
+                return fsmeu.models.Bernoulli(p["p"])
+            case "independent":
+                return fsmeu.models.Independent(p["probabilities"], labels)
+            case "markov":
+                return fsmeu.models.Markov(p["initial"], p["transition"], self.n, labels)
+            case "potentials":
+                return fsmeu.models.from_potentials(p["unary"], p["pairwise"], labels)
+            case "hmm":
+                return fsmeu.models.hmm(
+                    p["initial"], p["transition"], p["emission"], p["observations"], labels
+                )
+            case "nbest":
+                return fsmeu.models.NBest(p["sequences"], p["weights"], labels)
+        return fsmeu.models.Mixture([m.build() for m in p["models"]], p["weights"])
+
+    def chances(self):
+        """The probability of every sequence, in the order of ``brute_force.sequences``."""
+        return np.array(list(self.listed().values()))
+
+    def listed(self):
+        """The probability of every sequence."""
+        p, labels, n = self.parts, self.labels, self.n
+        match self.kind:
+            case "bernoulli":
+                return oracle.bernoulli(p["p"])
+            case "independent":
+                return oracle.independent(p["probabilities"], labels, n)
+            case "markov":
+                return oracle.markov(p["initial"], p["transition"], labels, n)
+            case "potentials":
+                return oracle.potentials(p["unary"], p["pairwise"], labels, n)
+            case "hmm":
+                return oracle.hmm(
+                    p["initial"], p["transition"], p["emission"], p["observations"], labels
+                )
+            case "nbest":
+                return oracle.nbest(p["sequences"], p["weights"], labels, n)
+        return oracle.mixture([m.listed() for m in p["models"]], p["weights"])
+
+    def text(self):
+        """The call that builds it."""
+        p, labels = {k: plain(v) for k, v in self.parts.items()}, list(self.labels)
+        match self.kind:
+            case "bernoulli":
+                return f"fsmeu.models.Bernoulli({p['p']})"
+            case "independent":
+                return f"fsmeu.models.Independent({p['probabilities']}, {labels})"
+            case "markov":
+                tables = f"{p['initial']}, {p['transition']}"
+                return f"fsmeu.models.Markov({tables}, n={self.n}, labels={labels})"
+            case "potentials":
+                return f"fsmeu.models.from_potentials({p['unary']}, {p['pairwise']}, {labels})"
+            case "hmm":
+                tables = ", ".join(str(value) for value in p.values())
+                return f"fsmeu.models.hmm({tables}, {labels})"
+            case "nbest":
+                return f"fsmeu.models.NBest({p['sequences']}, {p['weights']}, {labels})"
+        models = ", ".join(m.text() for m in self.parts["models"])
+        return f"fsmeu.models.Mixture([{models}], {p['weights']})"
+
+    # -- simpler ones ----------------------------------------------------------------------------
+
+    def shorter(self):
+        """The same for sequences that are shorter by one, or None."""
+        if not self.n:
+            return None
+        n, p = self.n - 1, dict(self.parts)
+        for name in ("p", "probabilities", "unary", "observations"):
+            if name in p:
+                p[name] = p[name][:-1]
+        each = {"markov": np.ndim(p.get("initial", 0)) + 2, "potentials": 3}.get(self.kind)
+        for name in ("transition", "pairwise"):
+            if name in p and np.ndim(p[name]) == each:
+                p[name] = p[name][:-1]
+        if "sequences" in p:
+            p["sequences"] = [y[:-1] for y in p["sequences"]]
+        if "models" in p:
+            p["models"] = [m.shorter() for m in p["models"]]
+        return replace(self, n=n, parts=p)
+
+    def simpler(self):
+        """Models of the same length that are simpler, the simplest first."""
+        size = len(self.labels)
+        even = np.full((self.n, size), 1 / size)
+        slanted = np.tile((np.arange(size) + 1) / (size * (size + 1) / 2), (self.n, 1))
+        if self.kind == "bernoulli":
+            yield from self._each("p", (0.5, 0.25))
+            return
+        for table in (even, slanted, oracle.marginals(self.listed(), self.labels, self.n)):
+            if self.kind != "independent":
+                yield ModelSpec("independent", self.labels, self.n, {"probabilities": table})
+        if self.kind == "independent" and self.labels == (0, 1):
+            ones = self.parts["probabilities"][:, 1]
+            yield ModelSpec("bernoulli", self.labels, self.n, {"p": ones})
+        if self.kind == "independent":
+            for i in range(self.n):
+                table = self.parts["probabilities"].copy()
+                if np.any(table[i] != even[i]):
+                    table[i] = even[i]
+                    yield replace(self, parts={"probabilities": table})
+        if self.kind == "mixture":
+            yield from self.parts["models"]
+        if self.kind == "nbest" and len(self.parts["sequences"]) > 1:
+            for k in range(len(self.parts["sequences"])):
+                some = [y for j, y in enumerate(self.parts["sequences"]) if j != k]
+                yield replace(self, parts={"sequences": some, "weights": np.ones(len(some))})
+
+    def _each(self, name, numbers):
+        for number in numbers:
+            yield replace(self, parts={name: np.full(self.n, number)})
+        for i in range(self.n):
+            now = self.parts[name][i]
+            for number in (*numbers, round(now, 1), round(now, 2)):
+                if number != now and numbers[0] != now:
+                    changed = self.parts[name].copy()
+                    changed[i] = number
+                    yield replace(self, parts={name: changed})
+
+
+def plain(value):
+    """Arrays as lists."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return type(value)(plain(x) for x in value)
+    return value
+
+
+def random_model(rng, labels, n, kinds=KINDS):
+    """A model over these labels, of any kind that has them."""
+    kinds = [kind for kind in kinds if kind != "bernoulli" or labels == (0, 1)]
+    weights = np.array([6.0 if kind == "bernoulli" else 1.0 for kind in kinds])
+    kind = str(rng.choice(kinds, p=weights / weights.sum()))
+    return ModelSpec(kind, tuple(labels), n, _PARTS[kind](rng, tuple(labels), n))
+
+
+def _probabilities(rng, n):
+    """Probabilities of ones: any, all equal, in quarters, rare, extreme."""
+    match rng.integers(0, 6):
+        case 0:
+            return np.full(n, rng.random())
+        case 1:
+            return np.round(rng.random(n) * 4) / 4
+        case 2:
+            return rng.random(n) * 0.2
+        case 3:
+            return rng.choice(_EDGES, n)
+    return rng.random(n)
+
+
+def _markov(rng, labels, n):
+    size = len(labels)
+    order = int(rng.integers(1, 4 if size == 2 else 3))
+    shape = (max(0, n - order),) * int(rng.random() < 0.5) + (size,) * (order + 1)
+    initial = rows(rng, size**order).reshape((size,) * order)
+    return {"initial": initial, "transition": rows(rng, *shape)}
+
+
+def _potentials(rng, labels, n):
+    """Scores, some of them -inf; one sequence stays allowed."""
+    size, each = len(labels), rng.random() < 0.5
+    unary = scores(rng, n, size) * rng.choice([1.0, 1.0, 20.0])
+    links = scores(rng, *(max(0, n - 1),) * int(each), size, size)
+    path = rng.integers(0, size, n)
+    unary[np.arange(n), path] = 0.5
+    for i in range(n - 1):
+        (links[i] if each else links)[path[i], path[i + 1]] = -0.25
+    return {"unary": unary, "pairwise": links}
+
+
+def _hmm(rng, labels, n):
+    size = len(labels)
+    initial, transition, emission = rows(rng, size), rows(rng, size, size), rows(rng, size, 3)
+    seen, state = [], 0
+    for i in range(n):
+        state = int(rng.choice(size, p=transition[state] if i else initial))
+        seen.append(int(rng.choice(3, p=emission[state])))
+    tables = {"initial": initial, "transition": transition, "emission": emission}
+    return {**tables, "observations": seen}
+
+
+def _nbest(rng, labels, n):
+    count = int(rng.integers(1, 7))
+    sequences = [[labels[k] for k in rng.integers(0, len(labels), n)] for _ in range(count)]
+    weights = rng.random(count) * (rng.random(count) < 0.8)
+    weights[0] = 0.3
+    return {"sequences": sequences, "weights": weights}
+
+
+def _mixture(rng, labels, n):
+    kinds = ("independent", "markov", "potentials", "nbest")
+    models = [random_model(rng, labels, n, kinds) for _ in range(int(rng.integers(1, 4)))]
+    return {"models": models, "weights": rows(rng, len(models))}
+
+
+_PARTS = {
+    "bernoulli": lambda rng, labels, n: {"p": _probabilities(rng, n)},
+    "independent": lambda rng, labels, n: {"probabilities": rows(rng, n, len(labels))},
+    "markov": _markov,
+    "potentials": _potentials,
+    "hmm": _hmm,
+    "nbest": _nbest,
+    "mixture": _mixture,
+}

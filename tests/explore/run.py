@@ -1,0 +1,211 @@
+"""``./run explore-tests``: holds fsmeu against enumeration on random cases."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from tests.explore.shrink import reproducer, shrunk
+from tests.explore.trial import CHECKS, OUTCOMES, run_case
+
+BLOCK = 20
+SHOWN_PER_CHECK = 3
+MEMORY = 3 << 30
+
+
+@dataclass
+class Report:
+    """What came of some cases.
+
+    Attributes:
+        counts: how many checks had each outcome, by (check, result).
+        failures: (seed, case, check, text) of every failure.
+        cases: how many cases there were.
+    """
+
+    counts: Counter = field(default_factory=Counter)
+    failures: list = field(default_factory=list)
+    cases: int = 0
+
+    def add(self, other):
+        self.counts.update(other.counts)
+        self.failures += other.failures
+        self.cases += other.cases
+
+
+_shrunk = Counter()  # by check, in this process: shrinking takes seconds, and few are shown
+
+
+def explore_block(seed, first, count, shrink=True):
+    """The report of cases first, ..., first + count - 1 of a seed."""
+    report = Report()
+    for k in range(first, first + count):
+        case, outcomes = run_case(seed, k)
+        report.cases += 1
+        for outcome in outcomes:
+            report.counts[outcome.check, outcome.result] += 1
+            if outcome.result == "failed":
+                _shrunk[outcome.check] += 1
+                wanted = shrink and _shrunk[outcome.check] <= SHOWN_PER_CHECK
+                small = shrunk(case, outcome) if wanted else (case, outcome)
+                report.failures.append((seed, k, outcome.check, reproducer(*small)))
+    return report
+
+
+def _limit_memory():
+    """A process that grows past the limit fails with an error instead of taking the machine."""
+    import resource
+
+    if sys.platform == "linux":
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def blocks(seed, cases):
+    """(seed, first, count) of every block; without end where no number of cases is given."""
+    first = 0
+    while cases is None or first < cases:
+        count = BLOCK if cases is None else min(BLOCK, cases - first)
+        yield seed, first, count
+        first += count
+
+
+def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None):
+    """The report of all cases, or of as many as there was time for; Ctrl-C ends it early."""
+    report, todo = Report(), blocks(seed, cases)
+    end = time.monotonic() + 60 * minutes if minutes else float("inf")
+    if jobs == 1:
+        try:
+            for block in todo:
+                report.add(explore_block(*block, shrink))
+                tell(report)
+                if time.monotonic() > end:
+                    break
+        except KeyboardInterrupt:
+            pass
+        return report
+    pool = ProcessPoolExecutor(jobs, initializer=_limit_memory)
+    running = {}
+    try:
+        while True:
+            while len(running) < 2 * jobs and time.monotonic() < end:
+                block = next(todo, None)
+                if block is None:
+                    break
+                running[pool.submit(explore_block, *block, shrink)] = block
+            if not running:
+                break
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                block = running.pop(future)
+                report.add(_result(future, block))
+                tell(report)
+            if any(isinstance(f.exception(), BrokenProcessPool) for f in done):
+                pool = ProcessPoolExecutor(jobs, initializer=_limit_memory)
+                for future in list(running):
+                    report.add(_result(future, running.pop(future)))
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+    else:
+        pool.shutdown()
+    return report
+
+
+def _result(future, block):
+    error = future.exception()
+    if error is None:
+        return future.result()
+    seed, first, count = block
+    text = f"cases {seed}:{first} to {seed}:{first + count - 1}: {type(error).__name__}: {error}"
+    return Report(Counter({("process", "failed"): 1}), [(seed, first, "process", text)], 0)
+
+
+# -- what is shown --------------------------------------------------------------------------------
+
+
+def show_failures(report, console):
+    """Prints reproducers, a few of every check."""
+    seen = Counter()
+    for seed, k, check, text in report.failures:
+        seen[check] += 1
+        if seen[check] <= SHOWN_PER_CHECK:
+            console.rule(f"{check}: case {seed}:{k}")
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+    for check, count in seen.items():
+        if count > SHOWN_PER_CHECK:
+            others = [f"{s}:{k}" for s, k, name, _ in report.failures if name == check]
+            rest = ", ".join(others[SHOWN_PER_CHECK : SHOWN_PER_CHECK + 20])
+            console.print(f"{check}: {count - SHOWN_PER_CHECK} more, cases {rest}", highlight=False)
+
+
+def summary(report):
+    """The outcomes as a table."""
+    table = Table("check", *OUTCOMES, title=f"{report.cases:,} cases")
+    for name in [*CHECKS, "process"]:
+        row = [report.counts[name, result] for result in OUTCOMES]
+        if any(row):
+            table.add_row(name, *(f"{count:,}" if count else "" for count in row))
+    return table
+
+
+def replay(name, console):
+    """Runs one case and prints everything about it."""
+    seed, k = (int(x) for x in name.split(":"))
+    case, outcomes = run_case(seed, k)
+    console.print(repr(case.program), markup=False, highlight=False, soft_wrap=True)
+    for label, model in zip(("model", "alike", "other"), case.models, strict=True):
+        console.print(f"{label} = {model.text()}", markup=False, highlight=False, soft_wrap=True)
+    for outcome in outcomes:
+        console.print(f"{outcome.check}: {outcome.result}", highlight=False)
+        if outcome.fault is not None:
+            text = reproducer(*shrunk(case, outcome))
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return any(outcome.result == "failed" for outcome in outcomes)
+
+
+def arguments(words=None):
+    parser = argparse.ArgumentParser(prog="./run explore-tests", description=__doc__)
+    parser.add_argument("--cases", type=int, help="how many cases (1,000 unless --minutes)")
+    parser.add_argument("--seed", type=int, default=0, help="case k of a seed is always the same")
+    parser.add_argument("--minutes", type=float, help="stop after so many minutes")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--case", metavar="S:K", help="run case K of seed S and show all of it")
+    parser.add_argument("--no-shrink", action="store_true", help="print failures as they came")
+    parser.add_argument(
+        "--fresh", action="store_true", help="instead, the property tests with new examples"
+    )
+    return parser.parse_args(words)
+
+
+def main(words=None):
+    """Runs the command; returns the exit code: 1 when something failed."""
+    given, console = arguments(words), Console()
+    if given.fresh:
+        tests = [sys.executable, "-m", "pytest", "-q", "-n", str(given.jobs), "tests"]
+        return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
+    if given.case:
+        return int(replay(given.case, console))
+    cases = given.cases if given.cases or given.minutes else 1000
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        bar = progress.add_task("cases", total=cases, failed=0)
+
+        def tell(report):
+            progress.update(bar, completed=report.cases, failed=len(report.failures))
+
+        report = explore(given.seed, cases, given.minutes, given.jobs, not given.no_shrink, tell)
+    show_failures(report, console)
+    console.print(summary(report))
+    return int(bool(report.failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""One case: which checks are drawn for it, and what came of each."""
+
+import random
+import signal
+import warnings
+from dataclasses import dataclass
+
+from fsmeu.errors import FsmeuError
+from tests.explore import checks, decisions
+from tests.explore.asking import Fault, Refused
+from tests.explore.cases import random_case
+from tests.explore.rounded import Unsure
+
+CHECKS = {**checks.CHECKS, **decisions.CHECKS}
+OUTCOMES = ("passed", "refused", "unsure", "failed")
+SECONDS = 60
+"""Processor time that one check may take."""
+_DECISIONS = [*decisions.CHECKS, "decode"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a check.
+
+    Attributes:
+        check: its name.
+        draw: the seed of its draws.
+        result: one of ``OUTCOMES``; ``unsure`` where the file turns on rounding.
+        fault: what is wrong, if it failed.
+    """
+
+    check: str
+    draw: int
+    result: str
+    fault: Fault | None = None
+
+
+def drawn_checks(seed, k):
+    """The checks of a case with the seeds of their draws."""
+    source = random.Random(f"checks {seed} {k}")
+    some = source.sample(list(checks.CHECKS), 2) + source.sample(_DECISIONS, 2)
+    return [(name, source.getrandbits(32)) for name in some]
+
+
+def run_check(case, name, draw):
+    """What comes of one check of a case."""
+    try:
+        with limited(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _prepare(case)
+            CHECKS[name](case, random.Random(draw))
+    except Refused:
+        return Outcome(name, draw, "refused")
+    except Unsure:
+        return Outcome(name, draw, "unsure")
+    except Fault as fault:
+        return Outcome(name, draw, "failed", fault)
+    return Outcome(name, draw, "passed")
+
+
+def _prepare(case):
+    """Loads the file and lists everything.
+
+    Raises:
+        Fault: the file does not load, though it has values.
+    """
+    try:
+        case.loss  # noqa: B018
+    except FsmeuError as error:
+        if "may take at most" in str(error):
+            raise Refused(str(error)) from None
+        raise Fault("fsmeu.loads(text)", f"{type(error).__name__}: {error}", "it loads") from error
+    case.truth, case.chances  # noqa: B018
+    try:
+        case.built  # noqa: B018
+    except Exception as error:
+        raise Fault("model", f"{type(error).__name__}: {error}", "it is built") from error
+
+
+class limited:  # noqa: N801
+    """Makes a fault of what takes too long."""
+
+    def __enter__(self):
+        self.before = signal.signal(signal.SIGPROF, self._stop)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+
+    def __exit__(self, *_):
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, self.before)
+
+    def _stop(self, *_):
+        raise Fault("any", f"nothing after {SECONDS} s of processor time", "an answer")
+
+
+def run_case(seed, k):
+    """The outcomes of all checks of a case."""
+    case = random_case(seed, k)
+    return case, [run_check(case, name, draw) for name, draw in drawn_checks(seed, k)]

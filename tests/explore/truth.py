@@ -1,0 +1,131 @@
+"""The value of every pair of sequences, by the second reading of the language.
+
+Registers that are equal after the same number of steps are walked on together; nothing else is
+shared between pairs, and nothing with the package but the parsed file.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests import brute_force
+from tests.explore.rounded import UNIT, RoundedWorld, as_rounded
+from tests.losses.meaning import Undefined
+
+RELATIVE = 1e-11
+"""What an expectation may lose of the sum of |value| times probability: probabilities are products
+and sums of positive numbers, some taken from logarithms of up to 700, so they are good to 1e-13."""
+STEPS = 64
+"""Units of the last place that the terms of a value may lose, whatever the order they are added
+in: so many operations an expression has, at most, with the steps of a sequence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """All pairs of sequences of one length.
+
+    Attributes:
+        labels: the labels.
+        sequences: every sequence; rows and columns of the tables are in this order.
+        values: the value of each pair, rows are hypotheses; nan where there is none.
+        sizes: the sizes of the terms of each value, summed; nan where there is none.
+        slack: how far a single value may be off in doubles.
+    """
+
+    labels: tuple
+    sequences: list
+    values: np.ndarray
+    sizes: np.ndarray
+    slack: np.ndarray
+
+    @property
+    def n(self):
+        return len(self.sequences[0])
+
+    @property
+    def defined(self):
+        """True when every pair has a value."""
+        return not np.isnan(self.values).any()
+
+    def row(self, z):
+        return self.sequences.index(tuple(z))
+
+    def lacks(self, z, chances):
+        """True when a pair of z with a possible reference has no value."""
+        return bool(np.isnan(self.values[self.row(z), chances > 0]).any())
+
+    def mean(self, z, chances):
+        """The expected value of z: a sum that is rounded once."""
+        held = chances > 0
+        return math.fsum((self.values[self.row(z), held] * chances[held]).tolist())
+
+    def tolerance(self, z, chances):
+        """How far an expected value may be off."""
+        held, row = chances > 0, self.row(z)
+        scale = float(np.abs(self.values[row, held]) @ chances[held])
+        terms = float(self.sizes[row, held] @ chances[held])
+        return RELATIVE * scale + STEPS * UNIT * terms
+
+    def means(self, chances):
+        """The expected value of every hypothesis, and how far each may be off."""
+        held = chances > 0
+        values, p = self.values[:, held], chances[held]
+        return values @ p, RELATIVE * np.abs(values) @ p + STEPS * UNIT * self.sizes[:, held] @ p
+
+
+def truth_of(spec, labels, given, n):
+    """Every pair of length n.
+
+    Raises:
+        Unsure: what the file says depends on rounding.
+    """
+    world = RoundedWorld(spec, labels, n, **given)
+    size = len(labels)
+    try:
+        states = [world.start()]
+    except Undefined:
+        states = []
+    at = np.zeros((1, 1), np.int64) if states else np.full((1, 1), -1)
+    for i in range(1, n + 1):
+        table, states = _layer(world, states, i)
+        moved = table[at] if len(table) else np.full((*at.shape, size, size), -1)
+        moved = np.where(at[:, :, None, None] < 0, -1, moved)
+        rows, columns = at.shape
+        at = moved.transpose(0, 2, 1, 3).reshape(rows * size, columns * size)
+    ends = np.array([_end(world, state) for state in states] + [(math.nan,) * 3])
+    sequences = brute_force.sequences(labels, n)
+    return Truth(tuple(labels), sequences, *(ends[at, k] for k in range(3)))
+
+
+def _layer(world, states, i):
+    """Where states lead at position i, (states, z, y), -1 for nowhere; and the states there."""
+    size, found, after = len(world.labels), {}, []
+    table = np.full((len(states), size, size), -1, np.int64)
+    for s, state in enumerate(states):
+        for a, z in enumerate(world.labels):
+            for b, y in enumerate(world.labels):
+                try:
+                    moved = world.step(state, z, y, i)
+                except Undefined:
+                    continue
+                key = tuple(_key(value) for value in moved.values())
+                if key not in found:
+                    found[key] = len(after)
+                    after.append(moved)
+                table[s, a, b] = found[key]
+    return table, after
+
+
+def _key(value):
+    if isinstance(value, tuple):
+        return tuple(_key(x) for x in value)
+    return value if isinstance(value, str) else as_rounded(value).key
+
+
+def _end(world, state):
+    try:
+        value = as_rounded(world.value(state))
+    except Undefined:
+        return (math.nan,) * 3
+    return float(value.value), value.size, value.slack
