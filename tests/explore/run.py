@@ -1,7 +1,11 @@
 """``./run explore-tests``: holds fsmeu against enumeration on random cases."""
 
 import argparse
+import itertools
+import multiprocessing
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -61,10 +65,10 @@ def explore_block(seed, first, count, shrink=True):
     return report
 
 
-def _limit_memory():
-    """A process that grows past the limit fails with an error instead of taking the machine."""
-    import resource
-
+def _start_worker():
+    """Leaves Ctrl-C to the parent; growing past the limit is an error, not the machine's end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
@@ -80,52 +84,54 @@ def blocks(seed, cases):
 
 def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None):
     """The report of all cases, or of as many as there was time for; Ctrl-C ends it early."""
-    report, todo = Report(), blocks(seed, cases)
+    report = Report()
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
-    if jobs == 1:
-        try:
-            for block in todo:
-                report.add(explore_block(*block, shrink))
-                tell(report)
-                if time.monotonic() > end:
-                    break
-        except KeyboardInterrupt:
-            pass
-        return report
-    pool = ProcessPoolExecutor(jobs, initializer=_limit_memory)
-    running = {}
+    todo = itertools.takewhile(lambda _: time.monotonic() < end, blocks(seed, cases))
     try:
-        while True:
-            while len(running) < 2 * jobs and time.monotonic() < end:
-                block = next(todo, None)
-                if block is None:
-                    break
-                running[pool.submit(explore_block, *block, shrink)] = block
-            if not running:
-                break
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                block = running.pop(future)
-                report.add(_result(future, block))
-                tell(report)
-            if any(isinstance(f.exception(), BrokenProcessPool) for f in done):
-                pool = ProcessPoolExecutor(jobs, initializer=_limit_memory)
-                for future in list(running):
-                    report.add(_result(future, running.pop(future)))
+        for part in _alone(todo, shrink) if jobs == 1 else _together(todo, jobs, shrink):
+            report.add(part)
+            tell(report)
     except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
-    else:
-        pool.shutdown()
+        for worker in multiprocessing.active_children():
+            worker.terminate()
     return report
 
 
-def _result(future, block):
-    error = future.exception()
-    if error is None:
-        return future.result()
-    seed, first, count = block
-    text = f"cases {seed}:{first} to {seed}:{first + count - 1}: {type(error).__name__}: {error}"
-    return Report(Counter({("process", "failed"): 1}), [(seed, first, "process", text)], 0)
+def _alone(todo, shrink):
+    for block in todo:
+        yield explore_block(*block, shrink)
+
+
+def _together(todo, jobs, shrink):
+    """Reports as they come; when a process dies, the cases at hand are run one by one."""
+    while True:
+        pool, running = ProcessPoolExecutor(jobs, initializer=_start_worker), {}
+        broken = False
+        while not broken:
+            for block in itertools.islice(todo, 2 * jobs - len(running)):
+                running[pool.submit(explore_block, *block, shrink)] = block
+            if not running:
+                pool.shutdown()
+                return
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                if isinstance(future.exception(), BrokenProcessPool):
+                    broken = True
+                else:
+                    del running[future]
+                    yield future.result()
+        for seed, first, count in running.values():
+            for k in range(first, first + count):
+                yield _one_by_itself(seed, k, shrink)
+
+
+def _one_by_itself(seed, k, shrink):
+    """The report of one case in a process of its own; that it dies is a failure."""
+    with ProcessPoolExecutor(1, initializer=_start_worker) as pool:
+        try:
+            return pool.submit(explore_block, seed, k, 1, shrink).result()
+        except BrokenProcessPool:
+            text = f"the process died; ./run explore-tests --case {seed}:{k}"
+            return Report(Counter({("process", "failed"): 1}), [(seed, k, "process", text)], 1)
 
 
 # -- what is shown --------------------------------------------------------------------------------
@@ -193,6 +199,7 @@ def main(words=None):
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
     if given.case:
         return int(replay(given.case, console))
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:

@@ -1,0 +1,212 @@
+"""The command that explores: fixed cases pass, planted faults are found, shrunk and replayed."""
+
+import multiprocessing
+import os
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.losses.read import read
+from tests.explore import run
+from tests.explore.cases import Case, random_case
+from tests.explore.decisions import random_constraint
+from tests.explore.label_models import KINDS, random_model
+from tests.explore.rounded import Rounded, Unsure
+from tests.explore.shrink import reproducer, shrunk
+from tests.explore.trial import run_case, run_check
+from tests.explore.truth import truth_of
+from tests.losses.meaning import Undefined, World
+
+SEED = 20
+
+
+def test_fixed_cases_pass():
+    report = run.explore(SEED, 60, None, jobs=1)
+    assert report.failures == []
+    assert report.cases == 60
+    assert sum(report.counts[name, "passed"] for name in run.CHECKS) > 100
+
+
+def test_processes_do_not_change_what_is_run():
+    alone, together = (run.explore(SEED, 8, None, jobs, shrink=False) for jobs in (1, 2))
+    assert alone.counts == together.counts
+
+
+@pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="needs forks to plant it")
+def test_a_process_that_dies_is_a_failure_of_its_case(monkeypatch):
+    """The cases that ran beside it are run again."""
+    right = run.run_case
+
+    def deadly(seed, k):
+        if k == 3:
+            os._exit(1)
+        return right(seed, k)
+
+    monkeypatch.setattr(run, "run_case", deadly)
+    report = run.explore(SEED, 6, None, jobs=2, shrink=False)
+    assert [(k, check) for _, k, check, _ in report.failures] == [(3, "process")]
+    assert report.cases == 6
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """An expectation that is wrong by one part in a million when a reference has two ones."""
+    right = fsmeu.expect
+
+    def wrong(loss, z, model, **options):
+        answer = right(loss, z, model, **options)
+        return replace(answer, value=answer.value * (1 + 1e-6 * (len(z) > 1)))
+
+    monkeypatch.setattr(fsmeu, "expect", wrong)
+
+
+def failing_case():
+    for k in range(200):
+        case, outcomes = run_case(SEED, k)
+        for outcome in outcomes:
+            if outcome.check == "expect" and outcome.result == "failed":
+                return k, case, outcome
+    raise AssertionError("nothing was found")
+
+
+def test_a_planted_fault_is_found_shrunk_and_replayed(planted, capsys):
+    k, case, outcome = failing_case()
+    small, again = shrunk(case, outcome)
+    assert again.result == "failed"
+    assert small.n == 2
+    assert len(small.program.text.splitlines()) <= len(case.program.text.splitlines())
+    text = reproducer(small, again)
+    assert "fsmeu.loads" in text
+    assert "# true: " in text
+    assert run.main(["--case", f"{SEED}:{k}"]) == 1
+    printed = capsys.readouterr().out
+    assert text in printed
+    assert "expect: failed" in printed
+
+
+def test_a_fault_is_the_exit_code(planted, capsys):
+    k, _, _ = failing_case()
+    report = run.explore_block(SEED, k, 1, shrink=False)
+    assert [(seed, place) for seed, place, *_ in report.failures][:1] == [(SEED, k)]
+
+
+def test_the_reproducer_shows_the_fault(planted):
+    """What is printed is Python that gives what came out."""
+    _, case, outcome = failing_case()
+    text = reproducer(*shrunk(case, outcome))
+    names = {}
+    *setup, call, got, _ = text.splitlines()
+    exec("\n".join(setup), names)
+    assert repr(eval(call, names)) == got.removeprefix("# came out: ")
+
+
+def test_strange_errors_are_faults(monkeypatch):
+    def broken(*_, **__):
+        return [][0]
+
+    monkeypatch.setattr(fsmeu, "decode", broken)
+    outcomes = [run_check(random_case(SEED, k), "decode", 0) for k in range(5)]
+    failed = [outcome for outcome in outcomes if outcome.result == "failed"]
+    assert failed
+    assert failed[0].fault.got.startswith("IndexError")
+
+
+def test_a_claim_that_is_not_the_best_is_a_fault(monkeypatch):
+    """The worst sequence, said to be proven."""
+    text = "loss f\nlabels 0 1\ncount c when z != y\nvalue c\n"
+    case = random_case(SEED, 0)
+    program = replace(case.program, text=text, labels=(0, 1), ask=False, given={})
+    rng = np.random.default_rng(0)
+    models = tuple(random_model(rng, (0, 1), 3, ("independent",)) for _ in range(3))
+    case = Case(program, models)
+    assert run_check(case, "decode", 0).result == "passed"
+    right = fsmeu.decode
+    worst = case.truth.sequences[int(case.truth.means(case.chances[0])[0].argmax())]
+
+    def wrong(loss, model, **options):
+        value = fsmeu.expect(loss, worst, model).value
+        return replace(right(loss, model, **options), labels=list(worst), value=value)
+
+    monkeypatch.setattr(fsmeu, "decode", wrong)
+    outcome = run_check(case, "decode", 0)
+    assert outcome.result == "failed"
+    assert "better by" in outcome.fault.true
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_are_listed_as_they_are_built(kind):
+    labels = (0, 1) if kind == "bernoulli" else ("a", "b", "c")
+    for seed in range(5):
+        spec = random_model(np.random.default_rng(seed), labels, 3, (kind,))
+        for one in (spec, spec.shorter(), *spec.simpler()):
+            listed, model = one.listed(), one.build()
+            assert sum(listed.values()) == pytest.approx(1.0, abs=1e-12)
+            for y, p in list(listed.items())[:5]:
+                assert model.probability(y) == pytest.approx(p, rel=1e-11)
+            made = eval(one.text(), {"fsmeu": fsmeu, "inf": float("inf")})
+            assert made.to_json() == model.to_json()
+
+
+def test_every_pair_has_the_value_of_the_plain_reading():
+    compared = 0
+    for k in range(40):
+        case = random_case(SEED, k)
+        world = World(read(case.program.text), case.labels, case.n, **case.program.given)
+        try:
+            truth = case.truth
+        except Unsure:
+            continue
+        source = random.Random(k)
+        for _ in range(5):
+            z, y = source.choice(truth.sequences), source.choice(truth.sequences)
+            found = truth.values[truth.row(z), truth.row(y)]
+            try:
+                wanted = float(world.run(z, y))
+            except Undefined:
+                assert np.isnan(found)
+                continue
+            compared += 1
+            assert found == pytest.approx(wanted, rel=1e-14)
+    assert compared > 100
+
+
+def test_rounding_is_noticed():
+    third, tenth = Rounded(1) / 3, Rounded(0.1)
+    assert not third.plain
+    assert (Rounded(3) / 4).plain
+    assert third + third < 1
+    with pytest.raises(Unsure):
+        third * 3 == 1  # noqa: B015
+    with pytest.raises(Unsure):
+        tenth + tenth + tenth <= Rounded(0.3)  # noqa: B015
+    cancelled = Rounded(10**15) + third - 10**15
+    assert cancelled.size > 1e15
+    with pytest.raises(Unsure):
+        cancelled > 0.3  # noqa: B015
+
+
+def test_a_memory_outside_its_bounds_has_no_value():
+    text = "loss f labels 0 1 memory m of 2 * z in 0..1 last 2 value tally(m, 0)"
+    truth = truth_of(read(text), (0, 1), {}, 1)
+    assert np.isnan(truth.values).tolist() == [[False, False], [True, True]]
+
+
+def test_constraints_allow_what_they_say():
+    """Against ``fsmeu``'s own acceptor of the same expression."""
+    from fsmeu.decoding.constraint import as_constraint
+
+    case = random_case(SEED, 1)
+    for seed in range(20):
+        text, allowed = random_constraint(case.truth, random.Random(seed))
+        acceptor = as_constraint(text, case.loss.alphabet)
+        for z, says in zip(case.truth.sequences, allowed, strict=True):
+            indices = np.array([case.labels.index(a) for a in z])
+            assert acceptor.accepts(indices) == says
+
+
+def test_the_summary_counts_every_outcome(capsys):
+    assert run.main(["--cases", "3", "--seed", str(SEED), "--jobs", "1"]) == 0
+    assert "3 cases" in capsys.readouterr().out
