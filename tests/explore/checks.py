@@ -1,12 +1,13 @@
 """What is checked of expectations and machines; a check takes a case and a source of draws."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 import fsmeu
 from tests.expectation.test_gradient import by_name, parameters
-from tests.explore.asking import ask, holds, same
+from tests.explore.asking import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS
 from tests.losses.test_summed import path_sums
@@ -97,17 +98,17 @@ def check_levels(call, answer, values, sizes, slack, chances, random):
     holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass).all(), text, true)
     counts = np.bincount(place, minlength=len(low))
     holds(f"{call}.levels", (counts[pure] == 1).all(), text, f"one level each of {true}")
-    check_moments(call, answer, values, chances, wide, random)
+    check_moments(call, answer, values, slack, chances, wide, random)
 
 
-def check_moments(call, answer, values, chances, wide, random):
+def check_moments(call, answer, values, slack, chances, wide, random):
     mean = math.fsum((values * chances).tolist())
     variance = math.fsum(((values - mean) ** 2 * chances).tolist())
     room = 1e-10 * variance + 2 * math.sqrt(variance) * wide + wide**2
     same(f"{call}.variance", ask(f"{call}.variance", lambda: answer.variance), variance, room)
     q = random.choice((0.0, 1.0, 0.5, random.random(), random.random()))
     got = ask(f"{call}.quantile({q})", lambda: answer.quantile(q))
-    near = STEPS * UNIT * np.abs(values) + 1e-13 * np.abs(values)
+    near = slack + 4 * UNIT * np.abs(values)
     below = math.fsum(chances[values < got - near].tolist())
     upto = math.fsum(chances[values <= got + near].tolist())
     true = f"P(value < it) = {below!r} <= q <= {upto!r} = P(value <= it)"
@@ -127,13 +128,33 @@ def clusters(values, slack, chances):
 
 
 def bounds(case, random):
-    """With ``keep``, the truth lies between the bounds."""
+    """With ``keep``, the truth lies between the bounds, whether or not the file has a range."""
+    if random.random() < 0.7 or not case.truth.defined:
+        check_bounds(case, case.loss, random)
+        return
+    line = range_line(case.truth)
+    program = replace(case.program, text=case.program.text + line + "\n")
+    try:
+        check_bounds(case, ask("fsmeu.loads(text)", program.load), random)
+    except Fault as fault:
+        fault.true += f" (with '{line}' at the end of the file)"
+        raise
+
+
+def range_line(truth):
+    """The range of the values, wider by a little."""
+    least, most = float(truth.values.min()), float(truth.values.max())
+    wide = 1e-9 * (abs(least) + abs(most))
+    return f"range {least - wide!r} .. {most + wide!r}"
+
+
+def check_bounds(case, loss, random):
     z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
     engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
 
     def made():
-        return fsmeu.expect(case.loss, z, case.built[0], engine=engine, keep=keep)
+        return fsmeu.expect(loss, z, case.built[0], engine=engine, keep=keep)
 
     lacking = truth.lacks(z, p)
     some = ask(call, made, lacking and keep == 10**6, not truth.defined)
@@ -144,9 +165,9 @@ def bounds(case, random):
     holds(call, inside, f"lower {some.lower!r}, upper {some.upper!r}", repr(true))
     holds(call, 0 < some.kept <= 1 + MASS, f"kept {some.kept!r}", "0 < kept <= 1")
     if keep == 10**6:
-        for name in ("lower", "value", "upper"):
-            most = STEPS * UNIT * float(np.nanmax(np.abs(truth.values)))
-            same(f"{call}.{name}", getattr(some, name), true, room + most)
+        most = STEPS * UNIT * float(np.nanmax(np.abs(truth.values)))
+        for part in ("lower", "value", "upper"):
+            same(f"{call}.{part}", getattr(some, part), true, room + most)
 
 
 def expect_many(case, random):

@@ -16,24 +16,34 @@ from tests.strategies import LossCase
 PAIRS = tuple(labels for labels in LABEL_SETS if len(labels) == 2)
 AMOUNTS = ("2", "-1", "3", "0.5", "0.1", "1/3", "-2.5", "300", "1e-6", "1e12 / 7", "1e-9", "7")
 SIZES = ("1e9", "1e-9", "1e15", "1e-15", "1e5", "10^-3", "2^20", "1e30", "3e-20")
+LENGTHS = ("n", "(n - 1)", "(n > 2)", "(n % 2)", "(n == 3)", "(n^2 - n)", "max(n - 2, 0)", "-n")
 CLOCKS = ("i % 2 == 1", "i < n", "i > 1", "i != 2", "i == n", "n > 2", "n % 2 == 0", "i <= 3")
 
 
 class Family(Writer):
     """Writes files of the families, with what a writer of any file knows."""
 
+    def __init__(self, random, labels, risky=False):
+        super().__init__(random, labels, risky)
+        self.temper = random.choice((0.0, 0.4, 1.0, 1.0))
+        self.sign = ""
+
     def word(self, k):
         """A label as a file writes it."""
         return str(self.labels[k]) if self.numeric else f'"{self.labels[k]}"'
 
-    def bent(self, probability=0.35):
-        return self.often(probability)
+    def bent(self, probability):
+        """Whether to leave the class here; some files never do, some often."""
+        return self.often(probability * self.temper)
 
     def amount_of(self):
         """What a count adds, with `by`, or nothing."""
         if not self.bent(0.3):
             return ""
-        options = [*AMOUNTS, "(n - 1)", "n", "(n % 2)"]
+        options = [*AMOUNTS, *LENGTHS]
+        if self.often(0.2):
+            two = [self.random.choice(AMOUNTS + SIZES) for _ in range(2)]
+            options = [f"(if {self.label_test()} then {two[0]} else {two[1]})"]
         options += [*self.real_params, *self.whole_params]
         options += ["1e5"] * self.often(0.02)
         return f" by {self.random.choice(options)}"
@@ -41,7 +51,20 @@ class Family(Writer):
     def clock(self):
         return f" and {self.random.choice(CLOCKS)}" if self.bent(0.15) else ""
 
+    def memory(self, name):
+        """Some memories hold what reads no tape, or what may leave their bounds."""
+        if self.often(0.8):
+            return super().memory(name)
+        depth = self.random.randint(1, 3)
+        entries = (self.whole(1), self.whole(0), "i % 3", "n % 2", "1", "min(i, 2)")
+        entry, room = self.random.choice(entries), self.random.choice(("0..1", "0..2", "-1..3"))
+        self.memories.append((name, depth, False))
+        self.alike.setdefault((depth, name), []).append(name)
+        return f"memory {name} of {entry} in {room} last {depth}"
+
     def number(self):
+        if self.bent(0.12):
+            return self.random.choice(LENGTHS)
         plain = ("1", "2", "3", "0", "-1", "0.5", "0.3", "-2", "1/3")
         return self.random.choice(plain if self.often(0.8) else AMOUNTS + SIZES)
 
@@ -97,6 +120,19 @@ class Family(Writer):
             answers = self.random.choice((answers + extra, extra + answers))
         return f"({above}) / ({below})", answers
 
+    def rate_of(self):
+        """A ratio that true positives make better, with the answer for where it has no value."""
+        c, d = ([self.random.choice("0012") for _ in range(3)] for _ in range(2))
+        c[1] = self.random.choice("123")
+        if self.bent(0.4):
+            c[self.random.randrange(3)] = self.random.choice(LENGTHS)
+        if self.bent(0.2):
+            d[self.random.randrange(3)] = self.random.choice(LENGTHS)
+        above = f"{c[0]} * n + {c[1]} * tp + {c[2]} * hyp"
+        below = f"{d[0]} * n + {d[1]} * hyp + {d[2]} * ref"
+        answers = f" or {self.random.choice(('0', '1', '-1', '0.75'))} when {below} == 0"
+        return f"{self.sign}({above}) / ({below})", answers
+
     # -- the families ----------------------------------------------------------------------------
 
     def confusion(self):
@@ -123,8 +159,11 @@ class Family(Writer):
             ("2^tp - hyp * ref", ""),
             ("tp / sqrt(hyp * ref)", " or 0 when hyp * ref == 0"),
         )
-        if len(names) == 3 and self.often(0.4):
+        if len(names) == 3 and self.often(0.45):
+            main, answers = self.rate_of()
+        elif len(names) == 3 and self.often(0.4):
             main, answers = self.random.choice(shapes)
+            main = self.sign + main.join("()")
         elif self.often(0.4):
             main, answers = self.sum_of(names), ""
         elif self.often(0.3):
@@ -250,6 +289,7 @@ class Family(Writer):
         if len(self.labels) == 2:
             makers += [self.confusion] * 4
         head = self.header()
+        self.sign = "-" if head.startswith("loss") else ""
         labels, ask = self.label_statement()
         return "\n".join([head, labels, *self.random.choice(makers)()]) + "\n", ask
 
@@ -310,5 +350,5 @@ def random_program(random):
     if random.random() < 0.3:
         labels = (0, 1)
     writer = Family(random, labels, risky=kind > 0.93)
-    text, ask = writer.family() if kind < 0.72 else writer.file()
+    text, ask = writer.family() if kind < 0.66 else writer.file()
     return LossCase(text, labels, ask, writer.given)

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.\]])")
 _GLUE = re.compile(r" (and|or|\+|-|\*|/|when|by) ")
 
 
-def shrunk(case, outcome, seconds=20.0):
+def shrunk(case, outcome, seconds=8.0):
     """The smallest case found, greedily, that fails like this one, with its outcome."""
     end = time.process_time() + seconds
     found = (case, outcome)
