@@ -53,7 +53,7 @@ def test_a_process_that_dies_is_a_failure_of_its_case(monkeypatch):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """An expectation that is wrong by one part in a million when a reference has two ones."""
+    """An expectation that is wrong by one part in a million for sequences longer than 1."""
     right = fsmeu.expect
 
     def wrong(loss, z, model, **options):
@@ -205,6 +205,32 @@ def test_constraints_allow_what_they_say():
         for z, says in zip(case.truth.sequences, allowed, strict=True):
             indices = np.array([case.labels.index(a) for a in z])
             assert acceptor.accepts(indices) == says
+
+
+def test_fresh_runs_the_property_tests_with_new_examples(monkeypatch):
+    calls = []
+    monkeypatch.setattr(
+        run.subprocess, "call", lambda words, env: calls.append((words, env["FSMEU_EXPLORE"])) or 3
+    )
+    assert run.main(["--fresh"]) == 3
+    [(words, variable)] = calls
+    assert words[1:3] == ["-m", "pytest"]
+    assert variable == "1"
+
+
+def test_ctrl_c_keeps_what_was_found(monkeypatch):
+    """The report so far is returned."""
+    right, seen = run.explore_block, []
+
+    def interrupted(*block):
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(block)
+        return right(*block)
+
+    monkeypatch.setattr(run, "explore_block", interrupted)
+    monkeypatch.setattr(run, "BLOCK", 2)
+    assert run.explore(SEED, 10, None, jobs=1).cases == 2
 
 
 def test_the_summary_counts_every_outcome(capsys):
