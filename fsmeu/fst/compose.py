@@ -9,7 +9,7 @@ import pywrapfst
 
 from fsmeu.errors import FstError, SizeLimitError, sentence, whole
 
-__all__ = ["compose", "guard_arcs", "guard_pairs", "guard_size", "max_states"]
+__all__ = ["compose", "guard_arcs", "guard_pairs", "guard_size", "max_states", "states_within"]
 
 _MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
@@ -40,14 +40,22 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
     _guard(where, "states", states, max_states(limit), "Use a smaller n", least)
 
 
-def guard_arcs(where: str, arcs: int, limit: int | None = None) -> None:
+def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine with more arcs than memory takes, as with very many labels.
 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    most = _ARCS_PER_STATE * max(max_states(limit), max_states())
-    _guard(where, "arcs", arcs, most, "Use fewer labels")
+    _guard(where, "arcs", arcs, _max_arcs(limit), "Use fewer labels", least)
+
+
+def states_within(arcs: int, limit: int | None = None) -> int:
+    """How many states with so many arcs each a machine may have."""
+    return min(max_states(limit), _max_arcs(limit) // max(1, arcs))
+
+
+def _max_arcs(limit: int | None) -> int:
+    return _ARCS_PER_STATE * max(max_states(limit), max_states())
 
 
 def guard_pairs(where: str, labels: int) -> None:

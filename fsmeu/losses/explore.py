@@ -9,8 +9,9 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.compose import guard_arcs, guard_size
+from fsmeu.fst.compose import guard_arcs, guard_size, states_within
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
+from fsmeu.losses.sampled_size import has_more_states
 from fsmeu.losses.view import View
 
 __all__ = ["explore", "foresee", "in_blocks"]
@@ -22,6 +23,7 @@ _MOST_LOOKUP = 1 << 26
 _SEEN = 16
 _BLOCK = 1 << 20
 _FEW_STATES = 4096
+_MANY_CELLS = 1 << 20
 
 
 def explore(
@@ -85,6 +87,7 @@ def _explore_free(view: View, found: _Found) -> None:
     columns = np.arange(found.targets.shape[1])
     begin = 0
     news: list[int] = []
+    asked = False
     for i in range(1, view.n + 1):
         fresh = np.arange(begin, len(found.codes))
         if not len(fresh):
@@ -92,6 +95,9 @@ def _explore_free(view: View, found: _Found) -> None:
         begin = len(found.codes)
         for block in in_blocks(fresh, len(columns)):
             found.expand(i, block, columns)
+            if not asked and len(found.codes) * len(columns) > _MANY_CELLS:
+                asked = True
+                found.guard_sampled()
         news.append(len(found.codes) - begin)
         if i >= found.settled:
             found.guard(min(len(found.codes) + foresee(news, view.n - i), found.most))
@@ -147,6 +153,14 @@ def _ending(targets: Ints, n: int) -> Bools:
     return here
 
 
+def _distinct(codes: Ints) -> Ints:
+    """The distinct codes in order, by sorting: many are new, which is slow for a table of them."""
+    ordered: Ints = np.sort(codes)
+    new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
 class _Found:
     """The states found so far."""
 
@@ -175,10 +189,16 @@ class _Found:
         """Which steps (states, pairs) have been looked at."""
         return self._known[: len(self.codes)]
 
-    def guard(self, states: int) -> None:
-        """Refuses a machine of so many states."""
-        guard_size(self.name, states, self.max_states)
-        guard_arcs(self.name, states * self._store.shape[1], self.max_states)
+    def guard(self, states: int, least: bool = False) -> None:
+        """Refuses a machine of so many states, or of at least so many."""
+        guard_size(self.name, states, self.max_states, least)
+        guard_arcs(self.name, states * self._store.shape[1], self.max_states, least)
+
+    def guard_sampled(self) -> None:
+        """Refuses a machine when a sample shows that it has too many states."""
+        limit = states_within(self._store.shape[1], self.max_states)
+        if limit < self.most and has_more_states(self.view, limit):
+            self.guard(limit + 1, least=True)
 
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
@@ -196,11 +216,11 @@ class _Found:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
         flat = codes[codes >= 0]
         if self._lookup is not None:
-            fresh = np.unique(flat[self._lookup[flat] < 0])
+            fresh = _distinct(flat[self._lookup[flat] < 0])
             self._lookup[fresh] = len(self.codes) + np.arange(len(fresh), dtype=np.int32)
             self.codes = np.concatenate([self.codes, fresh])
             return np.where(codes >= 0, self._lookup[codes], -1).astype(np.int64)
-        met = np.unique(flat)
+        met = _distinct(flat)
         place = np.searchsorted(self._sorted, met)
         new = self._sorted[np.minimum(place, len(self._sorted) - 1)] != met
         fresh, place = met[new], place[new]

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.explore import foresee
+from fsmeu.losses.explore import explore, foresee
 from fsmeu.losses.least_size import least_states
+from fsmeu.losses.machine import machine_view
+from fsmeu.losses.sampled_size import has_more_states
+from fsmeu.losses.view import SpecView
 from tests.strategies import losses
 
 
@@ -75,3 +78,48 @@ def test_windows_of_both_tapes_multiply(k):
 def test_a_large_machine_of_windows_is_refused_before_it_is_built():
     with pytest.raises(SizeLimitError, match="at least 16,777,216"):
         fsmeu.load("windowdiff", k=12).compile(200)
+
+
+MET = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"
+"""What the memory holds depends on both tapes, so that neither alone shows how much that is."""
+
+
+@pytest.fixture
+def cells(monkeypatch):
+    """The cells of every step that a view is asked for."""
+    asked = []
+    plain = SpecView.advance
+
+    def advance(self, i, codes, symbols=None):
+        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
+        return plain(self, i, codes, symbols)
+
+    monkeypatch.setattr(SpecView, "advance", advance)
+    return asked
+
+
+@pytest.mark.parametrize("size", [2, 33])
+def test_a_sample_shows_what_the_tapes_do_not(cells, size):
+    """2^30 states are refused when there are a few hundred thousand, not five million."""
+    with pytest.raises(SizeLimitError, match="at least"):
+        fsmeu.loads(MET, labels=list(range(size))).compile(40)
+    assert sum(cells) < 4_000_000
+
+
+@pytest.mark.parametrize("limit", [900, 1024, 2000, 100_000])
+@pytest.mark.parametrize("text", ["memory m of (z != y) last 9", "count m when z != y"])
+def test_a_sample_never_shows_too_much(text, limit):
+    """1023 contents of a memory that fills, and 41 of a count: not more than the limit."""
+    loss = fsmeu.loads(f"loss f labels 0 1 {text} value n")
+    view = machine_view(loss.bound, 40, None)
+    states = len(explore("f", view, None, 2, None)[0])
+    assert states == (2**10 - 1 if "memory" in text else 41)
+    assert not has_more_states(view, max(limit, states))
+
+
+def test_a_sample_shows_memories_of_any_size():
+    loss = fsmeu.loads("loss f labels 0 1 memory m of (z != y) last 20 value (m[0] == 1)")
+    view = machine_view(loss.bound, 64, None)
+    for limit in (10, 1000, 50_000):
+        assert has_more_states(view, limit)
+    assert not has_more_states(view, 2**20)
