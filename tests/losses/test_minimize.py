@@ -11,6 +11,7 @@ import fsmeu
 from fsmeu.errors import InputError, LossFileError, SizeLimitError
 from fsmeu.expectation.composition import compose_machines
 from fsmeu.fst.layers import string_layers
+from fsmeu.losses import partition
 from fsmeu.losses.minimize import minimize, same_values, unroll
 from fsmeu.losses.read import read
 from tests.losses.meaning import World
@@ -256,3 +257,43 @@ def test_too_many_layers_are_refused():
 def test_an_unknown_engine_is_refused():
     with pytest.raises(InputError, match="arrays, openfst"):
         minimize(fsmeu.load("hamming").compile(2), engine="other")
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 64])
+@given(data=st.data())
+def test_classes_do_not_depend_on_who_finds_them(rounds, data):
+    """Rounds of sorting, and OpenFst after a number of them: the same classes, by definition."""
+    size = data.draw(st.integers(1, 8))
+    cells = st.lists(st.integers(0, size - 1), min_size=2, max_size=2)
+    targets = np.array(data.draw(st.lists(cells, min_size=size, max_size=size)), np.int64)
+    outputs = np.array(data.draw(st.lists(st.integers(0, 2), min_size=size, max_size=size)))
+    words = [word for n in range(size + 1) for word in itertools.product((0, 1), repeat=n)]
+    reached = {0}
+    for _ in range(size):
+        reached |= {int(t) for state in reached for t in targets[state]}
+
+    def answers(state):
+        found = []
+        for word in words:
+            at = state
+            for symbol in word:
+                at = targets[at, symbol]
+            found.append(int(outputs[at]))
+        return tuple(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partition, "_MOST_ROUNDS", rounds)
+        classes = partition.refine(targets, outputs)
+    for a, b in itertools.product(sorted(reached), repeat=2):
+        assert (classes[a] == classes[b]) == (answers(a) == answers(b))
+
+
+def test_long_chains_take_few_sorts(monkeypatch):
+    """A count of which only the last value is seen: as many rounds as values would be needed."""
+    sorts = []
+    plain = partition.group
+    monkeypatch.setattr(partition, "group", lambda rows: sorts.append(len(rows)) or plain(rows))
+    steps = np.minimum(np.arange(5000)[:, None] + [0, 1], 4999)
+    classes = partition.refine(steps, np.arange(5000) // 4999)
+    assert len(np.unique(classes)) == 5000
+    assert len(sorts) < 100
