@@ -1,0 +1,192 @@
+"""CoNLL-2000 (Tjong Kim Sang and Buchholz 2000), and a conditional random field trained on it.
+
+The data are not part of the project: the environment variable FSMEU_DATA names the folder that
+holds ``conll2000/train.txt.gz`` and ``conll2000/test.txt.gz``; without it, ``shared/data`` beside
+the project is looked at. What was trained is kept in the user's cache folder.
+"""
+
+import gzip
+import hashlib
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from wheelhouse import cache_directory  # noqa: E402
+
+TYPES = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
+TAGS = ("O", *(f"{kind}-{name}" for name in TYPES for kind in "BI"))
+SETTINGS = {
+    "algorithm": "lbfgs",
+    "c2": 1.0,
+    "min_freq": 2,
+    "max_iterations": 60,
+    "all_possible_transitions": True,
+}
+"""About 40 seconds of training."""
+
+
+# -- the data -------------------------------------------------------------------------------------
+
+
+def folder():
+    """The folder of the data; the test that asks is skipped where there is none."""
+    given = os.environ.get("FSMEU_DATA")
+    found = (Path(given).expanduser() if given else ROOT.parent / "shared" / "data") / "conll2000"
+    for name in ("train.txt.gz", "test.txt.gz"):
+        if not (found / name).is_file():
+            way_out = "set FSMEU_DATA to the folder that holds conll2000/train.txt.gz"
+            pytest.skip(f"CoNLL-2000: there is no {found / name}; {way_out}")
+    return found
+
+
+def sentences(name):
+    """The sentences of "train" or "test", lists of (word, part of speech, tag)."""
+    with gzip.open(folder() / f"{name}.txt.gz", "rt", encoding="ascii") as file:
+        blocks = file.read().split("\n\n")
+    return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
+
+
+def tags(sentence):
+    """The third column."""
+    return [tag for _, _, tag in sentence]
+
+
+def shape(word):
+    """Capital letters as X, small ones as x, digits as 0; at most eight characters."""
+    return "".join(
+        "X" if c.isupper() else "x" if c.islower() else "0" if c.isdigit() else c for c in word[:8]
+    )
+
+
+def features(sentence):
+    """For each position the names of its features, which all have the value 1."""
+    words = ["", "", *(word.lower() for word, _, _ in sentence), "", ""]
+    parts = ["", "", *(part for _, part, _ in sentence), "", ""]
+    rows = []
+    for i, (word, _, _) in enumerate(sentence):
+        row = ["bias", f"shape={shape(word)}", f"-2={word[-2:]}", f"-3={word[-3:]}"]
+        row += [f"w{k - 2}={words[i + k]}" for k in range(5)]
+        row += [f"p{k - 2}={parts[i + k]}" for k in range(5)]
+        row += [f"pp{k - 2}={parts[i + k]} {parts[i + k + 1]}" for k in range(4)]
+        rows.append(row)
+    return rows
+
+
+# -- the field ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The log-potentials of the test sentences.
+
+    Attributes:
+        unary: for each sentence the scores of the tags, shape (n, 23); -inf for a tag that the
+            training set does not have.
+        pairwise: the scores of a tag (last axis) after another, shape (23, 23).
+        trained: the file with the tagger, as crfsuite writes it.
+    """
+
+    unary: list
+    pairwise: np.ndarray
+    trained: Path
+
+
+def trained_field():
+    """The potentials, from the cache or after training."""
+    data = folder()
+    key = hashlib.sha256(Path(__file__).read_bytes())
+    for name in ("train.txt.gz", "test.txt.gz"):
+        key.update((data / name).read_bytes())
+    home = cache_directory() / "benchmarks"
+    trained = home / f"conll2000-{key.hexdigest()[:16]}.crfsuite"
+    kept = trained.with_suffix(".npz")
+    if not (trained.is_file() and kept.is_file()):
+        home.mkdir(parents=True, exist_ok=True)
+        _train(trained, kept)
+    with np.load(kept) as arrays:
+        unary = np.split(arrays["unary"], np.cumsum(arrays["lengths"])[:-1])
+        return Field(unary, arrays["pairwise"], trained)
+
+
+def tagger(trained=None, **settings):
+    """A tagger of sklearn-crfsuite; the test that asks is skipped where it is not installed."""
+    reason = "sklearn-crfsuite is not installed (it is part of the extra 'dev')"
+    crfsuite = pytest.importorskip("sklearn_crfsuite", reason=reason)
+    return crfsuite.CRF(model_filename=None if trained is None else str(trained), **settings)
+
+
+def _train(trained, kept):
+    """Writes the tagger and the potentials, each under its name only when it is whole."""
+    part = trained.with_suffix(f".{os.getpid()}.part")
+    field = tagger(part, **SETTINGS)
+    known = sentences("train")
+    field.fit([features(sentence) for sentence in known], [tags(sentence) for sentence in known])
+    rows = [features(sentence) for sentence in sentences("test")]
+    weights = state_rows(field.state_features_)
+    unary = [state_scores(weights, field.classes_, row) for row in rows]
+    pairwise = np.zeros((len(TAGS), len(TAGS)))
+    for (before, after), weight in field.transition_features_.items():
+        pairwise[TAGS.index(before), TAGS.index(after)] = weight
+    lengths = [len(row) for row in rows]
+    whole = kept.with_suffix(f".{os.getpid()}.npz")
+    np.savez(whole, unary=np.concatenate(unary), pairwise=pairwise, lengths=lengths)
+    part.replace(trained)
+    whole.replace(kept)
+
+
+def state_rows(weights):
+    """For each feature the weights of the tags, from those of pairs (feature, tag)."""
+    rows = {}
+    for (name, tag), weight in weights.items():
+        rows.setdefault(name, np.zeros(len(TAGS)))[TAGS.index(tag)] = weight
+    return rows
+
+
+def state_scores(weights, known, rows):
+    """The sums of the weights of the features, shape (n, 23); -inf for tags that are not known."""
+    seen, none = np.where(np.isin(TAGS, known), 0.0, -np.inf), np.zeros(len(TAGS))
+    return np.array([seen + sum(weights.get(name, none) for name in row) for row in rows])
+
+
+# -- plain answers of a linear chain --------------------------------------------------------------
+
+
+def viterbi(unary, pairwise):
+    """The indices of a path with the highest score."""
+    best, back = unary[0], []
+    for scores in unary[1:]:
+        steps = best[:, None] + pairwise
+        back.append(steps.argmax(axis=0))
+        best = steps.max(axis=0) + scores
+    path = [int(best.argmax())]
+    for row in reversed(back):
+        path.append(int(row[path[-1]]))
+    return path[::-1]
+
+
+def marginals(unary, pairwise):
+    """P(label at a position), shape (..., n, L); the potentials (..., n, L) and (..., L, L)."""
+    link = np.exp(pairwise - pairwise.max(axis=(-2, -1), keepdims=True))
+    local = np.exp(unary - unary.max(axis=-1, keepdims=True))
+    n = local.shape[-2]
+    ahead, behind = np.ones_like(local), np.ones_like(local)
+    for i in range(1, n):
+        ahead[..., i, :] = _pushed(ahead[..., i - 1, :] * local[..., i - 1, :], link)
+        behind[..., n - 1 - i, :] = _pushed(
+            behind[..., n - i, :] * local[..., n - i, :], np.swapaxes(link, -2, -1)
+        )
+    both = ahead * local * behind
+    return both / both.sum(axis=-1, keepdims=True)
+
+
+def _pushed(mass, link):
+    """One step, scaled to the sum 1."""
+    moved = (mass[..., None, :] @ link)[..., 0, :]
+    return moved / moved.sum(axis=-1, keepdims=True)
