@@ -1,6 +1,11 @@
-"""Prints what was measured after the run."""
+"""One core for all that is measured; prints what was measured after the run."""
+
+import os
 
 from tests.benchmarks import measure
+
+for library in ("OMP", "OPENBLAS", "MKL", "VECLIB"):  # numpy reads them when it is imported
+    os.environ[f"{library}_NUM_THREADS"] = "1"
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -1,7 +1,15 @@
-"""Measuring: the processor time of this process, the least of several rounds."""
+"""Measuring: the processor time of this process, the least of several rounds; memory, apart."""
 
+import math
+import multiprocessing
+import resource
+import signal
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 ROWS = []
 """What has been measured, in order; printed at the end of the run."""
@@ -44,6 +52,85 @@ def compare(first, second, rounds=3, repeats=(1, 1)):
     return tuple(min(column) for column in zip(*times, strict=True))
 
 
+@dataclass(frozen=True)
+class Run:
+    """One call in a process of its own.
+
+    Attributes:
+        result: what it returned.
+        seconds: its processor time.
+        gigabytes: by how much it raised the memory of the process at its peak.
+    """
+
+    result: object
+    seconds: float
+    gigabytes: float
+
+
+SPARE = 4
+"""A run apart may take this many times the time and the memory that its bar allows ..."""
+
+START = 30
+"""... and this many seconds more, so that a few sentences can be tried with a slow engine."""
+
+
+def apart(title, function, seconds, gigabytes=1.0):
+    """Calls a function in a forked process, which is stopped where it takes far too much.
+
+    The test then fails, and a row says why: a slow or greedy engine costs minutes, not hours or
+    the machine.
+
+    Args:
+        title: what is measured.
+        function: what is called; what it returns comes back through a pipe.
+        seconds: the bar for its processor time.
+        gigabytes: the bar for its memory.
+    """
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    limits = (int(seconds * SPARE) + START, int(gigabytes * SPARE * 2**30))
+    child = context.Process(target=_child, args=(there, function, *limits))
+    child.start()
+    there.close()
+    try:
+        fault, run = here.recv()
+    except EOFError:
+        fault, run = f"was stopped after {limits[0]} s of processor time", None
+    child.join()
+    if fault:
+        if child.exitcode not in (0, -signal.SIGXCPU):
+            fault = f"ended with code {child.exitcode}"
+        ROWS.append(Row(f"{title} {fault}", seconds, math.inf, math.inf, "at most 1", False))
+        pytest.fail(f"{title} {fault}")
+    return run
+
+
+def _child(pipe, function, seconds, size):
+    """Sends what was wrong, and the run; memory is counted from what the fork brought along."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    if sys.platform == "linux":
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        size += pages * resource.getpagesize()
+        size = size if hard == resource.RLIM_INFINITY else min(size, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+    before, begin = peak(), time.process_time()
+    try:
+        result = function()
+    except MemoryError:
+        pipe.send(("ran out of memory", None))
+    except Exception as error:
+        pipe.send((f"raised {type(error).__name__}: {error}", None))
+    else:
+        pipe.send(("", Run(result, time.process_time() - begin, peak() - before)))
+
+
+def peak():
+    """The greatest memory of this process so far, in gigabytes (2**30 bytes)."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+
+
 def record(title, first, second, at_least=None, at_most=None):
     """Adds a row, and says whether the bar holds."""
     ratio = second / first
@@ -56,10 +143,11 @@ def record(title, first, second, at_least=None, at_most=None):
 
 def table():
     """The rows as text."""
-    yield "Processor time of one process, the least of several rounds; ratios within this run."
+    yield "Processor time of one process on one core, in seconds; ratios within this run."
     yield ""
-    yield f"{'':52} {'seconds':>9} {'against':>9} {'ratio':>8}   bar"
+    width = max([52, *(len(row.title) for row in ROWS)])
+    yield f"{'':{width}} {'first':>9} {'second':>9} {'ratio':>8}   bar"
     for row in ROWS:
         mark = ("pass" if row.holds else "FAIL") if row.bar else ""
-        line = f"{row.title:52} {row.first:9.5f} {row.second:9.5f} {row.ratio:8.2f}   {row.bar}"
-        yield f"{line:100} {mark}".rstrip()
+        numbers = f"{row.first:9.5f} {row.second:9.5f} {row.ratio:8.2f}"
+        yield f"{row.title:{width}} {numbers}   {row.bar:15} {mark}".rstrip()

@@ -229,3 +229,32 @@ def decide(first, steps, tags, points=roots_of_unity):
         for i, j, t in zip(begin, end, (values @ table[:, k - 1]).argmax(axis=0), strict=True):
             labels[i : j + 1] = [f"B-{types[t]}", *[f"I-{types[t]}"] * (j - i)]
     return labels, float(by_count[k])
+
+
+# -- the value of a hypothesis --------------------------------------------------------------------
+
+
+def chunks_of(labels):
+    """The chunks of a sequence of tags as (first, last, type)."""
+    found, before = [], "O"
+    for i, tag in enumerate(labels):
+        if tag[0] == "I" and tag[2:] == before[2:]:
+            found[-1] = (found[-1][0], i, tag[2:])
+        elif tag != "O":
+            found.append((i, i, tag[2:]))
+        before = tag
+    return found
+
+
+def expected(first, steps, tags, labels, points=roots_of_unity):
+    """The expected chunk F1 of a tag sequence; arguments as for ``decide``."""
+    first, steps, types = canonical(first, steps, tags)
+    found = chunks_of(labels)
+    if not found:
+        return float(first[0] * np.prod(steps[:, 0, 0]))
+    begin, end = np.array([chunk[:2] for chunk in found]).T
+    where, table = points(len(labels))
+    chunks = Distribution(first, steps, where)
+    values = chunks.values(slice(None), begin, end, np.flatnonzero(begin == end))
+    kinds = [types.index(name) for _, _, name in found]
+    return float((values[kinds, np.arange(len(found))] @ table[:, len(found) - 1]).sum())

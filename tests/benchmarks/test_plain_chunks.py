@@ -7,7 +7,13 @@ import pytest
 
 import fsmeu
 from fsmeu.models import from_potentials
-from tests.benchmarks.plain_chunks import conditionals, decide, quadrature, roots_of_unity
+from tests.benchmarks.plain_chunks import (
+    conditionals,
+    decide,
+    expected,
+    quadrature,
+    roots_of_unity,
+)
 
 TYPES = ("X", "Y")
 POINTS = [roots_of_unity, quadrature]
@@ -49,7 +55,7 @@ def chunk_table(tags, y):
     return np.array(columns).T.astype(np.float64)
 
 
-def expected(hypotheses, references, p):
+def listed_values(hypotheses, references, p):
     """The expected F1 of each row of a table of chunks."""
     both = hypotheses.sum(axis=1)[:, None] + references.sum(axis=1)
     scores = 2.0 * (hypotheses @ references.T) / np.where(both > 0, both, 1.0)
@@ -65,10 +71,23 @@ def test_best_of_all_sequences(points, n, seed):
     labels, value = decide(*conditionals(from_potentials(unary, pairwise, tags)), tags, points)
     y, p = listed(tags, unary, pairwise)
     table = chunk_table(tags, y)
-    values = expected(table, table, p)
+    values = listed_values(table, table, p)
     assert value == pytest.approx(values.max(), rel=1e-12)
     row = (y == [tags.index(tag) for tag in labels]).all(axis=1).argmax()
     assert values[row] == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("points", POINTS)
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_value_of_every_sequence(points, n):
+    """Ill-formed sequences too."""
+    tags = ["B-Y", "I-X", "O", "B-X", "I-Y"]
+    unary, pairwise = field(tags, n, seed=0)
+    chain = conditionals(from_potentials(unary, pairwise, tags))
+    y, p = listed(tags, unary, pairwise)
+    table = chunk_table(tags, y)
+    ours = [expected(*chain, tags, [tags[k] for k in row], points) for row in y]
+    np.testing.assert_allclose(ours, listed_values(table, table, p), rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("points", POINTS)
@@ -79,7 +98,7 @@ def test_value_of_the_labels(points, n):
     labels, value = decide(*conditionals(from_potentials(unary, pairwise, tags)), tags, points)
     y, p = listed(tags, unary, pairwise)
     one = chunk_table(tags, np.array([[tags.index(tag) for tag in labels]]))
-    assert expected(one, chunk_table(tags, y), p)[0] == pytest.approx(value, rel=1e-12)
+    assert listed_values(one, chunk_table(tags, y), p)[0] == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize("points", POINTS)

@@ -1,0 +1,204 @@
+"""How fast and how large decisions and expectations are at the sizes of users.
+
+Tag sets of 20 to 50 labels under conditional random fields, whole test sets. Bars in seconds and
+gigabytes are shown as the limit against ours. ``FSMEU_BENCH_SENTENCES=5`` takes that many
+sentences of every corpus instead of all.
+"""
+
+import os
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.models import Markov, from_potentials
+from tests.benchmarks import conll2000
+from tests.benchmarks.measure import apart, record, seconds
+from tests.benchmarks.plain_chain import marginals, viterbi
+from tests.benchmarks.plain_chunks import conditionals, decide, expected
+
+
+def some(sequence):
+    """All of a corpus, or as many as the environment says, spread over it."""
+    count = int(os.environ.get("FSMEU_BENCH_SENTENCES", "0")) or len(sequence)
+    return sequence[:: max(1, len(sequence) // count)][:count]
+
+
+def chunk_loss():
+    """A loss object that has not been used."""
+    return fsmeu.load("chunk_fscore", types=conll2000.TYPES)
+
+
+def field(n, size, labels=None, seed=0):
+    """Random potentials."""
+    random = np.random.default_rng((seed, n, size))
+    return from_potentials(random.normal(size=(n, size)), random.normal(size=(size, size)), labels)
+
+
+def corpus_rows(title, run, count, rate, gigabytes=1.0):
+    """Rows for sentences a second and for the memory; whether both bars hold."""
+    text = f"{title}, {count} sentences"
+    pace = f"{float(f'{count / run.seconds:.2g}'):,g} a second"
+    return [
+        record(f"{text} ({pace}): {rate:,} a second | ours", count / rate, run.seconds, at_most=1),
+        record(f"{text}, memory in GB: the limit | ours", gigabytes, run.gigabytes, at_most=1),
+    ]
+
+
+# -- one sentence ---------------------------------------------------------------------------------
+
+
+def test_chunks_against_the_kernel():
+    """Deciding chunk F1 with 23 tags costs what a kernel written for it costs, three times."""
+    n, loss = 25, chunk_loss()
+    model = field(n, 23, loss.labels)
+    chain = conditionals(model)
+
+    def calls():
+        first = seconds(lambda: fsmeu.decode(loss, model))
+        second = seconds(lambda: fsmeu.decode(loss, model))
+        ours = seconds(lambda: fsmeu.decode(loss, model), 1 if second > 0.5 else 10)
+        return first - second, min(second, ours), fsmeu.decode(loss, model).value
+
+    title = f"decode, chunk F1, 23 tags, n = {n}"
+    extra, ours, value = apart(title, calls, seconds=10).result
+    assert value == pytest.approx(decide(*chain, loss.labels)[1], rel=1e-12)
+    kernel = seconds(lambda: decide(*chain, loss.labels), 30)
+    held = [
+        record(f"{title}: kernel | ours", kernel, ours, at_most=3),
+        record(f"{title}: 1 s | the first call beyond the second", 1.0, extra, at_most=1),
+    ]
+    assert all(held)
+
+
+def test_long_sentence():
+    """Chunk F1 with 23 tags at the length of the longest sentences."""
+    n, loss = 80, chunk_loss()
+    model = field(n, 23, loss.labels)
+    chain = conditionals(model)
+    title = f"decode, chunk F1, 23 tags, n = {n}"
+    run = apart(title, lambda: fsmeu.decode(loss, model).value, seconds=5)
+    assert run.result == pytest.approx(decide(*chain, loss.labels)[1], rel=1e-10)
+    kernel = seconds(lambda: decide(*chain, loss.labels), 5)
+    record(f"{title}: kernel | ours", kernel, run.seconds)
+    held = [
+        record(f"{title}: the limit | ours", 5.0, run.seconds, at_most=1),
+        record(f"{title}, memory in GB: the limit | ours", 1.0, run.gigabytes, at_most=1),
+    ]
+    assert all(held)
+
+
+# -- CoNLL-2000 -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def corpus():
+    """Potentials and models of the test sentences; no test sees what another made models keep."""
+    trained = conll2000.trained_field()
+    unary = some(trained.unary)
+    models = [from_potentials(scores, trained.pairwise, conll2000.TAGS) for scores in unary]
+    return unary, trained.pairwise, models
+
+
+def test_decode_conll2000(corpus):
+    """The decisions have the values that they are said to have, and these are the best."""
+    _, _, models = corpus
+    loss, count, rate = chunk_loss(), len(models), 50
+
+    def ours():
+        return [(made.labels, made.value) for made in fsmeu.decode_many(loss, models)]
+
+    title = "decode_many, chunk F1, CoNLL-2000"
+    run = apart(title, ours, count / rate)
+    held = corpus_rows(title, run, count, rate)
+    tags, best = conll2000.TAGS, []
+    kernel = seconds(lambda: best.extend(decide(*conditionals(m), tags)[1] for m in models))
+    record(f"{title}, {count} sentences: kernel | ours", kernel, run.seconds)
+    labels, values = zip(*run.result, strict=True)
+    worth = [expected(*conditionals(m), tags, z) for m, z in zip(models, labels, strict=True)]
+    np.testing.assert_allclose(values, best, rtol=1e-10)
+    np.testing.assert_allclose(worth, best, rtol=1e-10)
+    assert all(held)
+
+
+def test_expect_conll2000(corpus):
+    """The expected chunk F1 of the most probable tags."""
+    unary, pairwise, models = corpus
+    loss, count, rate, tags = chunk_loss(), len(models), 500, conll2000.TAGS
+    paths = [[tags[k] for k in viterbi(scores, pairwise)] for scores in unary]
+    title = "expect_many, chunk F1, CoNLL-2000"
+    run = apart(title, lambda: fsmeu.expect_many(loss, paths, models), count / rate)
+    held = corpus_rows(title, run, count, rate)
+    worth = [expected(*conditionals(m), tags, z) for m, z in zip(models, paths, strict=True)]
+    np.testing.assert_allclose(run.result, worth, rtol=1e-10)
+    assert all(held)
+
+
+# -- many labels, higher order --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tagged():
+    """Random fields with 50 labels and n = 25: potentials, marginals, models."""
+    count, n, size = len(some(range(1000))), 25, 50
+    random = np.random.default_rng(4)
+    unary, pairwise = random.normal(size=(count, n, size)), random.normal(size=(size, size))
+    return marginals(unary, pairwise), [from_potentials(scores, pairwise) for scores in unary]
+
+
+def test_expect_many_labels(tagged):
+    known, models = tagged
+    loss, zs = fsmeu.load("hamming", labels=range(50)), known.argmax(axis=2)
+    title = "expect_many, Hamming, 50 labels, n = 25"
+    run = apart(title, lambda: fsmeu.expect_many(loss, zs, models), len(models) / 1000)
+    wanted = 1.0 - known.max(axis=2).mean(axis=1)
+    np.testing.assert_allclose(run.result, wanted, rtol=1e-10)
+    assert all(corpus_rows(title, run, len(models), 1000))
+
+
+def test_decode_many_labels(tagged):
+    known, models = tagged
+    loss = fsmeu.load("hamming", labels=range(50))
+
+    def ours():
+        return [(made.labels, made.value) for made in fsmeu.decode_many(loss, models)]
+
+    title = "decode_many, Hamming, 50 labels, n = 25"
+    run = apart(title, ours, len(models) / 1000)
+    labels, values = zip(*run.result, strict=True)
+    assert np.array_equal(labels, known.argmax(axis=2))
+    np.testing.assert_allclose(values, 1.0 - known.max(axis=2).mean(axis=1), rtol=1e-10)
+    assert all(corpus_rows(title, run, len(models), 1000))
+
+
+def pair_marginals(initial, transition, n):
+    """P(label at a position) of a chain of order 2, shape (n, L)."""
+    rows, joint = [initial.sum(axis=1)], initial
+    for _ in range(n - 1):
+        rows.append(joint.sum(axis=0))
+        joint = np.einsum("ab,abc->bc", joint, transition)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("query", ["expect", "decode"])
+def test_order_2(query):
+    """Hamming with 20 labels under a chain of order 2."""
+    n, size, random = 25, 20, np.random.default_rng(5)
+    initial = random.dirichlet(np.ones(size**2)).reshape(size, size)
+    transition = random.dirichlet(np.ones(size), size=(size, size))
+    model = Markov(initial, transition, n=n)
+    known = pair_marginals(initial, transition, n)
+    loss, z = fsmeu.load("hamming", labels=range(size)), known.argmax(axis=1)
+
+    def ours():
+        asked = fsmeu.expect(loss, z, model) if query == "expect" else fsmeu.decode(loss, model)
+        return asked.value
+
+    title = f"{query}, Hamming, 20 labels, order 2, n = {n}"
+    run = apart(title, ours, 0.5)
+    assert run.result == pytest.approx(1.0 - known.max(axis=1).mean(), rel=1e-10)
+    held = [
+        record(f"{title}: the limit | ours", 0.5, run.seconds, at_most=1),
+        record(f"{title}, memory in GB: the limit | ours", 1.0, run.gigabytes, at_most=1),
+    ]
+    assert all(held)
