@@ -17,6 +17,7 @@ __all__ = [
     "InputError",
     "LossFileError",
     "SizeLimitError",
+    "as_number",
     "as_whole",
     "nearest",
     "one_of",
@@ -89,6 +90,12 @@ def as_whole(count: object, least: int) -> int | None:
     except Exception:  # whatever it raises, it is no whole number
         return None
     return number if least <= number <= _MOST_WHOLE and not isinstance(count, bool) else None
+
+
+def as_number(text: str) -> int | None:
+    """The whole number that a text writes in up to 18 digits, None where it is not one."""
+    digits = text.removeprefix("-")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
 
 
 def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.drawing.formats import from_openfst_text, symbols_from_text
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.report import report
@@ -207,3 +208,52 @@ def test_a_byte_order_mark(tmp_path):
     model.write_text('{"probs": [0.5]}', encoding="utf-8-sig")
     assert fsmeu.models.from_json(model).n == 1
     assert fsmeu.models.from_json("\ufeff" + model.read_text(encoding="utf-8-sig")).n == 1
+
+
+DIGITS = "9" * 5000
+LONG_NUMBERS = {
+    "a memory": f"loss f labels 0 1 memory m of z last {DIGITS} value 1",
+    "entries": f"loss f labels 0 1 memory m of z in 0 .. {DIGITS} last 2 value 1",
+    "an age": f"loss f labels 0 1 age a since z == 1 up to {DIGITS} value a",
+    "a register": f"loss f labels 0 1 register r in 0..{DIGITS} start 0 next 0 value r",
+    "a default": f"loss f(k: int = {DIGITS}) labels 0 1 value k",
+    "a value": f"loss f labels 0 1 count c when z != y value c + {DIGITS}",
+}
+
+
+@pytest.mark.parametrize("name", LONG_NUMBERS)
+def test_numbers_too_long_for_python(name):
+    with pytest.raises(FsmeuError):
+        fsmeu.loads(LONG_NUMBERS[name])("01", "10")
+
+
+def test_labels_of_many_digits_are_texts():
+    loss = fsmeu.loads(f"loss f labels {DIGITS} 1 count c when z != y value c")
+    assert loss.labels == (DIGITS, "1")
+    assert loss([DIGITS, "1"], ["1", "1"]) == 1
+    assert fsmeu.loads("loss f labels -5 1 count c by z value c").labels == (-5, 1)
+
+
+@pytest.mark.parametrize("constraint", ["0{%s}", "0{1,%s}"])
+def test_repetitions_of_many_digits(constraint):
+    with pytest.raises(InputError, match="constraint"):
+        fsmeu.decode(HAMMING, [0.5], constraint=constraint % DIGITS)
+
+
+@pytest.mark.parametrize("limit", ["many", "-5", "0", "²", DIGITS, "1e6"])
+def test_a_limit_that_is_none(limit, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", limit)
+    with pytest.raises(InputError, match="environment variable FSMEU_MAX_STATES"):
+        HAMMING.compile(2)
+
+
+@pytest.mark.parametrize("text", [f"a {DIGITS}", "a -1", "a ٣", "a 1 2"])
+def test_symbol_files(text):
+    with pytest.raises(InputError, match="line 1: a line is 'name number'"):
+        symbols_from_text(text)
+
+
+@pytest.mark.parametrize("names", [{10**30: "a"}, {-1: "a"}, {1: "\ud800"}, {1: 5}, {2**40: "a"}])
+def test_names_that_no_symbol_table_holds(names):
+    with pytest.raises(FsmeuError):
+        from_openfst_text("0 1 a a\n1", names)

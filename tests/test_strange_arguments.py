@@ -1,4 +1,4 @@
-"""Strange things in the place of every argument: a sentence or an answer, never another exception."""
+"""Strange things in the place of every argument: a sentence or an answer, nothing else."""
 
 import decimal
 import warnings

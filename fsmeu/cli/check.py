@@ -56,6 +56,8 @@ def check_loss(
     rides along; with the hypothesis given, one that reads z alone is a constant. Machines that get
     large are not measured.
     """
+    import numpy as np
+
     from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file
     from fsmeu.cli.output import print_json
     from fsmeu.decoding.applies import exact_methods
@@ -65,7 +67,8 @@ def check_loss(
     chosen = choose_labels(labels, types)
     found = report(spec, params=choose_params(param), labels=chosen, longest=n)
     loss = found.loss if found.properties is not None else None
-    methods = exact_methods(loss) if loss is not None else ()
+    with np.errstate(over="ignore", invalid="ignore"):  # said of the values above
+        methods = exact_methods(loss) if loss is not None else ()
     if as_json:
         print_json(_data(found, methods))
     else:

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.changes import Changes
+from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite

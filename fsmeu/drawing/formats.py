@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.drawing import openfst
 from fsmeu.drawing.automaton import Automaton, as_automaton, of_fst
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, as_number, sentence, shorten
 from fsmeu.fst.arcs import ArcTable
 
 __all__ = [
@@ -96,6 +96,8 @@ def from_openfst_text(
     """
     inputs = dict(inputs or {})
     outputs = inputs if outputs is None else dict(outputs)
+    for names in (inputs, outputs):
+        openfst.check_names(names)
     reader = _Reader(inputs, outputs)
     for k, line in enumerate(text.splitlines()):
         if line.strip():
@@ -193,7 +195,8 @@ def symbols_from_text(text: str) -> dict[int, str]:
         words = line.split()
         if not words:
             continue
-        if len(words) != 2 or not (words[1].isascii() and words[1].isdigit()):
+        number = as_number(words[1]) if len(words) == 2 else None
+        if number is None or number < 0:
             raise InputError(sentence(f"line {k + 1}", "a line is 'name number'", shorten(line)))
-        names[int(words[1])] = words[0]
+        names[number] = words[0]
     return names

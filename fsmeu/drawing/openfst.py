@@ -17,6 +17,7 @@ from fsmeu.fst.symbols import names_of, table_of_names
 __all__ = [
     "MAX_FILE_BYTES",
     "bytes_of_file",
+    "check_names",
     "fst_from_bytes",
     "fst_with_symbols",
     "symbols_of",
@@ -62,6 +63,11 @@ def bytes_of_file(path: Path) -> bytes:
 def table_of(fst: Fst) -> ArcTable:
     """The arcs of a machine, in full precision and in their order."""
     return table_from_fst(fst)
+
+
+def check_names(names: Mapping[int, str]) -> None:
+    """Refuses names or numbers that no symbol table can hold."""
+    table_of_names(names, "symbols")
 
 
 def symbols_of(fst: Fst) -> tuple[dict[int, str], dict[int, str]]:

@@ -7,7 +7,7 @@ import os
 import pynini
 import pywrapfst
 
-from fsmeu.errors import FstError, SizeLimitError, sentence, whole
+from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
 
 __all__ = ["compose", "guard_arcs", "guard_pairs", "guard_size", "max_states", "states_within"]
 
@@ -21,8 +21,14 @@ def max_states(limit: int | None = None) -> int:
     """The limit on states of a machine: the argument, the environment, or five million."""
     if limit is not None:
         return whole("machine", "max_states", limit)
-    text = os.environ.get(_VARIABLE, "")
-    return int(text) if text.isdigit() else _MAX_STATES
+    text = os.environ.get(_VARIABLE, "").strip()
+    if not text:
+        return _MAX_STATES
+    number = as_number(text)
+    if number is None or number < 1:
+        must = "must be a whole number of at least 1, such as 5000000"
+        raise InputError(sentence(f"environment variable {_VARIABLE}", must, text))
+    return number
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:

@@ -214,7 +214,7 @@ def _amount(update: Expr) -> Expr | None:
 def memory_of(bound: Bound, register: Register, n: int) -> Memory:
     """How a memory is kept: the values of its entries and their number."""
     depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
-    if depth != int(depth) or not 1 <= depth <= _MAX_DEPTH:
+    if not 1 <= depth <= _MAX_DEPTH or depth != int(depth):
         message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
         raise _error(bound, register, message)
     values, numeric = _entry_values(bound, register, n)
@@ -229,7 +229,7 @@ def _entry_values(bound: Bound, register: Register, n: int) -> tuple[Floats, boo
     entry = register.update.entry  # type: ignore[attr-defined]
     if register.low is not None and register.high is not None:
         low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
-        if not (low == int(low) and high == int(high) and 0 <= high - low < 4096):
+        if not (0 <= high - low < 4096 and low == int(low) and high == int(high)):
             message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
             raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fsmeu.errors import FsmeuError
+from fsmeu.errors import FsmeuError, as_number
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.loss import SpecLoss, bind_loss
@@ -123,6 +123,6 @@ def _order(label: Label) -> tuple[int, str]:
 
 def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
     """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
-    if all(word.lstrip("-").isdecimal() and str(int(word)) == word for word in words):
-        return tuple(int(word) for word in words)
-    return tuple(words)
+    numbers = tuple(as_number(word) for word in words)
+    whole = tuple(k for k, word in zip(numbers, words, strict=True) if str(k) == word)
+    return tuple(k for k in whole if k is not None) if len(whole) == len(words) else tuple(words)

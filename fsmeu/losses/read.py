@@ -7,7 +7,7 @@ from typing import Any
 
 from lark import Token, Tree
 
-from fsmeu.errors import nearest
+from fsmeu.errors import as_number, nearest
 from fsmeu.losses.expressions import OF_LABELS, Names, read_expr, unquote
 from fsmeu.losses.parse import MAX_DEPTH, parse, place_of
 from fsmeu.losses.syntax import (
@@ -180,8 +180,9 @@ class _Reader:
             return
         if len(set(words)) < len(words):
             raise self.names.error(place_of(node), "labels must differ")
-        numeric = all(b and w.lstrip("-").isdecimal() for w, b in zip(words, bare, strict=True))
-        labels = tuple(int(w) for w in words) if numeric else tuple(words)
+        numbers = [as_number(w) if b else None for w, b in zip(words, bare, strict=True)]
+        whole = tuple(k for k in numbers if k is not None)
+        labels = whole if len(whole) == len(words) else tuple(words)
         self.once(node, "labels", (labels, False))
 
     def on_reference(self, node: Any) -> None:

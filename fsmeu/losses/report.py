@@ -108,6 +108,7 @@ class Report:
         return defined and all(result.holds for result in self.examples)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
 def report(
     spec: Spec,
     *,

@@ -166,3 +166,11 @@ def test_example_results_can_be_had_in_python():
 def test_labels_are_read_off_texts(texts, tags, labels):
     """Numbers stay numbers and in order, tags begin with O, words are kept whole."""
     assert labels_in(texts, tags) == labels
+
+
+def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
+    """Values that doubles cannot hold: the report says so, numpy does not."""
+    ran = fsmeu("check", "cost_matrix", "--n", "4", "-p", "cost=1e308")
+    assert "not a finite number" in " ".join(ran.out.split())
+    fsmeu("check", "cost_matrix", "-n", "4", "-p", "cost=[[1e308,-1e308],[-1e308,1e308]]")
+    assert [str(w.message) for w in recwarn if issubclass(w.category, RuntimeWarning)] == []
