@@ -9,6 +9,7 @@ same layers of classes, however clumsy one of them is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,20 +82,22 @@ def minimize(
     find = refine if engine == "arrays" else indistinguishable
     smaller = _merged(machine, by_first(find(_steps(machine), same_values(machine.values))))
     if not layered:
-        while _unrolled_size(smaller) <= max_states(limit):
+        most = max_states(limit)
+        while _unrolled_size(smaller, most) <= most:
             before = smaller.states
             smaller = _folded(smaller, engine)
             if smaller.states == before:
                 break
         return smaller
-    guard_size(f"{machine.name}, in layers", _unrolled_size(smaller), limit)
+    size = _unrolled_size(smaller, max_states(limit))
+    guard_size(f"{machine.name}, in layers", size, limit, least=True)
     layers = unroll(smaller)
     return _merged(_as_machine(layers), layers.classes(engine))
 
 
 def unroll(machine: Machine) -> Unrolled:
     """The machine in layers."""
-    layers = _layers(machine)
+    layers = list(_layers(machine))
     sizes = [len(layer) for layer in layers]
     steps = _steps(machine)
     targets = []
@@ -120,19 +123,30 @@ def _steps(machine: Machine) -> Ints:
     return machine.next.reshape(machine.states, -1)
 
 
-def _layers(machine: Machine) -> list[Ints]:
+def _layers(machine: Machine) -> Iterator[Ints]:
     """The states that are met at each depth."""
     steps = _steps(machine)
-    layers = [np.zeros(1, np.int64)]
+    layer = np.zeros(1, np.int64)
+    yield layer
     for _ in range(machine.n):
-        reached = steps[layers[-1]]
-        layers.append(np.unique(reached[reached >= 0]))
-    return layers
+        met = np.zeros(machine.states + 1, bool)
+        met[steps[layer]] = True
+        layer = np.flatnonzero(met[:-1])
+        yield layer
 
 
-def _unrolled_size(machine: Machine) -> int:
-    """The number of states in all layers, scaled up where a state has many arcs."""
-    return sum(len(layer) for layer in _layers(machine)) * max(4, len(machine.alphabet) ** 2) // 4
+def _unrolled_size(machine: Machine, enough: int) -> int:
+    """The number of states in all layers, scaled up where a state has many arcs.
+
+    More than enough need not be counted.
+    """
+    each = max(4, len(machine.alphabet) ** 2)
+    total = 0
+    for layer in _layers(machine):
+        total += len(layer)
+        if total * each // 4 > enough:
+            break
+    return total * each // 4
 
 
 def _as_machine(layers: Unrolled) -> Machine:
@@ -176,7 +190,18 @@ def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machin
 
 def _reachable(machine: Machine) -> Machine:
     """The machine without the states that no pair of length n meets."""
-    met = np.unique(np.concatenate(_layers(machine)))
+    steps = _steps(machine)
+    reached = np.zeros(machine.states + 1, bool)
+    fresh = np.zeros(1, np.int64)
+    reached[0] = True
+    for _ in range(machine.n):
+        after = np.zeros(machine.states + 1, bool)
+        after[steps[fresh]] = True
+        fresh = np.flatnonzero(after[:-1] & ~reached[:-1])
+        if not len(fresh):
+            break
+        reached[fresh] = True
+    met = np.flatnonzero(reached[:-1])
     if len(met) == machine.states:
         return machine
     number = np.full(machine.states + 1, -1, np.int64)

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 _MOST_ROUNDS = 64
 _FEWEST_ROUNDS = 8
-_MOST_CELLS = 1 << 25
+_MOST_CELLS = 1 << 23
 
 
 def group(columns: Ints) -> Ints:
