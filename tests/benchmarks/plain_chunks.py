@@ -55,8 +55,8 @@ def roots_of_unity(n):
 def quadrature(n):
     """The same for 1 / (k + s) = integral of x^(k + s - 1) over 0 .. 1, by Gauss and Legendre.
 
-    All points are real and all terms positive. n points are exact; x^m is so close to a polynomial
-    of degree 6 sqrt(m) on this interval that half as many points integrate it to 1e-15.
+    All points are real and all terms positive. n points are exact; on this interval x^m is so close
+    to a polynomial of degree 6 sqrt(m) that fewer (39 at n = 80) integrate it to about 1e-15.
     """
     size = min(n, int(3.0 * np.sqrt(2 * n)) + 2)
     points, weights = np.polynomial.legendre.leggauss(size)

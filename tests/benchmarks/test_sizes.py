@@ -13,7 +13,7 @@ import pytest
 import fsmeu
 from fsmeu.models import Markov, from_potentials
 from tests.benchmarks import conll2000
-from tests.benchmarks.measure import apart, record, seconds
+from tests.benchmarks.measure import apart, compare, record, seconds
 from tests.benchmarks.plain_chain import marginals, viterbi
 from tests.benchmarks.plain_chunks import conditionals, decide, expected
 
@@ -54,18 +54,22 @@ def test_chunks_against_the_kernel():
     model = field(n, 23, loss.labels)
     chain = conditionals(model)
 
+    def kernel():
+        return decide(*chain, loss.labels)[1]
+
+    def ours():
+        return fsmeu.decode(loss, model).value
+
     def calls():
-        first = seconds(lambda: fsmeu.decode(loss, model))
-        second = seconds(lambda: fsmeu.decode(loss, model))
-        ours = seconds(lambda: fsmeu.decode(loss, model), 1 if second > 0.5 else 10)
-        return first - second, min(second, ours), fsmeu.decode(loss, model).value
+        first, second = seconds(ours), seconds(ours)
+        times = compare(kernel, ours, rounds=3, repeats=(10, 1 if second > 0.5 else 10))
+        return first - second, times, ours()
 
     title = f"decode, chunk F1, 23 tags, n = {n}"
-    extra, ours, value = apart(title, calls, seconds=10).result
-    assert value == pytest.approx(decide(*chain, loss.labels)[1], rel=1e-12)
-    kernel = seconds(lambda: decide(*chain, loss.labels), 30)
+    extra, times, value = apart(title, calls, seconds=10).result
+    assert value == pytest.approx(kernel(), rel=1e-12)
     held = [
-        record(f"{title}: kernel | ours", kernel, ours, at_most=3),
+        record(f"{title}: kernel | ours", *times, at_most=3),
         record(f"{title}: 1 s | the first call beyond the second", 1.0, extra, at_most=1),
     ]
     assert all(held)
