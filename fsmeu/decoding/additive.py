@@ -7,10 +7,12 @@ under any model: Hamming, cost matrices, Pk, WindowDiff.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 
-__all__ = ["additive"]
+__all__ = ["additive", "additive_many"]
 
 
 def additive(problem: Problem) -> Answer:
@@ -23,9 +25,14 @@ def additive(problem: Problem) -> Answer:
     bounded, and the best is claimed if no other reaches it by more than ``PRECISION``; see
     ``by_tape``.
     """
-    form = problem.split
+    return additive_many([problem])[0]
+
+
+def additive_many(problems: Sequence[Problem]) -> list[Answer]:
+    """The same for several problems that differ in the numbers of the model only."""
+    form = problems[0].split
     if form is None or not form.additive:
         refuse("additive", "the value must be a sum over positions that splits by tape")
-    path, _, best, proven = best_by_tape(problem, form, "additive")
     why = "the value is a sum over positions, and each tape's share of a step is known"
-    return Answer(path, proven, why, 0, best)
+    best = best_by_tape(problems, form, "additive")
+    return [Answer(found.indices, found.proven, why, 0, found.value) for found in best]

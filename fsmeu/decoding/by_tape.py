@@ -8,48 +8,154 @@ What then still could is cancellation between values of both signs, and nothing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.meeting import Distribution, Worth, step_worths
-from fsmeu.decoding.path import best_path
-from fsmeu.decoding.polynomials import convolved
+from fsmeu.decoding.constraint import walk
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem, refuse
-from fsmeu.decoding.transforms import transformed
-from fsmeu.errors import SizeLimitError
+from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.split import Split
+from fsmeu.trellis.best import best_values, is_stateless, select, trace
+from fsmeu.trellis.kept import split_trellis
+from fsmeu.trellis.scores import StepScores, step_scores
+from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
+from fsmeu.trellis.tape import UncountableError
 
-__all__ = ["best_by_tape"]
+__all__ = ["Found", "best_by_tape"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Found = tuple[Ints, int, float, bool]
+_CELLS_AT_ONCE = 1 << 21
+"""Numbers that the sweeps of a block hold, about: 16 MB."""
 
 
-def best_by_tape(problem: Problem, form: Split, method: str) -> Found:
-    """Label indices of the best path, the number of ends compared, its value, whether it is proven.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A best sequence.
+
+    Attributes:
+        indices: its label indices.
+        ends: how many ends of the counter were compared.
+        value: its expected value.
+        proven: whether no sequence is better beyond rounding.
+    """
+
+    indices: Ints
+    ends: int
+    value: float
+    proven: bool
+
+
+def best_by_tape(problems: Sequence[Problem], form: Split, method: str) -> list[Found]:
+    """The best sequence for each of several problems that differ in the numbers of the model only.
 
     Requires that the value looks at no more than one counter of each tape.
 
     Raises:
-        RefusalError: the worth of a step is no number that doubles can hold.
+        RefusalError: a counter does not count in whole numbers, or the worth of a step is no number
+            that doubles can hold.
     """
-    found = _best(problem, form, method, transformed)
-    if found[3]:
-        return found
+    first = problems[0]
+    assert isinstance(first.loss, SpecLoss)
     try:
-        return _best(problem, form, method, convolved)
-    except SizeLimitError:
-        return found
+        trellis = split_trellis(first.loss, form, first.n)
+        references = trellis.references(first.model.layered(), first.model.structure)
+        hypotheses = _hypotheses(trellis, first)
+        size = _block(trellis, references, hypotheses, first.n)
+        found: list[Found] = []
+        for begin in range(0, len(problems), size):
+            part = problems[begin : begin + size]
+            found += _best(part, trellis, references, hypotheses, method, roots=True)
+        doubtful = [k for k, one in enumerate(found) if not one.proven]
+        for k in doubtful if trellis.y.most(first.n) else ():
+            try:
+                one = [problems[k]]
+                found[k] = _best(one, trellis, references, hypotheses, method, roots=False)[0]
+            except SizeLimitError:
+                continue
+    except UncountableError as error:
+        refuse(method, str(error))
+    return found
 
 
-def _best(problem: Problem, form: Split, method: str, distribution: Distribution) -> Found:
-    plain = step_worths(form, problem.model, distribution)
-    if not (np.isfinite(plain.steps).all() and np.isfinite(plain.ends).all()):
+def _hypotheses(trellis: SplitTrellis, problem: Problem) -> Hypotheses:
+    """The tape of z with the sequences that are allowed."""
+    if problem.constraint is None:
+        return trellis.hypotheses(problem.n)
+    allowed = walk(problem.constraint, len(problem.loss.alphabet), problem.n)
+    if not len(allowed.ends):
+        raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+    return trellis.hypotheses(problem.n, allowed.layers())
+
+
+def _best(
+    problems: Sequence[Problem],
+    trellis: SplitTrellis,
+    references: References,
+    hypotheses: Hypotheses,
+    method: str,
+    *,
+    roots: bool,
+) -> list[Found]:
+    models = [problem.model.layered() for problem in problems]
+    _guard(trellis, references, hypotheses, models[0].n, roots)
+    scores = step_scores(trellis, references, hypotheses, models, roots)
+    return [
+        _best_of_one(problem, hypotheses, scores, row, method)
+        for row, problem in enumerate(problems)
+    ]
+
+
+def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses, n: int) -> int:
+    """How many problems are decided at once."""
+    size = trellis.y.most(n) + 1
+    pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
+    rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
+    arcs = sum(plan.pull.entries for plan in references.plans[:n])
+    cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1) + arcs
+    return max(1, _CELLS_AT_ONCE // max(1, cells))
+
+
+def _guard(
+    trellis: SplitTrellis, references: References, hypotheses: Hypotheses, n: int, roots: bool
+) -> None:
+    """Refuses sweeps that would take too much room, or too many products of polynomials."""
+    y_size, z_size = trellis.y.most(n) + 1, trellis.z.most(n) + 1
+    pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
+    guard_size("decode", pairs * y_size // 4)
+    guard_size("decode", z_size * y_size // 4)
+    rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
+    guard_size("decode", rows * z_size // 8)
+    if not roots:
+        guard_size("decode", y_size * y_size // 4)
+
+
+def _best_of_one(
+    problem: Problem, hypotheses: Hypotheses, scores: StepScores, row: int, method: str
+) -> Found:
+    n, sign = problem.n, problem.sign
+    plans = hypotheses.plans[:n]
+    steps = [sign * worth[row] for worth in scores.steps]
+    ends = sign * scores.ends[row]
+    if not (np.isfinite(ends).all() and all(np.isfinite(worth).all() for worth in steps)):
         refuse(method, "the worth of a step must be a number that doubles can hold")
-    worth = Worth(plain.z, problem.sign * plain.steps, problem.sign * plain.ends, plain.errors)
-    path, end, totals = best_path(worth, problem.constraint)
-    proven = is_proven(problem, totals, worth.errors, end, path)
-    return path, len(totals), problem.sign * float(totals[end]), proven
+    if problem.constraint is None and is_stateless(plans):
+        path, totals = select(plans, steps, ends)
+        end = int(totals.argmax())
+    else:
+        final = np.arange(len(hypotheses.pairs[n]))
+        values, layers = best_values(plans, steps, final)
+        totals = values + ends
+        end = int(totals.argmax())
+        if not np.isfinite(totals[end]):
+            raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+        path = trace(plans, steps, layers, final, end)
+    proven = is_proven(problem, totals, scores.errors[row], end, path)
+    return Found(path, len(totals), sign * float(totals[end]), proven)

@@ -52,10 +52,6 @@ class Constraint:
         return state in self.accepting
 
 
-Moves = tuple[tuple[tuple[int, int], ...], ...]
-"""For each label, the (state, next state) pairs that read it."""
-
-
 @dataclass(frozen=True, eq=False)
 class Walk:
     """A constraint position by position: states that an allowed sequence of length n can be in.
@@ -63,14 +59,21 @@ class Walk:
     Attributes:
         next: for each position, the state after reading a label, (states, labels); -1 for none.
         widths: the number of states before each position, and at the end.
-        moves: the same steps as pairs, for each position.
         ends: the states at the end, in which a sequence may end.
     """
 
     next: tuple[Ints, ...]
     widths: tuple[int, ...]
-    moves: tuple[Moves, ...]
     ends: Ints
+
+    def layers(self) -> list[Layer]:
+        """The arcs of each position, of weight one."""
+        found = []
+        for following, width in zip(self.next, self.widths[1:], strict=True):
+            source, label = np.nonzero(following >= 0)
+            one = np.ones(len(source))
+            found.append(Layer(source, label, following[source, label], one, width))
+        return found
 
 
 def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
@@ -78,17 +81,15 @@ def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:
     if constraint is None:
         constraint = Constraint(np.zeros((1, labels), np.int64), 0, np.zeros(1, np.int64))
     live = _live(constraint, n)
-    known: dict[tuple[bytes, bytes], tuple[Ints, Moves]] = {}
+    known: dict[tuple[bytes, bytes], Ints] = {}
     steps = []
     for before, after in itertools.pairwise(live):
         key = before.tobytes(), after.tobytes()
         if key not in known:
-            targets = _numbered(constraint.next[before], after)
-            known[key] = targets, _moves(targets)
+            known[key] = _numbered(constraint.next[before], after)
         steps.append(known[key])
     ends = np.flatnonzero(np.isin(live[-1], constraint.accepting))
-    tables, moves = tuple(step[0] for step in steps), tuple(step[1] for step in steps)
-    return Walk(tables, tuple(map(len, live)), moves, ends)
+    return Walk(tuple(steps), tuple(map(len, live)), ends)
 
 
 def _live(constraint: Constraint, n: int) -> list[Ints]:
@@ -110,14 +111,6 @@ def _numbered(targets: Ints, after: Ints) -> Ints:
         return np.full(targets.shape, -1, np.int64)
     place = np.minimum(np.searchsorted(after, targets), len(after) - 1)
     return np.where(after[place] == targets, place, -1)
-
-
-def _moves(targets: Ints) -> Moves:
-    found = []
-    for column in targets.T:
-        taken = np.flatnonzero(column >= 0)
-        found.append(tuple(zip(taken.tolist(), column[taken].tolist(), strict=True)))
-    return tuple(found)
 
 
 def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:

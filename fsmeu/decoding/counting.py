@@ -9,11 +9,13 @@ programming.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.losses.split import Part
 
-__all__ = ["counting"]
+__all__ = ["counting", "counting_many"]
 
 
 def counting(problem: Problem) -> Answer:
@@ -26,16 +28,21 @@ def counting(problem: Problem) -> Answer:
     for every end. Errors are bounded, and the best is claimed if no other reaches it by more than
     ``PRECISION``; see ``by_tape``.
     """
-    form = problem.split
+    return counting_many([problem])[0]
+
+
+def counting_many(problems: Sequence[Problem]) -> list[Answer]:
+    """The same for several problems that differ in the numbers of the model only."""
+    form = problems[0].split
     if form is None:
         must = "what reads both tapes must only be counted, and the value be linear in it"
         refuse("counting", must)
     for part, tape in ((form.z, "z"), (form.y, "y")):
         _one_counter(part, tape)
-    path, ends, best, proven = best_by_tape(problem, form, "counting")
+    best = best_by_tape(problems, form, "counting")
     counts = ", ".join(meeting.register for meeting in form.meetings) or "no joint count"
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
-    return Answer(path, proven, why, ends, best)
+    return [Answer(found.indices, found.proven, why, found.ends, found.value) for found in best]
 
 
 def _one_counter(part: Part, tape: str) -> None:

@@ -22,7 +22,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.ranges import RangeError
 from fsmeu.models import as_model
 
-__all__ = ["EXACT", "METHODS", "decode", "decode_problem", "explain"]
+__all__ = ["EXACT", "METHODS", "decision", "decode", "decode_problem", "explain"]
 
 METHODS: dict[str, Method] = {
     "ranking_fast": ranking_fast,
@@ -91,8 +91,8 @@ def decode_problem(problem: Problem, method: str) -> Decision:
     """The decision of one method, or of the first that fits."""
     method = one_of("decode", "method", method, ["auto", *METHODS])
     if method == "auto":
-        return _decision(problem, *_first_that_fits(problem))
-    return _decision(problem, method, checked(problem, METHODS[method](problem)))
+        return decision(problem, *_first_that_fits(problem))
+    return decision(problem, method, checked(problem, METHODS[method](problem)))
 
 
 def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
@@ -136,7 +136,8 @@ def _first_half(problem: Problem) -> Problem:
     return replace(problem, clock=problem.clock.half())
 
 
-def _decision(problem: Problem, method: str, answer: Answer) -> Decision:
+def decision(problem: Problem, method: str, answer: Answer) -> Decision:
+    """The decision for an answer with its value."""
     labels = problem.loss.alphabet.decode(answer.indices)
     value = float(answer.value)  # type: ignore[arg-type]
     return Decision(labels, value, method, answer.exact, answer.candidates, answer.why)

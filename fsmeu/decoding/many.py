@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import SECONDS, checked_seconds
 from fsmeu.decoding.decode import METHODS, decode
+from fsmeu.decoding.many_by_tape import by_tape_together
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
@@ -75,9 +76,14 @@ def decode_many(
         "budget": budget,
         "seconds": seconds,
     }
-    for row, model in enumerate(models):
+    left = {row: _model(m, row) for row, m in enumerate(models) if row not in found}
+    if keep is None:
+        for made in by_tape_together(loss, left, method, constraint):
+            found.update(made)
+            tell(len(made))
+    for row, model in left.items():
         if row not in found:
-            found[row] = decode(loss, _model(model, row), **options)
+            found[row] = decode(loss, model, **options)
             tell(1)
     return [found[row] for row in range(len(models))]
 

@@ -65,24 +65,31 @@ def is_proven(
     return reach <= PRECISION * _scale(problem, chosen)
 
 
-def checked(problem: Problem, answer: Answer) -> Answer:
+def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
     """The answer with its value by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value.
+
+    Args:
+        problem: what was decided.
+        answer: what a method found.
+        again: the expected value, where it has been computed once more already.
 
     Raises:
         InputError: the value is no number that doubles can hold.
         RangeError: the value lies outside the range that the file declares.
     """
-    again = _value(problem, answer.indices)
+    if again is None:
+        again = _value(problem, answer.indices)
     if again is None and (answer.value is None or not answer.exact):
         again = problem.value(answer.indices)
     if again is not None:
         answer = replace(_compared(problem, answer, again), value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
-    mass = problem.model.total_mass()
-    if again is None and mass and isinstance(problem.loss, SpecLoss):
-        check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
+    if again is None and isinstance(problem.loss, SpecLoss):
+        mass = problem.model.total_mass()
+        if mass:
+            check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
     return answer
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -16,10 +15,10 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.many import expect_many
 from fsmeu.fst.alphabet import Label
-from fsmeu.losses.confusion import Confusion, confusion
+from fsmeu.losses.confusion import Confusion
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.split import Split, split
+from fsmeu.losses.split import Split
 from fsmeu.models import Bernoulli, Independent, Model
 from fsmeu.models.most_probable import most_probable
 
@@ -59,15 +58,15 @@ class Problem:
         """1 when greater is better, -1 when smaller is."""
         return 1.0 if self.loss.kind == "utility" else -1.0
 
-    @cached_property
+    @property
     def split(self) -> Split | None:
         """The loss split by tape, if it splits."""
-        return split(self.loss.bound) if isinstance(self.loss, SpecLoss) else None
+        return self.loss.split if isinstance(self.loss, SpecLoss) else None
 
-    @cached_property
+    @property
     def confusion(self) -> Confusion | None:
         """The loss as a function of (tp, hyp, ref, n), if it is one."""
-        return confusion(self.loss.bound) if isinstance(self.loss, SpecLoss) else None
+        return self.loss.confusion if isinstance(self.loss, SpecLoss) else None
 
     @property
     def probabilities(self) -> Floats | None:

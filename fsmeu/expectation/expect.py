@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError, one_of, whole
 from fsmeu.expectation.bounds import value_range
+from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.composition import (
     Composition,
     compose_machines,
@@ -76,7 +77,8 @@ def expect(
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
-    value, kept = _windowed(asked, max_states) or _walked(asked, max_states)
+    found = _windowed(asked, max_states) or _by_tape(asked, max_states)
+    value, kept = found or _walked(asked, max_states)
     check_finite("expect", value)
     if kept and isinstance(asked.loss, SpecLoss):
         check_range(asked.loss.bound, asked.n, np.array([value / kept]))
@@ -98,6 +100,14 @@ def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | Non
     if arrays is None or asked.z is None:
         return _summed(asked, max_states)
     return windowed_value(form, asked.z, arrays)
+
+
+def _by_tape(asked: Query, max_states: int | None) -> tuple[float, float] | None:
+    """Value and mass where the loss splits by tape and there are many labels."""
+    if asked.z is None or not isinstance(asked.loss, SpecLoss):
+        return None
+    found = split_values(asked.loss, asked.z[None], [asked.model], max_states)
+    return None if found is None else (float(found[0][0]), float(found[1][0]))
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.batch import Stack, batch_values
+from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import over_labels
+from fsmeu.expectation.result import check_finite
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.ranges import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.dense import Dense
 
@@ -63,20 +67,29 @@ class _Reference:
     Attributes:
         alphabet: its labels.
         n: the length of its sequences.
-        arrays: its arrays, or the vector of probabilities that it was given as; None if large.
+        model: the model itself; None where a vector of probabilities was given.
+        vector: that vector.
     """
 
     alphabet: Alphabet
     n: int
-    arrays: Dense | Floats | None
+    model: Model | None
+    vector: Floats | None = None
+
+    @cached_property
+    def arrays(self) -> Dense | Floats | None:
+        """The vector, or the model's arrays; None if those are large."""
+        return self.vector if self.model is None else self.model.dense()
 
     @property
     def kind(self) -> Hashable:
         """Models of the same kind can be stacked."""
-        if self.arrays is None:
-            return None
-        shape = self.arrays.tables.shape if isinstance(self.arrays, Dense) else None
-        return self.alphabet.labels, self.n, shape
+        if self.model is None:
+            return self.alphabet.labels, self.n, None
+        if self.model.structure is not None:
+            return self.alphabet.labels, self.n, self.model.structure
+        shape = None if self.arrays is None else self.arrays.tables.shape  # type: ignore[union-attr]
+        return None if shape is None else (self.alphabet.labels, self.n, shape)
 
 
 def _references(models: Sequence[Any]) -> list[_Reference]:
@@ -91,13 +104,13 @@ def _references(models: Sequence[Any]) -> list[_Reference]:
 def _reference(model: Any, row: int) -> _Reference:
     vector = None if isinstance(model, Model) else _probabilities(model)
     if vector is not None:
-        return _Reference(BINARY, len(vector), vector)
+        return _Reference(BINARY, len(vector), None, vector)
     try:
         made = as_model(model)
     except FsmeuError as error:
         message = f"expect_many, models[{row}]: {error}"
         raise InputError(message) from None
-    return _Reference(made.alphabet, made.n, made.dense())
+    return _Reference(made.alphabet, made.n, made)
 
 
 def vector_of_numbers(value: Any) -> Floats | None:
@@ -133,7 +146,7 @@ def _together(
 ) -> Floats | None:
     """The values of a bucket, None when its sequences cannot be walked together."""
     first = references[rows[0]]
-    if first.arrays is None or isinstance(hypotheses[rows[0]], Model):
+    if first.kind is None or isinstance(hypotheses[rows[0]], Model):
         return None
     bound = over_labels(loss, first.alphabet, "expect_many")
     z = np.empty((len(rows), first.n), np.int64)
@@ -141,7 +154,23 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    return batch_values(bound, z, _stacked([references[row].arrays for row in rows]))
+    found = _by_tape(bound, z, [references[row].model for row in rows])
+    if found is not None or first.arrays is None:
+        return found
+    return batch_values(bound, z, _stacked([references[row] for row in rows]))
+
+
+def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Floats | None:
+    """The values where the loss splits by tape and there are many labels."""
+    if models[0] is None or models[0].structure is None:
+        return None
+    found = split_values(loss, z, models)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    values, masses = found
+    check_finite("expect_many", values)
+    check_range(loss.bound, z.shape[1], values[masses > 0] / masses[masses > 0])
+    return values
 
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:
@@ -153,15 +182,15 @@ def _indices(z: Any, row: int, reference: _Reference) -> Ints:
     return indices
 
 
-def _stacked(parts: Sequence[Any]) -> Stack:
-    """The arrays of models of one kind; those that are one model are held once."""
-    first = parts[0]
+def _stacked(parts: Sequence[_Reference]) -> Stack:
+    """The arrays of models of one kind, made as they are needed; one model is held once."""
+    first = parts[0].arrays
     width = len(first.start) if isinstance(first, Dense) else 1
-    if all(part is first for part in parts):
-        shared = _stack(parts[:1])
+    if all(part is parts[0] for part in parts):
+        shared = _stack([first])
         return Stack(lambda rows: shared, width, 0)
-    cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)
-    return Stack(lambda rows: _stack(parts[rows]), width, cells)
+    cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)  # type: ignore[arg-type]
+    return Stack(lambda rows: _stack([part.arrays for part in parts[rows]]), width, cells)
 
 
 def _stack(parts: Sequence[Any]) -> Dense:

@@ -36,6 +36,25 @@ class SimpleFunction(Protocol):
         """What ending in a state is worth."""
 
 
+@dataclass(frozen=True)
+class _Swapped:
+    """A simple function that reads the tapes of another the other way round."""
+
+    function: SimpleFunction
+
+    def start(self) -> Hashable:
+        """The state before anything is read."""
+        return self.function.start()
+
+    def step(self, state: Any, z: Label, y: Label) -> Hashable:
+        """The state after one more pair of labels."""
+        return self.function.step(state, y, z)
+
+    def value(self, state: Any) -> float:
+        """What ending in a state is worth."""
+        return self.function.value(state)
+
+
 @dataclass
 class FunctionView:
     """The view of a Python loss: states are numbered as they are met, steps are asked once each.
@@ -148,6 +167,11 @@ class FunctionLoss:
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
         """The same function over other labels."""
         return replace(self, alphabet=alphabet)
+
+    @property
+    def swapped(self) -> FunctionLoss:
+        """The loss whose value for (z, y) is that of this one for (y, z)."""
+        return replace(self, function=_Swapped(self.function))
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
         """The loss as an engine walks it; nothing rides in the weight."""

@@ -19,11 +19,14 @@ from fsmeu.fst.sequences import listed
 from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bind import bind, tag_labels
 from fsmeu.losses.bound import Bound
+from fsmeu.losses.confusion import Confusion, confusion
 from fsmeu.losses.domains import domain_of
 from fsmeu.losses.evaluate import evaluate, values_of_pairs
 from fsmeu.losses.least_size import least_states
 from fsmeu.losses.machine import Machine, machine_view
 from fsmeu.losses.protocol import built, encoded
+from fsmeu.losses.split import Split, split
+from fsmeu.losses.swap import swapped_spec
 from fsmeu.losses.syntax import Spec
 from fsmeu.losses.view import SpecView
 
@@ -109,6 +112,21 @@ class SpecLoss:
                 self._relabelled.clear()
             self._relabelled[alphabet] = replace(self, chosen=alphabet)
         return self._relabelled[alphabet]
+
+    @cached_property
+    def split(self) -> Split | None:
+        """The loss split by tape, if it splits."""
+        return split(self.bound)
+
+    @cached_property
+    def confusion(self) -> Confusion | None:
+        """The loss as a function of (tp, hyp, ref, n), if it is one."""
+        return confusion(self.bound)
+
+    @cached_property
+    def swapped(self) -> SpecLoss:
+        """The loss whose value for (z, y) is that of this one for (y, z)."""
+        return replace(self, spec=swapped_spec(self.spec))
 
     @cached_property
     def _relabelled(self) -> dict[Alphabet, SpecLoss]:

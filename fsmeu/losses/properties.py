@@ -9,7 +9,7 @@ from fsmeu.losses.analysis import linear_registers, tapes
 from fsmeu.losses.bound import Bound
 from fsmeu.losses.confusion import Counterexample, confusion, tp_counterexample
 from fsmeu.losses.ratio import Fractional, fractional
-from fsmeu.losses.split import Part, split
+from fsmeu.losses.split import split
 
 __all__ = ["Properties", "properties"]
 
@@ -67,14 +67,10 @@ def properties(bound: Bound) -> Properties:
         splits=parts is not None,
         z_ends=parts.z.ends if parts is not None else (),
         y_ends=parts.y.ends if parts is not None else (),
-        counters=parts is not None and _one_counter_each(parts.z, parts.y),
+        counters=parts is not None and parts.counted,
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=fractional(form) if form is not None else None,
         tp_monotonic=None if form is None else found is None,
         counterexample=found,
     )
-
-
-def _one_counter_each(*parts: Part) -> bool:
-    return all(not p.ends or p.counter is not None for p in parts)

@@ -51,6 +51,10 @@ class Loss(Protocol):
     def with_labels(self, alphabet: Alphabet) -> Loss:
         """The same loss over other labels, where its definition leaves them open."""
 
+    @property
+    def swapped(self) -> Loss:
+        """The loss whose value for (z, y) is that of this one for (y, z)."""
+
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
 

@@ -15,7 +15,7 @@ from fsmeu.losses.bound import Bound
 from fsmeu.losses.rewrite import replace_parts
 from fsmeu.losses.syntax import Binary, Expr, Name, Number, Register, Spec, Unary
 
-__all__ = ["separated"]
+__all__ = ["separated", "terms_of_sum"]
 
 _ZERO = Number(0.0)
 
@@ -45,7 +45,7 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     if amount is None or register.sugar != "count":
         return None
     shares: dict[str, Expr] = {"z": _ZERO, "y": _ZERO}
-    for sign, term in _terms(amount, "+"):
+    for sign, term in terms_of_sum(amount):
         reads = _tapes_of(spec, term) & {"z", "y"}
         if len(reads) > 1:
             return None
@@ -57,15 +57,15 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     return [_count(register, tape, share) for tape, share in shares.items()]
 
 
-def _terms(expr: Expr, sign: str) -> Iterator[tuple[str, Expr]]:
+def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
     """The terms of a sum, each with its sign."""
     other = "-" if sign == "+" else "+"
     match expr:
         case Binary(operator="+" | "-"):
-            yield from _terms(expr.left, sign)
-            yield from _terms(expr.right, sign if expr.operator == "+" else other)
+            yield from terms_of_sum(expr.left, sign)
+            yield from terms_of_sum(expr.right, sign if expr.operator == "+" else other)
         case Unary(operator="-"):
-            yield from _terms(expr.operand, other)
+            yield from terms_of_sum(expr.operand, other)
         case _:
             yield sign, expr
 

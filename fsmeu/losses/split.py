@@ -100,6 +100,11 @@ class Split:
     meetings: tuple[Meeting, ...]
     additive: bool
 
+    @property
+    def counted(self) -> bool:
+        """True when the value looks at no more than one counter of each tape."""
+        return all(not part.ends or part.counter is not None for part in (self.z, self.y))
+
 
 def split(bound: Bound) -> Split | None:
     """The loss split by tape, or None when a register of both tapes is not an accumulator."""

@@ -7,7 +7,7 @@ The methods that ask something of a model only pass its layers to a function of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -40,6 +40,15 @@ class Model(ABC):
     @abstractmethod
     def _build(self) -> Layered:
         """Builds the layers; called once."""
+
+    @property
+    def structure(self) -> Hashable | None:
+        """What the arcs of the layers depend on beside their weights; None when they may differ.
+
+        Models of equal structure have the same sources, labels and targets in the same order at
+        every position that both have.
+        """
+        return None
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:

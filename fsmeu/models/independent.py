@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,11 @@ class Bernoulli(Parametrized):
         check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=frozen(array), labels=BINARY.labels, n=len(array))
 
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), 0
+
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, np.stack((1.0 - self.p, self.p), axis=1))
 
@@ -93,6 +98,11 @@ class Independent(Parametrized):
         check_rows(array, "Independent probabilities")
         alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=frozen(array), labels=alphabet.labels, n=len(array))
+
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), 0
 
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, normalized_rows(self.probabilities))

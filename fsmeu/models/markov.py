@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,11 @@ class Markov(Parametrized):
     def homogeneous(self) -> bool:
         """Whether one transition table serves all positions."""
         return self.transition.ndim == self.order + 1
+
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), min(self.order, self.n)
 
     def _build(self) -> Layered:
         size, depth = len(self.labels), min(self.order, self.n)

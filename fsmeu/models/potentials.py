@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -86,6 +86,11 @@ class Potentials(Parametrized):
     def log_partition(self) -> float:
         """The logarithm of the sum of exp(score) over all sequences."""
         return self._chain.log_partition
+
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), min(1, self.n)
 
     def _build(self) -> Layered:
         size, one = len(self.labels), np.ones(1)

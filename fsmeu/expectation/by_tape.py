@@ -1,0 +1,67 @@
+"""Expectations of losses that split by tape: one trellis serves all hypotheses and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
+from fsmeu.trellis.kept import split_trellis
+from fsmeu.trellis.means import hypothesis_values
+from fsmeu.trellis.tape import UncountableError
+
+__all__ = ["MANY_LABELS", "split_values"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MANY_LABELS = 5
+"""From this many labels on, sums over the arcs of a trellis cost less than over dense arrays."""
+
+_CELLS_AT_ONCE = 1 << 17
+"""Numbers of one layer for all sequences of a block: what stays in the processor's cache."""
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def split_values(
+    loss: SpecLoss, z: Ints, models: Sequence[Model], max_states: int | None = None
+) -> tuple[Floats, Floats] | None:
+    """The expected value of each hypothesis under its model, and the models' masses, (batch,).
+
+    Args:
+        loss: a loss over the models' labels.
+        z: label indices of the hypotheses, (batch, n).
+        models: a model for each, all of the same structure.
+        max_states: limit on the number of states of a layer.
+
+    Returns:
+        None where the loss does not split by tape with a counter for each at most, there are few
+        labels, or a step is undefined for some pair of sequences.
+    """
+    form, n = loss.split, z.shape[1]
+    if form is None or not form.counted or len(loss.alphabet) < MANY_LABELS:
+        return None
+    try:
+        trellis = split_trellis(loss, form, n)
+        references = trellis.references(models[0].layered(), models[0].structure)
+        hypotheses = trellis.hypotheses(n)
+        size = trellis.y.most(n) + 1
+        guard_size("composition", size * trellis.z.most(n) // 4, max_states)
+        cells = (1 + len(form.meetings)) * size * max(map(len, references.pairs[: n + 1]))
+        guard_size("composition", cells // 4, max_states)
+        arcs = max((len(layer.weight) for layer in models[0].layered().layers), default=0)
+        block = max(1, _CELLS_AT_ONCE // max(cells, arcs))
+        found = []
+        for begin in range(0, len(z), block):
+            rows = slice(begin, begin + block)
+            layered = [model.layered() for model in models[rows]]
+            found.append(hypothesis_values(trellis, references, hypotheses, z[rows], layered))
+    except (LossFileError, SizeLimitError, UncountableError):
+        return None
+    values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return values, masses

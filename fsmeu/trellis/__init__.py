@@ -1,0 +1,1 @@
+"""Trellises: the steps of a loss, composed with a label model, and the sweeps over them."""

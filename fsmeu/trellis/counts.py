@@ -1,0 +1,135 @@
+"""Distributions of a count as columns of an array: generating functions, or their coefficients.
+
+A row is the generating function sum over c of P(c) x^c of a count. At roots of unity a product of
+two is a product of numbers, and the error of a probability is absolute, a few units of the last
+place of 1. As coefficients a product is a convolution, which costs more, but of numbers that are
+never negative, so that the error is relative to each probability.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Coefficients", "Counts", "Roots"]
+
+Floats = NDArray[np.float64]
+
+
+class Counts(Protocol):
+    """How the distribution of a count 0, ..., size - 1 is held in a row of numbers.
+
+    Attributes:
+        size: how many values the count has.
+        columns: how many numbers a row has.
+    """
+
+    size: int
+    columns: int
+
+    def one(self) -> Floats:
+        """The row of the count that is 0 for certain, (columns,)."""
+
+    def plus(self, rows: Floats, amount: int) -> Floats:
+        """The rows of counts that are greater by an amount; the sums must stay below size."""
+
+    def times(self, left: Floats, right: Floats) -> Floats:
+        """The rows of sums of independent counts, row by row; the sums must stay below size."""
+
+    def total(self, rows: Floats) -> Floats:
+        """The sum over all values of the count, for each row."""
+
+    def expectation(self, values: Floats) -> Floats:
+        """The matrix (columns, k) that takes a row to sums over c of P(c) values[c, k]."""
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """The probability of each value of the count, (rows, size)."""
+
+
+class Roots:
+    """Generating functions at the roots of unity of order size, in conjugate pairs."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.columns = size, 2 * (size // 2 + 1)
+
+    def one(self) -> Floats:
+        """The row of the count that is 0 for certain, (columns,)."""
+        return np.ones(self.columns // 2, np.complex128).view(np.float64)
+
+    def plus(self, rows: Floats, amount: int) -> Floats:
+        """The rows of counts that are greater by an amount."""
+        if not amount:
+            return rows
+        turns = np.arange(self.columns // 2) * amount % self.size  # whole turns are left out
+        moved: Floats = (rows.view(np.complex128) * np.exp(-2j * np.pi * turns / self.size)).view(
+            np.float64
+        )
+        return moved
+
+    def times(self, left: Floats, right: Floats) -> Floats:
+        """The rows of sums of independent counts, row by row."""
+        product: Floats = (left.view(np.complex128) * right.view(np.complex128)).view(np.float64)
+        return product
+
+    def total(self, rows: Floats) -> Floats:
+        """The sum over all values of the count, for each row: the generating function at 1."""
+        total: Floats = rows[..., 0]
+        return total
+
+    def expectation(self, values: Floats) -> Floats:
+        """The matrix (columns, k) that takes a row to sums over c of P(c) values[c, k]."""
+        transformed = np.fft.rfft(values, axis=0)
+        share = np.full((len(transformed), 1), 2.0 / self.size)
+        share[0] = 1.0 / self.size
+        if self.size % 2 == 0:
+            share[-1] = 1.0 / self.size
+        both = np.stack([share * transformed.real, share * transformed.imag], axis=1)
+        return both.reshape(self.columns, values.shape[1])
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """The probability of each value of the count, (rows, size)."""
+        found: Floats = np.fft.irfft(rows.view(np.complex128), self.size, axis=-1)
+        return found
+
+
+class Coefficients:
+    """The probabilities of the values of the count themselves."""
+
+    def __init__(self, size: int) -> None:
+        self.size = self.columns = size
+
+    def one(self) -> Floats:
+        """The row of the count that is 0 for certain, (columns,)."""
+        row: Floats = np.eye(1, self.size)[0]
+        return row
+
+    def plus(self, rows: Floats, amount: int) -> Floats:
+        """The rows of counts that are greater by an amount."""
+        if not amount:
+            return rows
+        moved = np.zeros_like(rows)
+        moved[..., amount:] = rows[..., :-amount]
+        return moved
+
+    def times(self, left: Floats, right: Floats) -> Floats:
+        """The rows of sums of independent counts, row by row."""
+        product = np.zeros_like(left)
+        for count in np.flatnonzero(left.reshape(-1, self.size).any(axis=0)).tolist():
+            one = left[..., count : count + 1]
+            product[..., count:] += one * right[..., : self.size - count]
+        return product
+
+    def total(self, rows: Floats) -> Floats:
+        """The sum over all values of the count, for each row."""
+        total: Floats = rows.sum(axis=-1)
+        return total
+
+    def expectation(self, values: Floats) -> Floats:
+        """The matrix (columns, k) that takes a row to sums over c of P(c) values[c, k]."""
+        return values
+
+    def probabilities(self, rows: Floats) -> Floats:
+        """The probability of each value of the count, (rows, size)."""
+        return rows

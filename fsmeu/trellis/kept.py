@@ -1,0 +1,59 @@
+"""Trellises that are kept on a loss: one for all lengths where no step looks at the length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsmeu.losses.analysis import names_read
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.split import Part, Split
+from fsmeu.losses.syntax import Expr
+from fsmeu.trellis.split_trellis import SplitTrellis
+
+__all__ = ["split_trellis"]
+
+_LEAST_LENGTH = 32
+"""The second length that is asked for makes a trellis for all lengths up to this, or a power of 2;
+the first may be the only one."""
+
+_MOST_KEPT = 4
+
+
+def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
+    """The trellis of a split loss for sequences of length n; the last few are kept on the loss.
+
+    Args:
+        loss: the loss.
+        form: the loss split by tape.
+        n: the length.
+
+    Raises:
+        LossFileError: a step is undefined, be it only for sequences that no model gives.
+        SizeLimitError: there are too many steps to keep.
+    """
+    kept: dict[int, SplitTrellis] = loss.memo("trellises")  # type: ignore[assignment]
+    length = n
+    if kept and n not in kept and _serves_all_lengths(form):
+        length = next((k for k, t in kept.items() if k >= n and t.serves(n)), 0)
+        length = length or max(_LEAST_LENGTH, 1 << (n - 1).bit_length())
+    found = kept.pop(length) if length in kept else SplitTrellis(form, length)
+    if not found.serves(n):
+        found = kept.pop(n) if n in kept else SplitTrellis(form, n)
+    kept[found.n] = found
+    while len(kept) > _MOST_KEPT:
+        del kept[next(iter(kept))]
+    return found
+
+
+def _serves_all_lengths(form: Split) -> bool:
+    """True when no step of either tape, and no amount, looks at the length."""
+    read = [*_read(form.z), *_read(form.y), *(meeting.amount for meeting in form.meetings)]
+    return not any("n" in names_read(expr) for expr in read)
+
+
+def _read(part: Part) -> Iterator[Expr]:
+    """What decides the steps of a tape; bounds of registers are checked as values are reached."""
+    for register in part.bound.spec.registers:
+        yield from (register.start, register.update)
+        if register.depth is not None:
+            yield from (e for e in (register.depth, register.low, register.high) if e is not None)

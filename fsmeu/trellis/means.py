@@ -1,0 +1,185 @@
+"""The expected value of given hypotheses under a loss that splits by tape.
+
+One sweep forward in the expectation semiring (Eisner 2002) over the tape of y composed with the
+model: mass, and beside it the expectation of each joint count so far, both for every value of y's
+counter. What a step of y adds to a joint count is looked up, because the step of z is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fsmeu.fst.layers import Layered
+from fsmeu.trellis.plan import Plan
+from fsmeu.trellis.scores import arc_weights, value_of_counts
+from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
+from fsmeu.trellis.terms import Amounts
+
+__all__ = ["hypothesis_values"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def hypothesis_values(
+    trellis: SplitTrellis,
+    references: References,
+    hypotheses: Hypotheses,
+    z: Ints,
+    models: Sequence[Layered],
+) -> tuple[Floats, Floats]:
+    """The expected value of each hypothesis under its model, and the models' masses, (batch,).
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        hypotheses: the tape of z with all sequences allowed.
+        z: label indices of the hypotheses, (batch, n).
+        models: a model of this structure for each.
+    """
+    batch, n = z.shape
+    counts = len(trellis.form.meetings)
+    state, ended = np.zeros(batch, np.int64), np.zeros(batch, np.int64)
+    mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, 1))
+    mass[:, :, 0, 0] = np.stack([model.start for model in models])
+    weights = arc_weights(models)
+    for i in range(n):
+        plan, steps = references.plans[i], trellis.z.layer(i)
+        rows = _score_rows(hypotheses, i, [ids[state, z[:, i]] for ids in steps.features])
+        added = trellis.amounts(hypotheses.plans[i], plan, i, n)
+        mass = _moved(plan, mass, weights[i], _gains(trellis, plan, added, rows, weights[i]))
+        ended += steps.counted[state, z[:, i]]
+        state = steps.targets[state, z[:, i]]
+    final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
+    ending = np.einsum("bp,bpqc->bqc", final, mass)
+    slopes, offset = value_of_counts(trellis, n)
+    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
+    for count, slope in enumerate(slopes, start=1):
+        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
+    return values, ending[:, 0].sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gain:
+    """What a joint count gains at a position.
+
+    Attributes:
+        entries: for each entry of the plan's matrix ``pull``, (batch, entries); None for nothing.
+        uses: for sets of pairs, a matrix (batch x counted targets, batch x sets); None for nothing.
+    """
+
+    entries: Floats | None
+    uses: csr_array | None
+
+
+def _gains(
+    trellis: SplitTrellis, plan: Plan, added: Amounts, rows: Ints, weights: Floats
+) -> list[_Gain]:
+    """What each joint count gains at a position.
+
+    Args:
+        trellis: both tapes.
+        plan: the plan of the references.
+        added: what terms add.
+        rows: the score rows that the steps of the hypotheses show, (terms, batch).
+        weights: the weights of the acceptor's arcs, (batch, arcs).
+    """
+    found = []
+    for count in range(len(trellis.form.meetings)):
+        terms = [k for k, term in enumerate(trellis.terms) if term.count == count]
+        entries: Floats | None = None
+        few = []
+        for k in terms:
+            table, shown = added.dense[k], plan.entry_features[k]
+            if table is None or shown is None:
+                few.append(k)
+            else:
+                gained = table[rows[k] - added.begins[k]][:, shown]
+                entries = gained if entries is None else entries + gained
+        uses = _joint(plan, added.matrix, rows[few], weights) if few else None
+        found.append(_Gain(entries, uses))
+    return found
+
+
+def _score_rows(hypotheses: Hypotheses, i: int, features: Sequence[Ints]) -> Ints:
+    """The score rows that the steps of the hypotheses show, (terms, batch)."""
+    rows, known = [], 0
+    for found, shown in zip(hypotheses.plans[i].features, features, strict=True):
+        rows.append(known + np.searchsorted(found, shown))
+        known += len(found)
+    return np.array(rows, np.int64).reshape(len(rows), -1)
+
+
+def _joint(plan: Plan, added: csr_array, rows: Ints, weights: Floats) -> csr_array | None:
+    """What a joint count gains: a matrix (batch x counted targets, batch x sets of pairs).
+
+    Args:
+        plan: the plan of the references.
+        added: what terms add, (score rows, features of y).
+        rows: the score rows of the terms of this count, (terms, batch).
+        weights: the weights of the acceptor's arcs, (batch, arcs).
+
+    Returns:
+        The matrix; None where nothing is gained.
+    """
+    uses, batch = plan.uses.by_feature, len(weights)
+    goals, holders = plan.targets, plan.uses.holders.shape[0]
+    owner, entry = _runs(added.indptr, rows.ravel())
+    feature, amount = added.indices[entry], added.data[entry]
+    used, at = _runs(uses.pointers, feature)
+    if not len(at):
+        return None
+    whose = owner[used] % batch
+    data = amount[used] * weights[whose, uses.arc[at]]
+    row, column = whose * goals + uses.goal[at], whose * holders + uses.holder[at]
+    order = np.argsort(row, kind="stable")
+    pointers = np.append(0, np.cumsum(np.bincount(row, minlength=batch * goals)))
+    shape = (batch * goals, batch * holders)
+    return csr_array((data[order], column[order], pointers), shape=shape)
+
+
+def _runs(pointers: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The entries of some rows of a sparse matrix: the place of the row in the list, the entry."""
+    begin = pointers[rows].astype(np.int64)
+    sizes = pointers[rows + 1] - begin
+    ends = np.cumsum(sizes)
+    owner = np.repeat(np.arange(len(rows)), sizes)
+    return owner, np.arange(len(owner)) + (begin - ends + sizes)[owner]
+
+
+def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) -> Floats:
+    """The mass and expectations after a position, (batch, pairs, 1 + counts, counter).
+
+    Args:
+        plan: the plan of the references.
+        mass: the same before the position.
+        weights: the weights of the acceptor's arcs, (batch, arcs).
+        gains: for each joint count what it gains.
+    """
+    batch, pairs, quantities, size = mass.shape
+    gathered = plan.gather.times(mass.reshape(batch, pairs, -1))
+    entries = plan.pull.taken(weights)
+    moved = plan.pull.transposed_times(gathered, entries).reshape(batch, -1, quantities, size)
+    sources = gathered.reshape(batch, -1, quantities, size)[:, :, 0]
+    for count, gain in enumerate(gains, start=1):
+        if gain.entries is not None:
+            gained = gain.entries * entries
+            moved[:, :, count] += plan.pull.transposed_times(np.ascontiguousarray(sources), gained)
+        if gain.uses is not None:
+            held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
+            moved[:, :, count] += (gain.uses @ held.reshape(-1, size)).reshape(batch, -1, size)
+    blocks = np.split(moved, len(plan.amounts), axis=1)
+    most = max(plan.amounts)
+    after = np.empty((*blocks[0].shape[:3], size + most))
+    first = slice(plan.amounts[0], plan.amounts[0] + size)
+    after[..., first] = blocks[0]
+    after[..., : first.start] = 0.0
+    after[..., first.stop :] = 0.0
+    for amount, block in zip(plan.amounts[1:], blocks[1:], strict=True):
+        after[..., amount : amount + size] += block
+    return after

@@ -1,0 +1,146 @@
+"""How a position of a product is summed: equal parts of its arcs are found and done once.
+
+Many pairs share what an arc of the acceptor does with them: it leads them to one pair and counts
+the same. Their mass is added up first and multiplied once. Towards the start, arcs that are taken
+together are added up once for all pairs that share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.trellis.product import ProductLayer
+from fsmeu.trellis.sparse import Sparse, distinct_sets, sparse
+from fsmeu.trellis.tape import TapeLayer
+from fsmeu.trellis.terms import Amounts
+from fsmeu.trellis.uses import Shown, Uses, uses_of
+
+__all__ = ["Plan", "plan_layer"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Plan:
+    """The sums of one position. A counted target is an amount that is counted and a pair after.
+
+    Attributes:
+        amounts: the distinct amounts that steps count.
+        gather: (sets of pairs, pairs before): ones.
+        scatter: the transpose of gather.
+        pull: (sets of pairs, counted targets): weights.
+        features: for each term, the numbers of its rows of feature values that occur.
+        by_target: (features of all terms, counted targets): ones, for the terms whose feature is
+            known from the counted target.
+        others: the uses of the features of all other terms.
+        met: a plan of hypotheses, the position where that matters, and what all terms add where the
+            two meet; kept by whoever asks.
+    """
+
+    amounts: tuple[int, ...]
+    gather: Sparse
+    scatter: Sparse
+    pull: Sparse
+    features: tuple[Ints, ...]
+    by_target: Sparse
+    others: Uses
+    _shown: Shown
+    met: tuple[object, int, Amounts] | None = None
+
+    @property
+    def targets(self) -> int:
+        """The number of counted targets."""
+        return self.pull.shape[1]
+
+    @cached_property
+    def entry_features(self) -> tuple[Ints | None, ...]:
+        """For each term, the place among its features of what each entry of ``pull`` shows.
+
+        None where pairs of one set show different ones.
+        """
+        shown = self._shown
+        entries = self.pull.order
+        return tuple(
+            None if one is None else one[entries]
+            for one in (known_from(place, shown.joined, shown.arcs) for place in shown.places)
+        )
+
+    @cached_property
+    def uses(self) -> Uses:
+        """The uses of the features of all terms."""
+        return uses_of(self._shown, range(len(self.features)))
+
+    @cached_property
+    def operations(self) -> int:
+        """The greatest number of sums and products between a pair before and one after."""
+        both = (self.gather, self.scatter, self.pull)
+        columns = int(np.bincount(self.pull.columns).max(initial=0))
+        return 8 + len(self.amounts) + columns + sum(matrix.longest_row for matrix in both)
+
+    @cached_property
+    def flow_operations(self) -> int:
+        """The greatest number of sums and products that go into what flows through a feature."""
+        other = (self.others.holders, self.others.bundles, self.others.collect)
+        return 8 + max(self.by_target.longest_row, sum(matrix.longest_row for matrix in other))
+
+
+def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
+    """The plan of a position.
+
+    Args:
+        product: the arcs between pairs.
+        tape: the steps of the tape at the position.
+    """
+    state = product.before.tape[product.source]
+    counted = tape.counted[state, product.label]
+    amounts, kind = np.unique(counted, return_inverse=True)
+    targets = max(1, len(amounts)) * len(product.after)
+    goal = kind * len(product.after) + product.target
+    joined, which = np.unique(product.arc * max(1, targets) + goal, return_inverse=True)
+    arc, target = joined // max(1, targets), joined % max(1, targets)
+    number, sets, member = distinct_sets(which, product.source, len(joined))
+    count, pairs = int(number.max(initial=-1)) + 1, len(product.before)
+    found = [np.unique(ids[state, product.label], return_inverse=True) for ids in tape.features]
+    features = tuple(one for one, _ in found)
+    places = tuple(place for _, place in found)
+    shown = Shown(features, places, product.source, pairs, which, arc, target, targets)
+    by_target, others = _by_target(shown, goal)
+    return Plan(
+        amounts=tuple(amounts.tolist()) or (0,),
+        gather=sparse(sets, member, (count, pairs)),
+        scatter=sparse(member, sets, (pairs, count)),
+        pull=sparse(number, target, (count, targets), arc),
+        features=features,
+        by_target=by_target,
+        others=uses_of(shown, others),
+        _shown=shown,
+    )
+
+
+def _by_target(shown: Shown, goal: Ints) -> tuple[Sparse, Sequence[int]]:
+    """The matrix (features, counted targets) of terms that these tell apart, and other terms."""
+    rows, columns, others, known = [], [], [], 0
+    targets = np.unique(goal)
+    for k, (features, place) in enumerate(zip(shown.features, shown.places, strict=True)):
+        one = known_from(place, goal, shown.targets)
+        if one is None:
+            others.append(k)
+        else:
+            rows.append(known + one[targets])
+            columns.append(targets)
+        known += len(features)
+    none = np.zeros(0, np.int64)
+    shape = (known, shown.targets)
+    return sparse(np.concatenate([none, *rows]), np.concatenate([none, *columns]), shape), others
+
+
+def known_from(feature: Ints, owner: Ints, owners: int) -> Ints | None:
+    """The feature of each owner, None where one owner has several."""
+    one = np.zeros(owners, np.int64)
+    one[owner] = feature
+    return one if np.array_equal(one[owner], feature) else None

@@ -1,0 +1,206 @@
+"""What a step of the hypothesis is worth, when the reference follows a model.
+
+With the loss split by tape, E[value] of a hypothesis whose counter ends at k is a sum over its
+steps plus a term for its end:
+
+    sum over positions i and terms t of  W_i(feature of z's step that t sees, k)  +  H(k)
+
+W needs P(feature of y's step at i, y's counter ends at e), which is what flows through the feature
+in the composition of y's tape with the model (after Dembczynski et al. 2011). What rounding may
+have done to the worth of a path is bounded, for each end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fsmeu.fst.layers import Layered
+from fsmeu.losses.affine import slope, starts_of
+from fsmeu.losses.syntax import Expr
+from fsmeu.losses.values import Scope, number
+from fsmeu.trellis.counts import Coefficients, Counts, Roots
+from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
+from fsmeu.trellis.sweep import backward, feature_flows, forward, taken_weights
+from fsmeu.trellis.terms import Amounts
+
+__all__ = ["StepScores", "arc_weights", "step_scores", "value_of_counts"]
+
+Floats = NDArray[np.float64]
+
+_UNIT = float(np.finfo(np.float64).eps) / 2
+_LEAST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class StepScores:
+    """The worth of steps of z for every end k of its counter, for a batch of models.
+
+    Attributes:
+        steps: for each position, the worth of score rows, (batch, rows, k).
+        ends: the worth of ending at k, whatever the path, (batch, k).
+        errors: bounds on the error of the worth of every path that ends at k, (batch, k).
+    """
+
+    steps: list[Floats]
+    ends: Floats
+    errors: Floats
+
+
+def value_of_counts(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
+    """The slopes g_r(k, e) of each joint count and the offset h(k, e), (z counts, y counts).
+
+    They are 0 for counts that no sequence of length n has.
+    """
+    form = trellis.form
+    z, y = trellis.z.reachable(n), trellis.y.reachable(n)
+    possible = z[:, None] & y
+    current: dict[str, Any] = {"n": float(n)}
+    if form.z.counter is not None:
+        current[form.z.counter] = np.arange(len(z), dtype=np.float64)[:, None]
+    if form.y.counter is not None:
+        current[form.y.counter] = np.arange(len(y), dtype=np.float64)[None, :]
+    registers = [meeting.register for meeting in form.meetings]
+    current |= starts_of(form.bound, registers, n)
+    scope = Scope(form.bound, current, current, {})
+
+    def table(expr: Expr) -> Floats:
+        return np.where(possible, number(expr, scope, possible), 0.0)
+
+    spec = form.bound.spec
+    return [table(slope(spec, register)) for register in registers], table(spec.value)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def step_scores(
+    trellis: SplitTrellis,
+    references: References,
+    hypotheses: Hypotheses,
+    models: Sequence[Layered],
+    roots: bool,
+) -> StepScores:
+    """The worth of every step that a hypothesis can take, under each of several models.
+
+    Requires that the value looks at no more than one counter of each tape.
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        hypotheses: the tape of z with what is allowed.
+        models: models of this structure and of one length.
+        roots: whether counts are held at roots of unity, or else as coefficients.
+    """
+    n = models[0].n
+    size = trellis.y.most(n) + 1
+    counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
+    slopes, offset = value_of_counts(trellis, n)
+    worth = [counts.expectation(slope.T) for slope in slopes]
+    plans, weights = references.plans[:n], arc_weights(models)
+    final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
+    entries = taken_weights(plans, weights)
+    start = np.stack([model.start for model in models])
+    masses, moves = forward(plans, entries, start, counts)
+    ahead = backward(plans, entries, final, counts)
+    steps, sizes = [], _Sizes(len(slopes), len(models))
+    for i, plan in enumerate(plans):
+        flows = feature_flows(plan, weights[i], masses[i], moves[i], ahead[i], counts)
+        added = trellis.amounts(hypotheses.plans[i], plan, i, n)
+        met = _expected(trellis, plan.features, flows, worth, len(offset))
+        steps.append(_for_each_row(added.matrix, met))
+        sizes.see(added, counts.total(flows))
+    ending = np.einsum("bp,bpc->bc", final, masses[-1])
+    operations = sum(plan.operations for plan in plans) + final.shape[1] + size
+    operations += max((plan.flow_operations for plan in plans), default=0)
+    errors = _errors(slopes, offset, ending, counts, sizes, operations)
+    return StepScores(steps, ending @ counts.expectation(offset.T), errors)
+
+
+def _for_each_row(amounts: csr_array, met: Floats) -> Floats:
+    """The products of a matrix (rows, features) with (batch, features, k), (batch, rows, k)."""
+    batch, features, ends = met.shape
+    side_by_side = met.transpose(1, 0, 2).reshape(features, batch * ends)
+    product: Floats = (amounts @ side_by_side).reshape(-1, batch, ends).transpose(1, 0, 2)
+    return product
+
+
+def arc_weights(models: Sequence[Layered]) -> list[Floats]:
+    """The weights of the arcs at each position, (models, arcs)."""
+    layers = zip(*(model.layers for model in models), strict=True)
+    return [np.stack([layer.weight for layer in position]) for position in layers]
+
+
+def _expected(
+    trellis: SplitTrellis,
+    features: Sequence[Any],
+    flows: Floats,
+    worth: Sequence[Floats],
+    ends: int,
+) -> Floats:
+    """What each feature is worth for every k, (batch, features, k)."""
+    if not trellis.terms:
+        return np.zeros((len(flows), 0, ends))
+    if len({term.count for term in trellis.terms}) == 1:
+        return flows @ worth[trellis.terms[0].count]
+    blocks = np.split(flows, np.cumsum([len(one) for one in features])[:-1], axis=1)
+    shares = [block @ worth[t.count] for block, t in zip(blocks, trellis.terms, strict=True)]
+    return np.concatenate(shares, axis=1)
+
+
+class _Sizes:
+    """How much the joint counts can add, for bounds on errors; sums over positions.
+
+    Attributes:
+        greatest: for each joint count the greatest amount, (counts,).
+        expected: the same, amounts weighted by the probability of what y shows, (counts, batch).
+        terms: the greatest number of amounts that are added up for one step.
+    """
+
+    def __init__(self, counts: int, batch: int) -> None:
+        self.greatest, self.expected = np.zeros(counts), np.zeros((counts, batch))
+        self.terms = 1
+
+    def see(self, added: Amounts, chances: Floats) -> None:
+        """Adds a position: what terms add, and P(feature), (batch, features)."""
+        self.greatest += added.greatest
+        self.terms = max(self.terms, added.longest_row)
+        weighted = added.absolute @ np.abs(chances).T
+        for count, rows in enumerate(added.rows):
+            self.expected[count] += weighted[rows].max(axis=0, initial=0.0)
+
+
+def _errors(
+    slopes: Sequence[Floats],
+    offset: Floats,
+    ending: Floats,
+    counts: Counts,
+    sizes: _Sizes,
+    operations: int,
+) -> Floats:
+    """Bounds on the error of the worth of every path, for each end k, (batch, k).
+
+    A probability errs by a part of itself for every operation on the way (coefficients); or all of
+    them together, as the root of the sum of squares, by a part of their sum (roots of unity: each
+    operation errs by a unit of rounding of the sum of weights, and the transform back magnifies
+    nothing).
+    """
+    chances = np.abs(counts.probabilities(ending))
+    rounding = 2 * (operations + sizes.terms) * _UNIT
+    exact = isinstance(counts, Coefficients)
+    total = np.maximum(1.0, chances.sum(axis=1))
+    errors = np.zeros((len(ending), len(offset)))
+    shares = [(offset, 1.0, np.ones(len(ending)))]
+    shares += list(zip(slopes, sizes.greatest.tolist(), sizes.expected, strict=True))
+    for values, greatest, expected in shares:
+        size = np.abs(values)
+        parts = rounding if exact else 2 * (sizes.terms + counts.size) * _UNIT
+        errors += greatest * (parts + 4 * _UNIT) * (chances @ size.T)
+        if not exact:
+            magnified = np.linalg.norm(size, axis=1)
+            errors += 4 * rounding * (expected * total)[:, None] * magnified
+        errors += greatest * _LEAST * _UNIT * operations * size.sum(axis=1)
+    return errors

@@ -1,0 +1,171 @@
+"""Both tapes of a split loss, with all that has been found of them; kept on the loss.
+
+The structure of a trellis depends on the loss, the labels and the kind of model, not on numbers, so
+that one serves every sentence of a corpus. Where no step looks at the length, one serves all
+lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.losses.split import Split
+from fsmeu.trellis.best import BestPlan, plan_best
+from fsmeu.trellis.plan import Plan, plan_layer
+from fsmeu.trellis.product import Pairs, Repeated, product_layer
+from fsmeu.trellis.tape import Tape
+from fsmeu.trellis.terms import Amounts, Term, amounts, join_terms, joint_terms
+
+__all__ = ["Hypotheses", "References", "SplitTrellis"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class References:
+    """The tape of y composed with a model: pairs before each position, and plans to sum over them.
+
+    Attributes:
+        tape: the tape of y.
+        pairs: the pairs of layers 0, 1, ... as far as they have been asked for.
+        plans: the plans of positions 0, 1, ... as far as they have been asked for.
+        last: what the last plan was made of; it serves the next position where that repeats.
+    """
+
+    tape: Tape
+    pairs: list[Pairs]
+    plans: list[Plan] = field(default_factory=list)
+    last: Repeated | None = None
+
+    def extend(self, layered: Layered) -> None:
+        """Adds plans up to the length of a model of this structure."""
+        for i in range(len(self.plans), layered.n):
+            layer, steps, before = layered.layers[i], self.tape.layer(i), self.pairs[i]
+            if self.last is None or not self.last.repeats(before, steps, layer):
+                product = product_layer(before, steps, layer)
+                self.last = Repeated(before, steps, layer, product.after)
+                self.plans.append(plan_layer(product, steps))
+            else:
+                self.plans.append(self.plans[-1])
+            self.pairs.append(self.last.after)
+
+
+@dataclass(eq=False)
+class Hypotheses:
+    """The tape of z with the sequences that are allowed: plans of best paths.
+
+    Attributes:
+        tape: the tape of z.
+        pairs: the pairs of layers 0, 1, ... as far as they have been asked for.
+        plans: the plans of positions 0, 1, ... as far as they have been asked for.
+        last: what the last plan was made of; it serves the next position where that repeats.
+    """
+
+    tape: Tape
+    pairs: list[Pairs]
+    plans: list[BestPlan] = field(default_factory=list)
+    last: Repeated | None = None
+
+    def extend(self, layers: Sequence[Layer]) -> None:
+        """Adds plans for the positions of an acceptor of the allowed sequences."""
+        for i in range(len(self.plans), len(layers)):
+            allowed, steps, before = layers[i], self.tape.layer(i), self.pairs[i]
+            if self.last is None or not self.last.repeats(before, steps, allowed):
+                product = product_layer(before, steps, allowed)
+                self.last = Repeated(before, steps, allowed, product.after)
+                self.plans.append(plan_best(product, steps))
+            else:
+                self.plans.append(self.plans[-1])
+            self.pairs.append(self.last.after)
+
+
+class SplitTrellis:
+    """The tapes of a split loss for sequences of length n, or of every length up to n.
+
+    Args:
+        form: the split loss.
+        n: the length.
+    """
+
+    def __init__(self, form: Split, n: int) -> None:
+        self.form, self.n = form, n
+        self.terms: tuple[Term, ...] = joint_terms(form)
+        self.z = Tape(form.z, n, [term.z for term in self.terms])
+        self.y = Tape(form.y, n, [term.y for term in self.terms])
+        self.reads_clock = any(term.reads_clock for term in self.terms)
+        self._references: dict[Hashable, References] = {}
+        self._tables: dict[tuple[int, int], csr_array] = {}
+        self._free: Hypotheses | None = None
+        self._served: dict[int, bool] = {}
+
+    def serves(self, n: int) -> bool:
+        """True when the trellis is that of sequences of length n as well.
+
+        Requires that no step looks at the length, or that n is the trellis's own.
+        """
+        if n not in self._served:
+            kept = n == self.n or (self.z.keeps_bounds(n) and self.y.keeps_bounds(n))
+            self._served[n] = kept
+        return self._served[n]
+
+    def references(self, layered: Layered, structure: Hashable) -> References:
+        """The tape of y composed with a model; kept for models of one structure."""
+        found = self._references.get(structure)
+        if found is None:
+            starts = len(layered.start)
+            found = References(self.y, [Pairs(np.zeros(starts, np.int64), np.arange(starts))])
+            if structure is not None:
+                self._references[structure] = found
+        found.extend(layered)
+        return found
+
+    def hypotheses(self, n: int, allowed: Sequence[Layer] | None = None) -> Hypotheses:
+        """The tape of z with an acceptor of the allowed sequences; kept where all are.
+
+        Args:
+            n: the length.
+            allowed: the acceptor's arcs at each position; it starts in state 0.
+        """
+        first = Pairs(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        if allowed is not None:
+            found = Hypotheses(self.z, [first])
+            found.extend(allowed)
+            return found
+        if self._free is None:
+            self._free = Hypotheses(self.z, [first])
+        self._free.extend(any_layers(self.form.bound.alphabet, n).layers)
+        return self._free
+
+    def amounts(self, above: BestPlan, below: Plan, i: int, n: int) -> Amounts:
+        """What all terms add at a position.
+
+        Args:
+            above: the plan of the hypotheses.
+            below: the plan of the references; it keeps what was found for the plan above.
+            i: the position, from 0.
+            n: the length.
+        """
+        clock = i if self.reads_clock else -1
+        if below.met is None or below.met[0] is not above or below.met[1] != clock:
+            pairs = zip(above.features, below.features, strict=True)
+            blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
+            joined = join_terms(self.terms, blocks, len(self.form.meetings))
+            below.met = (above, clock, joined)
+        return below.met[2]
+
+    def _table(self, k: int, i: int, n: int) -> csr_array:
+        """What a term adds at a position for all rows of feature values, (of z, of y)."""
+        key = (k, i if self.terms[k].reads_clock else -1)
+        z_rows, y_rows = self.z.rows(k), self.y.rows(k)
+        known = self._tables.get(key)
+        if known is None or known.shape != (len(z_rows), len(y_rows)):
+            known = amounts(self.form, self.terms[k], z_rows, y_rows, i + 1, n)
+            self._tables[key] = known
+        return known

@@ -1,0 +1,157 @@
+"""The steps of one tape of a split loss, layer by layer, found once and kept.
+
+A tape is an automaton that reads labels. A step of it leads to a state, adds a whole number to the
+counter that the value looks at, and shows each term of a joint count a row of feature values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.analysis import names_read
+from fsmeu.losses.split import Part
+from fsmeu.losses.values import constant_at
+
+__all__ = ["Tape", "TapeLayer", "UncountableError"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class UncountableError(InputError):
+    """The counter of a tape does not grow by whole numbers of at least 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class TapeLayer:
+    """The steps of one position; arrays have shape (states before, labels).
+
+    Attributes:
+        targets: the state after the step, numbered within the next layer; -1 where there is none.
+        counted: what the step adds to the counter.
+        features: for each term, the number of the row of feature values that the step shows.
+        width: the number of states of the next layer.
+    """
+
+    targets: Ints
+    counted: Ints
+    features: tuple[Ints, ...]
+    width: int
+
+
+class Tape:
+    """The layers of one tape for sequences of length n, each computed when it is asked for.
+
+    Args:
+        part: the tape's share of a split loss.
+        n: the length of the sequences.
+        terms: for each term of a joint count, the numbers of the part's features that it reads.
+    """
+
+    def __init__(self, part: Part, n: int, terms: Sequence[Sequence[int]]) -> None:
+        self.view = part.view(n)
+        names = self.view.linear_names
+        self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
+        self._counter = names.index(part.counter) if part.counter is not None else None
+        self._contexts = self.view.contexts()
+        self._codes = [np.array([self.view.start], np.int64)]
+        self._layers: list[TapeLayer] = []
+        self._rows: list[dict[bytes, int]] = [{} for _ in terms]
+        self._cells = 0
+
+    def layer(self, position: int) -> TapeLayer:
+        """The steps at a position, counted from 0."""
+        while len(self._layers) <= position:
+            self._layers.append(self._next())
+        return self._layers[position]
+
+    def keeps_bounds(self, n: int) -> bool:
+        """True when the values of registers in n steps keep the bounds declared at length n."""
+        if n > self.view.n:
+            return False
+        bound = self.view.bound
+        for register in self.view.carried:
+            if register.low is None or register.high is None:
+                continue
+            if "n" not in names_read(register.low) | names_read(register.high):
+                continue
+            low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
+            if n:
+                self.layer(n - 1)
+            for codes in self._codes[: n + 1]:
+                values = self.view.space_of.decode(codes)[register.name]
+                if values.min(initial=low) < low or values.max(initial=high) > high:
+                    return False
+        return True
+
+    def most(self, n: int) -> int:
+        """The greatest value that the counter can reach in n steps."""
+        return sum(int(self.layer(i).counted.max(initial=0)) for i in range(n))
+
+    def reachable(self, n: int) -> Bools:
+        """Which values the counter may have after n steps, (most + 1,): at least all that occur."""
+        held = np.ones(1, bool)
+        for i in range(n):
+            counted = self.layer(i).counted
+            after = np.zeros(len(held) + int(counted.max(initial=0)), bool)
+            for amount in np.unique(counted).tolist():
+                after[amount : amount + len(held)] |= held
+            held = after
+        return held
+
+    def rows(self, term: int) -> Floats:
+        """The distinct rows of feature values that a term has been shown, (rows, features)."""
+        width = len(self._columns[term])
+        flat = np.frombuffer(b"".join(self._rows[term]), np.float64)
+        return flat.reshape(len(self._rows[term]), width)
+
+    def _next(self) -> TapeLayer:
+        position, codes = len(self._layers), self._codes[-1]
+        repeats = position > 0 and self._contexts[position] == self._contexts[position - 1]
+        if repeats and np.array_equal(codes, self._codes[-2]):
+            self._codes.append(codes)
+            return self._layers[-1]
+        targets, gains = self.view.advance(position + 1, codes)
+        after, inverse = np.unique(targets, return_inverse=True)
+        inverse = inverse.reshape(targets.shape)
+        if len(after) and after[0] < 0:
+            after, inverse = after[1:], inverse - 1
+        self._cells += targets.size
+        guard_size("decode", self._cells)
+        if gains is None:
+            gains = np.zeros((0, *targets.shape))
+        self._codes.append(after)
+        counted = self._counted(gains, targets.shape)
+        numbers = zip(self._rows, self._columns, strict=True)
+        features = tuple(_number_rows(known, gains[columns]) for known, columns in numbers)
+        return TapeLayer(inverse, counted, features, len(after))
+
+    def _counted(self, gains: Floats, shape: tuple[int, ...]) -> Ints:
+        if self._counter is None:
+            return np.zeros(shape, np.int64)
+        counted = gains[self._counter]
+        whole: Ints = counted.astype(np.int64)
+        if (whole != counted).any() or (whole < 0).any():
+            must = "the counts that the value looks at must grow by whole numbers"
+            raise UncountableError(sentence("decode by counting", must))
+        return whole
+
+
+def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:
+    """The number of each row of feature values (features, states, labels); new rows are added."""
+    features, *shape = cells.shape
+    if not features:
+        known.setdefault(b"", 0)
+        return np.zeros(shape, np.int64)
+    table = np.ascontiguousarray(cells.reshape(features, -1).T) + 0.0  # -0.0 becomes 0.0
+    bits = table.view(np.int64)
+    _, first, inverse = np.unique(bits, axis=0, return_index=True, return_inverse=True)
+    numbers = [known.setdefault(table[k].tobytes(), len(known)) for k in first]
+    return np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(shape)

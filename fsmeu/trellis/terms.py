@@ -1,0 +1,139 @@
+"""The terms of joint counts: each a function of features of a step of z and of a step of y.
+
+A joint count that adds A - B at a step is taken apart, because A and B by themselves look at few
+features each; together they look at every combination of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_diag, csr_array, vstack
+
+from fsmeu.fst.compose import guard_size
+from fsmeu.losses.analysis import names_read
+from fsmeu.losses.separate import terms_of_sum
+from fsmeu.losses.split import Split
+from fsmeu.losses.syntax import Expr, Unary
+from fsmeu.losses.values import Scope, evaluate
+
+__all__ = ["Amounts", "Term", "amounts", "join_terms", "joint_terms"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_CELLS = 1 << 20
+_DENSE = 0.2  # of the amounts; above that, looking them up one by one costs more
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of what a joint count adds at a step.
+
+    Attributes:
+        count: the number of the joint count among those of the loss.
+        amount: what it adds, an expression of features ``z#k`` and ``y#k``.
+        z: the numbers k of the features of z that it reads.
+        y: the numbers k of the features of y that it reads.
+        reads_clock: whether it looks at the position.
+    """
+
+    count: int
+    amount: Expr
+    z: tuple[int, ...]
+    y: tuple[int, ...]
+    reads_clock: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Amounts:
+    """What all terms add where a step of z meets a step of y.
+
+    Attributes:
+        matrix: the amounts, (score rows of z, features of y), those of a term in a block.
+        absolute: their absolute values.
+        greatest: the greatest absolute value for each joint count.
+        rows: the score rows of each joint count.
+        longest_row: the greatest number of amounts of a score row.
+        dense: for each term its amounts as a plain array, None where most are 0.
+        begins: for each term the first of its score rows.
+    """
+
+    matrix: csr_array
+    absolute: csr_array
+    greatest: Floats
+    rows: tuple[Ints, ...]
+    longest_row: int
+    dense: tuple[Floats | None, ...]
+    begins: Ints
+
+
+def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) -> Amounts:
+    """The amounts of all terms together.
+
+    Args:
+        terms: the terms.
+        blocks: what each adds, (its score rows, its features of y).
+        counts: the number of joint counts.
+    """
+    matrix = csr_array(block_diag(blocks)) if blocks else csr_array((0, 0))
+    owner = np.repeat([term.count for term in terms], [block.shape[0] for block in blocks])
+    greatest = np.zeros(counts)
+    for term, block in zip(terms, blocks, strict=True):
+        greatest[term.count] += np.abs(block.data).max(initial=0.0)
+    rows = tuple(np.flatnonzero(owner == count) for count in range(counts))
+    longest = int(np.diff(matrix.indptr).max(initial=0))
+    sizes = [block.shape[0] for block in blocks]
+    begins = np.cumsum(sizes, dtype=np.int64) - sizes
+    dense = tuple(
+        block.toarray() if block.nnz > _DENSE * block.shape[0] * block.shape[1] else None
+        for block in blocks
+    )
+    return Amounts(matrix, abs(matrix), greatest, rows, longest, dense, begins)
+
+
+def joint_terms(form: Split) -> tuple[Term, ...]:
+    """The terms of all joint counts of a split loss."""
+    found = []
+    for count, meeting in enumerate(form.meetings):
+        for sign, amount in terms_of_sum(meeting.amount):
+            signed = amount if sign == "+" else Unary("-", amount)
+            read = names_read(amount)
+            z, y = (tuple(sorted(_numbers(read, f"{tape}#"))) for tape in "zy")
+            found.append(Term(count, signed, z, y, "i" in read))
+    return tuple(found)
+
+
+def _numbers(names: frozenset[str], prefix: str) -> list[int]:
+    return [int(name[len(prefix) :]) for name in names if name.startswith(prefix)]
+
+
+def amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, i: int, n: int) -> csr_array:
+    """What a term adds for each pair of rows of feature values, (rows of z, rows of y).
+
+    Args:
+        form: the split loss.
+        term: the term.
+        z_rows: values of the features of z that it reads, (rows, features).
+        y_rows: values of the features of y that it reads, (rows, features).
+        i: the position, from 1.
+        n: the length.
+    """
+    guard_size("decode", len(z_rows) * len(y_rows) // 64)
+    size = max(1, _CELLS // max(1, len(y_rows)))
+    blocks = [
+        csr_array(_block(form, term, z_rows[begin : begin + size], y_rows, i, n))
+        for begin in range(0, len(z_rows), size)
+    ]
+    return csr_array(vstack(blocks)) if blocks else csr_array((0, len(y_rows)))
+
+
+def _block(form: Split, term: Term, z_rows: Floats, y_rows: Floats, i: int, n: int) -> Floats:
+    current: dict[str, Floats | float] = {"i": float(i), "n": float(n)}
+    current |= {f"z#{k}": column[:, None] for k, column in zip(term.z, z_rows.T, strict=True)}
+    current |= {f"y#{k}": column[None, :] for k, column in zip(term.y, y_rows.T, strict=True)}
+    table = evaluate(term.amount, Scope(form.bound, current, current, {}))
+    return np.broadcast_to(table, (len(z_rows), len(y_rows))).astype(np.float64)
