@@ -21,46 +21,46 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fsmeu import models
     from fsmeu.decoding.decode import decode, explain
-    from fsmeu.decoding.many import decode_many
+    from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
-    from fsmeu.drawing.explore.build import explore
-    from fsmeu.drawing.formats import from_openfst, to_openfst
-    from fsmeu.drawing.graph import from_networkx, to_networkx
-    from fsmeu.drawing.levels_plot import compare, plot_levels
+    from fsmeu.drawing.pages.explore.build import explore
+    from fsmeu.drawing.plots.levels_plot import compare, plot_levels
     from fsmeu.errors import FsmeuError
+    from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
+    from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
     from fsmeu.expectation.expect import compose, expect
+    from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
-    from fsmeu.expectation.many import expect_many
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
-    from fsmeu.losses.summed import compile_summed
+    from fsmeu.losses.sum_over_paths import compile_summed
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
-    "compare": "fsmeu.drawing.levels_plot",
-    "compile_summed": "fsmeu.losses.summed",
+    "compare": "fsmeu.drawing.plots.levels_plot",
+    "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
-    "decode_many": "fsmeu.decoding.many",
+    "decode_many": "fsmeu.decoding.decode_many",
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
     "expect": "fsmeu.expectation.expect",
-    "expect_many": "fsmeu.expectation.many",
+    "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
-    "explore": "fsmeu.drawing.explore.build",
-    "from_networkx": "fsmeu.drawing.graph",
-    "from_openfst": "fsmeu.drawing.formats",
+    "explore": "fsmeu.drawing.pages.explore.build",
+    "from_networkx": "fsmeu.exchange.networkx_graph",
+    "from_openfst": "fsmeu.exchange.openfst_formats",
     "function_loss": "fsmeu.losses.function",
     "gradient": "fsmeu.expectation.gradient",
     "library": "fsmeu.losses.library",
     "load": "fsmeu.losses.library",
     "loads": "fsmeu.losses.library",
-    "plot_levels": "fsmeu.drawing.levels_plot",
-    "to_networkx": "fsmeu.drawing.graph",
-    "to_openfst": "fsmeu.drawing.formats",
+    "plot_levels": "fsmeu.drawing.plots.levels_plot",
+    "to_networkx": "fsmeu.exchange.networkx_graph",
+    "to_openfst": "fsmeu.exchange.openfst_formats",
     "value_and_gradient": "fsmeu.expectation.gradient",
 }
 """Where each name lives. Modules are loaded when a name is first asked for: a command that only

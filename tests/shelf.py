@@ -1,8 +1,8 @@
 """Every loss on the shelf, loaded with something for each parameter that has no default."""
 
 import fsmeu
-from fsmeu.losses.bind import tag_labels
 from fsmeu.losses.library import read_spec
+from fsmeu.losses.semantics.bind import tag_labels
 from tests.strategies import LossCase
 
 TYPES = ("X", "Y")

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.read import read
+from fsmeu.losses.language.read import read
 from fsmeu.models import Bernoulli, Independent, Markov, Model
 from tests import brute_force
 from tests.losses.meaning import World

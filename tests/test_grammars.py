@@ -5,7 +5,7 @@ import re
 import pytest
 
 import fsmeu
-from fsmeu.losses.examples import run_examples
+from fsmeu.checking.examples import run_examples
 from fsmeu.losses.library import grammar_folder, read_spec
 from tests.losses.meaning import World
 

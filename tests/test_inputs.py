@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.drawing.formats import from_openfst_text, symbols_from_text
+from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError
+from fsmeu.exchange.openfst_formats import from_openfst_text, symbols_from_text
 from fsmeu.fst.sequences import listed
-from fsmeu.losses.report import report
 
 HAMMING = fsmeu.load("hamming")
 WEIGHTED = "utility u(w: table)\nlabels A B C\ncount c by w[z] when z == y\nvalue c"

@@ -9,10 +9,10 @@ import typer
 from fsmeu.cli.options import Json, LabelList, ParamList, TypeList
 
 if TYPE_CHECKING:
-    from fsmeu.decoding.applies import Applies
-    from fsmeu.losses.examples import ExampleResult
-    from fsmeu.losses.growth import Growth
-    from fsmeu.losses.report import Report
+    from fsmeu.checking.applies import Applies
+    from fsmeu.checking.examples import ExampleResult
+    from fsmeu.checking.growth import Growth
+    from fsmeu.checking.report import Report
 
 __all__ = ["EXAMPLE_FAILS", "check_loss"]
 
@@ -58,10 +58,10 @@ def check_loss(
     """
     import numpy as np
 
+    from fsmeu.checking.applies import exact_methods
+    from fsmeu.checking.report import report
     from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file
     from fsmeu.cli.output import print_json
-    from fsmeu.decoding.applies import exact_methods
-    from fsmeu.losses.report import report
 
     spec = read_loss_file(file)
     chosen = choose_labels(labels, types)
@@ -118,8 +118,8 @@ def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
     from rich.padding import Padding
     from rich.table import Table
 
+    from fsmeu.checking.facts import facts, measured_with
     from fsmeu.cli.output import line, screen
-    from fsmeu.losses.facts import facts, measured_with
 
     line(f"Derived with {measured_with(found)}:", wrap=True)
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -144,8 +144,8 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
 
 
 def _print_growth(sizes: Growth) -> None:
+    from fsmeu.checking.facts import selected_sizes
     from fsmeu.cli.output import print_table, table
-    from fsmeu.losses.facts import selected_sizes
 
     headers = ("n", "states", "arcs", "merged states", "summed states", "level sets")
     made = table(*headers, right=headers)
@@ -179,8 +179,8 @@ def _data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
     from dataclasses import asdict
 
+    from fsmeu.checking.facts import growth_data, property_data
     from fsmeu.cli.header import header_data
-    from fsmeu.losses.facts import growth_data, property_data
 
     registers = [
         {**asdict(register), "redundant": register.name in found.redundant}

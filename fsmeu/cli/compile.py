@@ -65,7 +65,7 @@ def compile_loss(
     from fsmeu.cli.inputs import check_labels_known, load_loss, sequences
     from fsmeu.cli.output import note
     from fsmeu.errors import InputError, sentence
-    from fsmeu.losses.summed import compile_summed
+    from fsmeu.losses.sum_over_paths import compile_summed
 
     if output == STDOUT and sys.stdout.isatty():
         must = "a machine is not written to a terminal"

@@ -164,7 +164,7 @@ def _decide_all(
     from rich.console import Console
     from rich.progress import Progress
 
-    from fsmeu.decoding.many import decode_many
+    from fsmeu.decoding.decode_many import decode_many
 
     screen = Console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:

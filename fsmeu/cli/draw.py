@@ -121,7 +121,7 @@ def draw_loss(
     from fsmeu.cli.inputs import check_labels_known, load_loss
     from fsmeu.drawing.draw import draw
     from fsmeu.errors import InputError, sentence
-    from fsmeu.losses.summed import compile_summed
+    from fsmeu.losses.sum_over_paths import compile_summed
 
     loaded = load_loss(loss, param, labels, types)
     if all(given is None for given in (n, z, y, probs, model)):
@@ -163,7 +163,7 @@ def _subject(
         read_model(*source, loss_name=name) if any(s is not None for s in source) else None
     )
     given = [text for text in pair if text is not None]
-    if label_model is not None and loss.open:
+    if label_model is not None and loss.labels_open:
         loss = loss.with_labels(label_model.alphabet)
     elif given:
         loss, *_ = sequences(loss, given[0], given[-1])

@@ -77,7 +77,7 @@ def ask(
 
     label_model = read_model(*source, loss_name=chosen[0])
     loaded = load_loss(*chosen)
-    bound = loaded.with_labels(label_model.alphabet).bound if loaded.open else loaded.bound
+    bound = loaded.with_labels(label_model.alphabet).bound if loaded.labels_open else loaded.bound
     return expect(loaded, sequence(bound.alphabet, z), label_model, engine=engine, keep=keep)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from fsmeu.cli.output import number
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.syntax import Expr, Param, Spec
-from fsmeu.losses.values import constant
+from fsmeu.losses.language.syntax import Expr, Param, Spec
+from fsmeu.losses.semantics.evaluator import constant
 
 __all__ = ["header_data", "labels_text", "param_text", "signature"]
 

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from fsmeu.checking.examples import as_labels, labels_in
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.losses.bind import tag_labels
-from fsmeu.losses.examples import as_labels, labels_in
+from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.read import read
+from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import grammar_folder, library, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.parse import MAX_SIZE
-from fsmeu.losses.read import read
-from fsmeu.losses.syntax import Spec
+from fsmeu.losses.semantics.bind import tag_labels
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 from fsmeu.models.interchange import MAX_JSON_BYTES
@@ -82,7 +82,7 @@ def load_loss(
 
 def check_labels_known(loss: SpecLoss) -> None:
     """Refuses a loss over chunk tags while nothing says which tags there are."""
-    if loss.spec.bio and loss.chosen is None:
+    if loss.spec.bio and loss.labels_given is None:
         remedy = "Add --types NP,VP or --labels O,B-NP,I-NP"
         where = f"{loss.kind} {loss.name}"
         raise InputError(sentence(where, "the chunk tags must be given", None, remedy))
@@ -134,7 +134,7 @@ def _words(text: str, option: str, sample: str) -> list[str]:
 
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
     """The loss with a pair of sequences; labels left open are those that the pair uses."""
-    if loss.open:
+    if loss.labels_open:
         found = labels_in((z, y), loss.spec.bio)
         if found and (loss.spec.bio or not set(found) <= set(loss.labels)):
             loss = loss.with_labels(Alphabet(found))

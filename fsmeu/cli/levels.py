@@ -61,7 +61,7 @@ def show_levels(
     answer = ask((loss, param, labels, types), z, (probs, model), engine, keep)
     levels = answer.levels
     if plot is not None:
-        from fsmeu.drawing.levels_plot import save_levels
+        from fsmeu.drawing.plots.levels_plot import save_levels
 
         save_levels(answer, plot, f"{loss} of {z}")
     if as_json:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from fsmeu.checking.report import register_facts
 from fsmeu.cli.output import line, number, print_table, table
-from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import memory_of
+from fsmeu.losses.language.syntax import Register
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.report import register_facts
-from fsmeu.losses.syntax import Register
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.domains import memory_of
 
 __all__ = ["contents", "contents_text", "print_registers", "register_data"]
 
@@ -42,7 +42,7 @@ def print_registers(loss: SpecLoss) -> None:
     print_table(made)
 
 
-def contents(bound: Bound, register: Register, value: float, n: int) -> Held:
+def contents(bound: BoundLoss, register: Register, value: float, n: int) -> Held:
     """What a register holds: a number, the name of a state, or the entries of a memory."""
     if register.sugar == "state":
         return register.states[int(value)]
@@ -58,7 +58,7 @@ def contents_text(held: Held) -> str:
     return f"{held:g}" if isinstance(held, float) else str(held)
 
 
-def _entries(bound: Bound, register: Register, packed: int, n: int) -> list[Entry]:
+def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[Entry]:
     """Entries of a memory, newest first, None for those before the start."""
     memory = memory_of(bound, register, n)
     names: list[Entry] = [None, *(number(value) for value in memory.values.tolist())]

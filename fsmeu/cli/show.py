@@ -30,7 +30,7 @@ def _print_source(source: str) -> None:
     from rich.text import Text
 
     from fsmeu.cli.output import screen
-    from fsmeu.losses.messages import WORDS
+    from fsmeu.losses.language.messages import WORDS
 
     where = screen()
     if not where.is_terminal:

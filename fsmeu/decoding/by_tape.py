@@ -19,8 +19,8 @@ from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem, refuse
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.split import Split
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
 from fsmeu.trellis.scores import StepScores, step_scores
@@ -118,7 +118,7 @@ def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses
     size = trellis.y.most(n) + 1
     pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
     rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
-    arcs = sum(plan.pull.entries for plan in references.plans[:n])
+    arcs = sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
     cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1) + arcs
     return max(1, _CELLS_AT_ONCE // max(1, cells))
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Problem
-from fsmeu.expectation.input import model_input
 from fsmeu.fst.compose import guard_size
+from fsmeu.trellis.source import model_source
 
 __all__ = ["Changes"]
 
@@ -62,7 +62,7 @@ class Changes:
         self._clock, self._n = problem.clock, problem.n
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        source = model_input(problem.model)
+        source = model_source(problem.model)
         self._start, self._final = source.start, source.final
         self._arcs = []
         for i in range(problem.n):

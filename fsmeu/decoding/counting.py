@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.losses.split import Part
+from fsmeu.losses.algebra.split import TapeLoss
 
 __all__ = ["counting", "counting_many"]
 
@@ -40,12 +40,14 @@ def counting_many(problems: Sequence[Problem]) -> list[Answer]:
     for part, tape in ((form.z, "z"), (form.y, "y")):
         _one_counter(part, tape)
     best = best_by_tape(problems, form, "counting")
-    counts = ", ".join(meeting.register for meeting in form.meetings) or "no joint count"
+    counts = (
+        ", ".join(joint_count.register for joint_count in form.joint_counts) or "no joint count"
+    )
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
     return [Answer(found.indices, found.proven, why, found.ends, found.value) for found in best]
 
 
-def _one_counter(part: Part, tape: str) -> None:
+def _one_counter(part: TapeLoss, tape: str) -> None:
     if part.ends and part.counter is None:
         seen = ", ".join(part.ends)
         must = f"the value may look at one count of {tape} that nothing else reads, not at {seen}"

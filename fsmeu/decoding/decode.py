@@ -17,9 +17,9 @@ from fsmeu.decoding.ranking_fast import ranking_fast
 from fsmeu.decoding.search import search
 from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
-from fsmeu.expectation.query import over_labels
+from fsmeu.expectation.query import bind_labels
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.ranges import RangeError
+from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import as_model
 
 __all__ = ["EXACT", "METHODS", "decision", "decode", "decode_problem", "explain"]
@@ -81,7 +81,7 @@ def decode(
         keep = whole("decode", "keep", keep)
     budget = whole("decode", "budget", budget)
     made = as_model(model)
-    bound = over_labels(loss, made.alphabet, "decode")
+    bound = bind_labels(loss, made.alphabet, "decode")
     limits = as_constraint(constraint, made.alphabet, made.n)
     clock = Clock(checked_seconds(seconds), progress)
     return decode_problem(Problem(bound, made, limits, keep, budget, clock), method)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from fsmeu.decoding.precision import is_proven, relative_error
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
-from fsmeu.expectation.input import model_input
 from fsmeu.expectation.lattice import run
-from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.view import View
+from fsmeu.losses.machine.view import View
+from fsmeu.trellis.source import model_source
+from fsmeu.trellis.view_layers import SparseWalker
 
 __all__ = ["best_listed", "late"]
 
@@ -50,7 +50,7 @@ def best_listed(
     best, done = int(values.argmax()), len(values)
     if not everything or done < len(candidates) or problem.keep is not None:
         return candidates[best], False, done
-    width = len(model_input(problem.model).final)
+    width = len(model_source(problem.model).final)
     error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
     with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
         greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
@@ -96,7 +96,7 @@ def _walked(problem: Problem, indices: Ints) -> tuple[float, float]:
     Then no terms cancel but values of both signs.
     """
     view = problem.loss.view(problem.n, indices, weights=False)
-    final = run(view, model_input(problem.model))
+    final = run(view, model_source(problem.model))
     held = final.mass[0] > 0
     value, mass = view.values(final.codes[held])[0], final.mass[0, held]
     return float(mass @ value), float(mass @ np.abs(value))

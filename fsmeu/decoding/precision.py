@@ -21,7 +21,7 @@ from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.ranges import check_range
+from fsmeu.losses.semantics.declared_range import check_range
 
 __all__ = ["PRECISION", "UNIT", "checked", "is_proven", "relative_error"]
 

@@ -13,12 +13,12 @@ from fsmeu.decoding.clock import Clock
 from fsmeu.decoding.constraint import Constraint, free_layers, restricted
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.many import expect_many
+from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
-from fsmeu.losses.confusion import Confusion
+from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.split import Split
 from fsmeu.models import Bernoulli, Independent, Model
 from fsmeu.models.most_probable import most_probable
 

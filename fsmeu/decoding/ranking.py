@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.precision import is_proven, relative_error
 from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.losses.confusion import Confusion, phi, tp_counterexample
+from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
 
 __all__ = ["LEAST", "ROUNDINGS", "prefix_counts", "ranked", "ranked_problem", "ranking"]
 
@@ -115,7 +115,7 @@ def _candidate_values(form: Confusion, p: Floats) -> Floats:
     found = np.empty((3, n + 1))
     for k in range(n + 1):
         tp, rest = np.arange(k + 1.0)[:, None], np.arange(n - k + 1.0)[None, :]
-        table = phi(form, n, tp, float(k), tp + rest)
+        table = value_of_counts(form, n, tp, float(k), tp + rest)
         left, right = first[k, : k + 1], last[n - k, : n - k + 1]
         size = np.abs(table)
         found[:, k] = left @ table @ right, left @ size @ right, (n + 1) * LEAST * size.max()

@@ -17,9 +17,9 @@ from fsmeu.decoding.precision import is_proven, relative_error
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.decoding.ranking import LEAST, ROUNDINGS, prefix_counts, ranked, ranked_problem
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.confusion import Confusion, phi
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.losses.algebra.ratio import Fractional, fractional
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.ratio import Fractional, fractional
 
 __all__ = ["WHY", "fast_ratio", "fast_values", "ranking_fast"]
 
@@ -84,7 +84,7 @@ def _checked_ratio(problem: Problem, form: Confusion) -> Fractional | str:
         return "the value must be a ratio of sums of counts"
     fault = _fault(ratio, problem.n, problem.sign)
     if fault is None and form.bound.spec.range is not None:
-        phi(form, problem.n, *_extremes(ratio, problem.n))
+        value_of_counts(form, problem.n, *_extremes(ratio, problem.n))
     return ratio if fault is None else fault
 
 
@@ -241,7 +241,7 @@ def _exceptions(
         none = np.append(np.cumprod((1.0 - p)[:, ::-1], axis=1)[:, ::-1], np.ones((batch, 1)), 1)
         fits = (n - k == 0) | (tn == 0)
         k, tp = k[fits], tp[fits]
-        chances, answers = first[:, k, tp] * none[:, k], phi(form, n, tp, k, tp)
+        chances, answers = first[:, k, tp] * none[:, k], value_of_counts(form, n, tp, k, tp)
         np.add.at(extra.T, k, (chances * answers).T)
         np.add.at(size.T, k, (chances * np.abs(answers)).T)
         return extra, size
@@ -249,7 +249,7 @@ def _exceptions(
     for one, hits in zip(k.tolist(), tp.tolist(), strict=True):
         rest = np.arange(n - one + 1) if tn == 0 else np.array([n - one])
         chances = first[:, one, hits, None] * last[:, n - one, rest]
-        answers = phi(form, n, hits, one, hits + rest)
+        answers = value_of_counts(form, n, hits, one, hits + rest)
         extra[:, one] += chances @ answers
         size[:, one] += chances @ np.abs(answers)
     return extra, size

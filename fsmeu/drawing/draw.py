@@ -10,23 +10,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.automaton import Automaton
-from fsmeu.drawing.canvas import Cell, canvas
-from fsmeu.drawing.dot import dot, summary_dot
-from fsmeu.drawing.files import as_path, write_file
-from fsmeu.drawing.frame import Frame, make_frame
-from fsmeu.drawing.graphviz import DotFailed, dot_program, place_with_dot
-from fsmeu.drawing.layout import Placement, place
-from fsmeu.drawing.listing import Row, listing, summary_listing
-from fsmeu.drawing.look import machine_picture
-from fsmeu.drawing.raster import paint
-from fsmeu.drawing.route import Route
-from fsmeu.drawing.shapes import Picture
-from fsmeu.drawing.subject import Subject, find_subject
-from fsmeu.drawing.summary import Summary, summarize, summary_picture
-from fsmeu.drawing.svg import svg
-from fsmeu.drawing.tikz import tikz
+from fsmeu.drawing.layout.graphviz import DotFailed, dot_program, place_with_dot
+from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.render.canvas import Cell, canvas
+from fsmeu.drawing.render.dot import dot, summary_dot
+from fsmeu.drawing.render.files import as_path, write_file
+from fsmeu.drawing.render.listing import Row, listing, summary_listing
+from fsmeu.drawing.render.look import machine_picture
+from fsmeu.drawing.render.raster import paint
+from fsmeu.drawing.render.shapes import Picture
+from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
+from fsmeu.drawing.render.svg import svg
+from fsmeu.drawing.render.tikz import tikz
+from fsmeu.drawing.scene.frame import Frame, make_frame
+from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.scene.subject import Subject, find_subject
 from fsmeu.errors import one_of, truth, whole
+from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
 
@@ -111,7 +111,7 @@ class Drawing:
     @property
     def html(self) -> str:
         """The picture as a page to move and zoom in."""
-        from fsmeu.drawing.explore.page import picture_page
+        from fsmeu.drawing.pages.explore.page import picture_page
 
         return picture_page(self)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.result import Expectation
-from fsmeu.losses.machine import Machine
+from fsmeu.losses.machine.machine import Machine
 
 __all__ = ["install"]
 
@@ -24,15 +24,15 @@ def _repr_svg_(self: Any) -> str:
 
 
 def plot(self: Expectation, **options: Any) -> Any:
-    """Plots the distribution; see ``fsmeu.drawing.levels_plot.plot_levels``."""
-    from fsmeu.drawing.levels_plot import plot_levels
+    """Plots the distribution; see ``fsmeu.drawing.plots.levels_plot.plot_levels``."""
+    from fsmeu.drawing.plots.levels_plot import plot_levels
 
     return plot_levels(self, **options)
 
 
 def to_networkx(self: Any) -> Any:
-    """The machine as a networkx graph; see ``fsmeu.drawing.graph.to_networkx``."""
-    from fsmeu.drawing.graph import to_networkx as convert
+    """The machine as a networkx graph; see ``fsmeu.exchange.networkx_graph.to_networkx``."""
+    from fsmeu.exchange.networkx_graph import to_networkx as convert
 
     return convert(self)
 

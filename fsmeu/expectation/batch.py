@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.result import check_finite
-from fsmeu.expectation.transfer import Transfer, push
-from fsmeu.expectation.walk import DenseWalker
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.ranges import check_range
-from fsmeu.losses.trajectory import trajectories
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.trajectory import trajectories
 from fsmeu.models.dense import Dense
+from fsmeu.trellis.transfer import Transfer, forward_step
+from fsmeu.trellis.view_layers import DenseWalker
 
 __all__ = ["Stack", "batch_values", "whole_stack"]
 
@@ -140,9 +140,9 @@ def _groups(
 def _push(groups: Groups, mass: Floats, factors: Floats) -> Floats:
     """The mass (sequences, quantities, model states, states) after one more position."""
     if len(groups) == 1:
-        return push(groups[0][1], mass, factors)
+        return forward_step(groups[0][1], mass, factors)
     moved = np.empty((*mass.shape[:2], factors.shape[1], mass.shape[3]))
     for rows, transfer in groups:
         some = factors[rows] if len(factors) > 1 else factors
-        moved[rows] = push(transfer, mass[rows], some)
+        moved[rows] = forward_step(transfer, mass[rows], some)
     return moved

@@ -12,7 +12,7 @@ from fsmeu.errors import SizeLimitError
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.ranges import declared_range
+from fsmeu.losses.semantics.declared_range import declared_range
 
 __all__ = ["value_range"]
 

@@ -52,7 +52,7 @@ def split_values(
         hypotheses = trellis.hypotheses(n)
         size = trellis.y.most(n) + 1
         guard_size("composition", size * trellis.z.most(n) // 4, max_states)
-        cells = (1 + len(form.meetings)) * size * max(map(len, references.pairs[: n + 1]))
+        cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
         guard_size("composition", cells // 4, max_states)
         arcs = max((len(layer.weight) for layer in models[0].layered().layers), default=0)
         block = max(1, _CELLS_AT_ONCE // max(cells, arcs))

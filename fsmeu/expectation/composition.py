@@ -16,8 +16,8 @@ from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs
-from fsmeu.losses.machine import Machine
-from fsmeu.losses.summed import SummedMachine
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import total
 
 __all__ = ["Composition", "arc_products", "compose_machines", "ending_masses", "summed_value"]

@@ -26,8 +26,8 @@ from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.ranges import check_range
-from fsmeu.losses.summed import signed_parts
+from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.sum_over_paths import signed_parts
 from fsmeu.losses.windows import Windows, windows
 
 __all__ = ["ENGINES", "compose", "expect"]

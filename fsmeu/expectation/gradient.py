@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, LossFileError, one_of, sentence
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.input import Input
 from fsmeu.expectation.lattice import merged_view, possible_steps
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
-from fsmeu.expectation.transfer import Transfer, pull, push
-from fsmeu.expectation.walk import SparseWalker
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
+from fsmeu.trellis.source import Source
+from fsmeu.trellis.transfer import Transfer, backward_step, forward_step
+from fsmeu.trellis.view_layers import SparseWalker
 
 __all__ = ["gradient", "value_and_gradient"]
 
@@ -82,7 +82,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
         transfers.append(transfer)
         cells += (1 + view.linear) * transfer.width * max(len(source.start), len(source.final))
         guard_size("gradient", cells // _CELLS_PER_STATE)
-        masses.append(push(transfer, masses[-1], source.factors(i - 1)))
+        masses.append(forward_step(transfer, masses[-1], source.factors(i - 1)))
     held = masses[-1][0].any(axis=0) if _zeros_stay(asked) else np.ones(len(codes), bool)
     ending, slopes = view.values(codes[held])
     worth = np.zeros((1 + view.linear, len(source.final), len(codes)))
@@ -91,7 +91,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     per_arc: list[Floats] = []
     layers = source.layered().layers
     for i in reversed(range(asked.n)):
-        worth, step = pull(transfers[i], worth, source.factors(i))
+        worth, step = backward_step(transfers[i], worth, source.factors(i))
         cube = np.einsum("qms,qnas->nam", masses[i], step, optimize=True)
         layer = layers[i]
         per_arc.append(cube[layer.target, layer.label, layer.source])
@@ -105,7 +105,7 @@ def _zeros_stay(asked: Query) -> bool:
 
 
 def _step(
-    walker: SparseWalker, i: int, codes: Ints, asked: Query, arrived: tuple[Input, Floats]
+    walker: SparseWalker, i: int, codes: Ints, asked: Query, arrived: tuple[Source, Floats]
 ) -> tuple[Ints, Transfer]:
     """The layer after position i; where a step is undefined, what is possible of it."""
     try:

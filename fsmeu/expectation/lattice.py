@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
-from fsmeu.expectation.input import Input
-from fsmeu.expectation.steady import is_steady, steady_walk
-from fsmeu.expectation.transfer import Workspace, push, push_arcs
-from fsmeu.expectation.walk import DenseWalker, SparseWalker, Walker
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, arcs_by_label
-from fsmeu.losses.canonical import canonical_view
-from fsmeu.losses.view import SpecView, View
+from fsmeu.losses.machine.quotient_given_z import quotient_given_z
+from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.trellis.source import Source
+from fsmeu.trellis.state_free_gains import is_steady, steady_walk
+from fsmeu.trellis.transfer import Workspace, forward_step, forward_step_by_arcs
+from fsmeu.trellis.view_layers import DenseWalker, SparseWalker, Walker
 
 __all__ = ["Final", "merged_view", "possible_steps", "run"]
 
@@ -44,7 +44,9 @@ class Final:
     mass: Floats
 
 
-def run(view: View, source: Input, keep: int | None = None, max_states: int | None = None) -> Final:
+def run(
+    view: View, source: Source, keep: int | None = None, max_states: int | None = None
+) -> Final:
     """The mass at the end of the composition.
 
     Args:
@@ -64,14 +66,14 @@ def run(view: View, source: Input, keep: int | None = None, max_states: int | No
     return _run(SparseWalker(view), source, keep, max_states)
 
 
-def merged_view(view: View, source: Input) -> View | None:
+def merged_view(view: View, source: Source) -> View | None:
     """The view with states merged that z leaves alike; None where that is not worth it."""
     if not isinstance(view, SpecView):
         return None
-    return canonical_view(view, max(len(source.start), len(source.final)))
+    return quotient_given_z(view, max(len(source.start), len(source.final)))
 
 
-def _run_dense(walker: DenseWalker, source: Input, max_states: int | None) -> Final:
+def _run_dense(walker: DenseWalker, source: Source, max_states: int | None) -> Final:
     """Takes the faster walk where the steps allow it."""
     most = len(walker.codes) if walker.widths is None else walker.widths[-1]
     cells = most * max(len(source.start), len(source.final))
@@ -85,13 +87,13 @@ def _run_dense(walker: DenseWalker, source: Input, max_states: int | None) -> Fi
     return _run(walker, source, None, max_states)
 
 
-def _start_mass(walker: Walker, source: Input) -> Floats:
+def _start_mass(walker: Walker, source: Source) -> Floats:
     mass = np.zeros((1 + walker.view.linear, len(source.start), len(walker.codes)))
     mass[0, :, walker.place] = source.start
     return mass
 
 
-def _run(walker: Walker, source: Input, keep: int | None, max_states: int | None) -> Final:
+def _run(walker: Walker, source: Source, keep: int | None, max_states: int | None) -> Final:
     view = walker.view
     codes = walker.codes
     sparse = isinstance(walker, SparseWalker)
@@ -111,9 +113,9 @@ def _run(walker: Walker, source: Input, keep: int | None, max_states: int | None
         if sparse:
             guard_size("composition", transfer.width * mass.shape[1], max_states)
         if source.sparse:
-            mass = push_arcs(transfer, mass, source.layered().layers[i - 1])
+            mass = forward_step_by_arcs(transfer, mass, source.layered().layers[i - 1])
         else:
-            mass = push(transfer, mass, source.factors(i - 1), space)
+            mass = forward_step(transfer, mass, source.factors(i - 1), space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
     return Final(codes, source.final @ mass)

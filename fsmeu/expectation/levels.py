@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.losses.rounding import same_up_to_rounding
+from fsmeu.losses.semantics.rounding import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
 

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
-from fsmeu.expectation.input import Input, model_input, pair_input
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, string_layers
+from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.view import View
 from fsmeu.models import Model, as_model
+from fsmeu.trellis.source import Source, model_source, pair_source
 
-__all__ = ["Query", "over_labels", "query"]
+__all__ = ["Query", "bind_labels", "query"]
 
 Ints = NDArray[np.int64]
 
@@ -33,7 +33,7 @@ class Query:
 
     def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
         self.model = as_model(model)
-        self.loss = over_labels(loss, self.model.alphabet, where)
+        self.loss = bind_labels(loss, self.model.alphabet, where)
         if isinstance(z, Model):
             _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
             self.z: Ints | None = None
@@ -63,11 +63,11 @@ class Query:
         """The loss as the lattice engine walks it."""
         return self.loss.view(self.n, self.z, weights)
 
-    def input(self) -> Input:
+    def input(self) -> Source:
         """What that view reads."""
         if self.z is not None:
-            return model_input(self.model)
-        return pair_input(self.hypothesis, self.model.layered())
+            return model_source(self.model)
+        return pair_source(self.hypothesis, self.model.layered())
 
 
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
@@ -75,10 +75,10 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     return Query(loss, z, model, where)
 
 
-def over_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
+def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
     """The loss over the model's labels, where its definition leaves them open."""
     check_loss(loss, where)
-    if getattr(loss, "open", False):
+    if getattr(loss, "labels_open", False):
         return loss.with_labels(alphabet)
     _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
     return loss

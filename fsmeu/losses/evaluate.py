@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.ranges import check_range
-from fsmeu.losses.values import Lanes, Scope, constant_at, number
-from fsmeu.losses.values import evaluate as evaluate_expr
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.domains import keep_bounds, keep_whole, memory_of
+from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, number
+from fsmeu.losses.semantics.evaluator import evaluate as evaluate_expr
 
 __all__ = ["evaluate", "trace_pairs", "values_of_pairs"]
 
@@ -38,7 +38,7 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
     return float(loss.pair_values(zs[None, :], ys[None, :])[0])
 
 
-def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
+def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
     """Register values of every pair before and after each position: n + 1 dictionaries.
 
     Args:
@@ -65,12 +65,12 @@ def trace_pairs(bound: Bound, z: Ints, y: Ints) -> list[dict[str, Floats]]:
     return trace
 
 
-def values_of_pairs(bound: Bound, z: Ints, y: Ints) -> Floats:
+def values_of_pairs(bound: BoundLoss, z: Ints, y: Ints) -> Floats:
     """The value of each pair of rows."""
     return value_of_state(bound, trace_pairs(bound, z, y)[-1], *z.shape)
 
 
-def value_of_state(bound: Bound, state: dict[str, Floats], pairs: int, n: int) -> Floats:
+def value_of_state(bound: BoundLoss, state: dict[str, Floats], pairs: int, n: int) -> Floats:
     """What ending in these register values is worth, for each pair."""
     memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
     current = {**state, "n": float(n)}

@@ -14,7 +14,7 @@ from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.evaluate import evaluate
-from fsmeu.losses.machine import Machine
+from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import built, encoded
 
 __all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
@@ -160,7 +160,7 @@ class FunctionLoss:
         return self.alphabet.labels
 
     @property
-    def open(self) -> bool:
+    def labels_open(self) -> bool:
         """Never: a Python loss is made for its labels."""
         return False
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from fsmeu.errors import InputError, LossFileError, nearest, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.read import read
+from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.parse import MAX_SIZE
-from fsmeu.losses.read import read
-from fsmeu.losses.syntax import Spec
 
 __all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
 

@@ -16,19 +16,19 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.sequences import listed
-from fsmeu.losses.analysis import linear_registers, tapes
-from fsmeu.losses.bind import bind, tag_labels
-from fsmeu.losses.bound import Bound
-from fsmeu.losses.confusion import Confusion, confusion
-from fsmeu.losses.domains import domain_of
+from fsmeu.losses.algebra.confusion import Confusion, confusion
+from fsmeu.losses.algebra.split import Split, split
+from fsmeu.losses.algebra.swap import swapped_spec
 from fsmeu.losses.evaluate import evaluate, values_of_pairs
-from fsmeu.losses.least_size import least_states
-from fsmeu.losses.machine import Machine, machine_view
+from fsmeu.losses.language.dependencies import linear_registers, tapes
+from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.machine.least_size import least_states
+from fsmeu.losses.machine.machine import Machine, machine_view
+from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded
-from fsmeu.losses.split import Split, split
-from fsmeu.losses.swap import swapped_spec
-from fsmeu.losses.syntax import Spec
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.semantics.bind import bind, tag_labels
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.domains import domain_of
 
 __all__ = ["SpecLoss", "bind_loss"]
 
@@ -44,16 +44,16 @@ class SpecLoss:
 
     Attributes:
         spec: the file's contents.
-        given: parameters that were given explicitly.
-        chosen: labels that were given explicitly, or None.
+        params_given: parameters that were given explicitly.
+        labels_given: labels that were given explicitly, or None.
     """
 
     spec: Spec
-    given: Mapping[str, Any] = field(default_factory=dict)
-    chosen: Alphabet | None = None
+    params_given: Mapping[str, Any] = field(default_factory=dict)
+    labels_given: Alphabet | None = None
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.given.items())
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
 
     @property
@@ -67,27 +67,27 @@ class SpecLoss:
         return self.spec.kind
 
     @property
-    def open(self) -> bool:
+    def labels_open(self) -> bool:
         """True when the labels may still be chosen."""
-        return self.spec.labels is None and self.chosen is None
+        return self.spec.labels is None and self.labels_given is None
 
     @cached_property
-    def bound(self) -> Bound:
+    def bound(self) -> BoundLoss:
         """The spec with labels and parameters filled in."""
-        return bind(self.spec, self.alphabet, self.given)
+        return bind(self.spec, self.alphabet, self.params_given)
 
     @cached_property
     def alphabet(self) -> Alphabet:
         """The labels of both tapes; binary unless the file or the caller says otherwise."""
-        if self.chosen is not None:
-            return self.chosen
+        if self.labels_given is not None:
+            return self.labels_given
         if self.spec.labels is not None:
             return Alphabet(self.spec.labels)
         if self.spec.bio:
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
-        tables = [self.given.get(p.name) for p in self.spec.params if p.type == "table"]
+        tables = [self.params_given.get(p.name) for p in self.spec.params if p.type == "table"]
         sizes = [size for size in map(_rows, tables) if size]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
@@ -110,7 +110,7 @@ class SpecLoss:
         if alphabet not in self._relabelled:
             if len(self._relabelled) >= _MOST_MEMOS:
                 self._relabelled.clear()
-            self._relabelled[alphabet] = replace(self, chosen=alphabet)
+            self._relabelled[alphabet] = replace(self, labels_given=alphabet)
         return self._relabelled[alphabet]
 
     @cached_property

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, as_whole, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
-from fsmeu.losses.machine import Machine, build_machine
-from fsmeu.losses.minimize import minimize as merge_states
-from fsmeu.losses.view import MachineView, View
+from fsmeu.losses.machine.machine import Machine, build_machine
+from fsmeu.losses.machine.minimize import minimize as merge_states
+from fsmeu.losses.machine.view import MachineView, View
 
 __all__ = ["Loss", "built", "check_loss", "encoded", "reached_by"]
 

@@ -16,15 +16,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.affine import slope, starts_of
-from fsmeu.losses.analysis import names_read, steps, tapes
-from fsmeu.losses.bound import Bound
-from fsmeu.losses.domains import domain_of, memory_of
+from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.algebra.rewrite import fold, replace_parts
+from fsmeu.losses.language.dependencies import names_read, steps, tapes
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Call,
+    Expr,
+    Index,
+    Name,
+    Number,
+    Old,
+    Push,
+    Register,
+    walk,
+)
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.rewrite import fold, replace_parts
-from fsmeu.losses.syntax import Binary, Call, Expr, Index, Name, Number, Old, Push, Register, walk
-from fsmeu.losses.trajectory import trajectories
-from fsmeu.losses.values import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.domains import domain_of, memory_of
+from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["Windows", "windows"]
 
@@ -92,10 +103,10 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     registers, value = counted
     alone = replace(spec, registers=registers, value=value, range=None, examples=())
     contents = max(len(memory.values) for memory in memories) ** k
-    return Windows(SpecLoss(alone, loss.given, loss.alphabet), k, base, contents)
+    return Windows(SpecLoss(alone, loss.params_given, loss.alphabet), k, base, contents)
 
 
-def _may_fail(bound: Bound, n: int, register: Register) -> bool:
+def _may_fail(bound: BoundLoss, n: int, register: Register) -> bool:
     """True for what follows the labels and may leave its bounds, or have no value, unseen."""
     if not tapes(bound.spec)[register.name] & _TAPES:
         return False
@@ -106,7 +117,7 @@ def _may_fail(bound: Bound, n: int, register: Register) -> bool:
     return _is_partial(bound, register.update)
 
 
-def _is_partial(bound: Bound, expr: Expr) -> bool:
+def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     """True when there are operations in it that some numbers have no result of."""
     for node in walk(expr):
         match node:
@@ -117,7 +128,7 @@ def _is_partial(bound: Bound, expr: Expr) -> bool:
     return False
 
 
-def _remembers_all(bound: Bound, n: int, memory: Register) -> bool:
+def _remembers_all(bound: BoundLoss, n: int, memory: Register) -> bool:
     """True when no pair of labels puts into a memory what its bounds leave out."""
     labels = bound.label_values
     entry = memory.update.entry  # type: ignore[attr-defined]
@@ -131,13 +142,13 @@ def _remembers_all(bound: Bound, n: int, memory: Register) -> bool:
     return bool(np.isin(entries, memory_of(bound, memory, n).values).all())
 
 
-def _ending(bound: Bound, n: int, expr: Expr, registers: Mapping[str, float] = _NONE) -> float:
+def _ending(bound: BoundLoss, n: int, expr: Expr, registers: Mapping[str, float] = _NONE) -> float:
     """An expression when these registers, the only ones it looks at, end like this."""
     current = {**registers, "n": float(n)}
     return float(number(expr, Scope(bound, current, current, {})))
 
 
-def _worth(bound: Bound, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
+def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:
     """What a window adds to the value: an expression over the registers at its end."""
     total: Expr = _ZERO
     for name, worth in slopes.items():
@@ -150,7 +161,7 @@ def _worth(bound: Bound, n: int, k: int, slopes: Mapping[str, float]) -> Expr | 
     return total
 
 
-def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
+def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     """What a register gains at position k and after, None if that differs or some comes before."""
     spec = bound.spec
     amount = steps(spec)[name][0]
@@ -179,7 +190,9 @@ def _gain(bound: Bound, n: int, k: int, name: str) -> Expr | None:
     return late.pop() if late else _ZERO
 
 
-def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register, ...], Expr] | None:
+def _counted(
+    bound: BoundLoss, n: int, k: int, worth: Expr
+) -> tuple[tuple[Register, ...], Expr] | None:
     """The registers of a window, where counting takes the place of memories, and what it is worth.
 
     A memory that is empty when the window begins loses nothing until its end: how often it holds
@@ -208,7 +221,7 @@ def _counted(bound: Bound, n: int, k: int, worth: Expr) -> tuple[tuple[Register,
 
 
 def _count_for(
-    bound: Bound, n: int, k: int, held: Mapping[str, Register], call: Call, name: str
+    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: Call, name: str
 ) -> Register | None:
     """A register that counts what a call asks of a memory."""
     memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
@@ -229,7 +242,7 @@ def _count_for(
     return Register(name, "count", _ZERO, update, Number(low), Number(high), memory.place)
 
 
-def _forgets(bound: Bound, n: int, k: int, register: Register) -> bool:
+def _forgets(bound: BoundLoss, n: int, k: int, register: Register) -> bool:
     """True for an age that is the same after k positions, whatever was before them."""
     if register.sugar != "age" or not _reads_labels(bound, register.update, register.name):
         return False
@@ -238,6 +251,6 @@ def _forgets(bound: Bound, n: int, k: int, register: Register) -> bool:
     return most <= k and constant_at(bound, register.start, n) == most
 
 
-def _reads_labels(bound: Bound, expr: Expr, *more: str) -> bool:
+def _reads_labels(bound: BoundLoss, expr: Expr, *more: str) -> bool:
     """True when an expression looks at the labels of a position, at parameters, and at these."""
     return names_read(expr) <= _TAPES | {p.name for p in bound.spec.params} | set(more)

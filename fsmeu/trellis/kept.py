@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fsmeu.losses.analysis import names_read
+from fsmeu.losses.algebra.split import Split, TapeLoss
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.split import Part, Split
-from fsmeu.losses.syntax import Expr
 from fsmeu.trellis.split_trellis import SplitTrellis
 
 __all__ = ["split_trellis"]
@@ -47,11 +47,15 @@ def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
 
 def _serves_all_lengths(form: Split) -> bool:
     """True when no step of either tape, and no amount, looks at the length."""
-    read = [*_read(form.z), *_read(form.y), *(meeting.amount for meeting in form.meetings)]
+    read = [
+        *_read(form.z),
+        *_read(form.y),
+        *(joint_count.amount for joint_count in form.joint_counts),
+    ]
     return not any("n" in names_read(expr) for expr in read)
 
 
-def _read(part: Part) -> Iterator[Expr]:
+def _read(part: TapeLoss) -> Iterator[Expr]:
     """What decides the steps of a tape; bounds of registers are checked as values are reached."""
     for register in part.bound.spec.registers:
         yield from (register.start, register.update)

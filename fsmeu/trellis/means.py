@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layered
 from fsmeu.trellis.plan import Plan
-from fsmeu.trellis.scores import arc_weights, value_of_counts
+from fsmeu.trellis.scores import arc_weights, value_tables
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.terms import Amounts
 
@@ -43,7 +43,7 @@ def hypothesis_values(
         models: a model of this structure for each.
     """
     batch, n = z.shape
-    counts = len(trellis.form.meetings)
+    counts = len(trellis.form.joint_counts)
     state, ended = np.zeros(batch, np.int64), np.zeros(batch, np.int64)
     mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, 1))
     mass[:, :, 0, 0] = np.stack([model.start for model in models])
@@ -57,7 +57,7 @@ def hypothesis_values(
         state = steps.targets[state, z[:, i]]
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
     ending = np.einsum("bp,bpqc->bqc", final, mass)
-    slopes, offset = value_of_counts(trellis, n)
+    slopes, offset = value_tables(trellis, n)
     values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
     for count, slope in enumerate(slopes, start=1):
         values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
@@ -69,7 +69,7 @@ class _Gain:
     """What a joint count gains at a position.
 
     Attributes:
-        entries: for each entry of the plan's matrix ``pull``, (batch, entries); None for nothing.
+        entries: for each entry of the plan's ``arcs_to_targets``, (batch, entries); None for none.
         uses: for sets of pairs, a matrix (batch x counted targets, batch x sets); None for nothing.
     """
 
@@ -90,7 +90,7 @@ def _gains(
         weights: the weights of the acceptor's arcs, (batch, arcs).
     """
     found = []
-    for count in range(len(trellis.form.meetings)):
+    for count in range(len(trellis.form.joint_counts)):
         terms = [k for k, term in enumerate(trellis.terms) if term.count == count]
         entries: Floats | None = None
         few = []
@@ -163,13 +163,17 @@ def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) ->
     """
     batch, pairs, quantities, size = mass.shape
     gathered = plan.gather.times(mass.reshape(batch, pairs, -1))
-    entries = plan.pull.taken(weights)
-    moved = plan.pull.transposed_times(gathered, entries).reshape(batch, -1, quantities, size)
+    entries = plan.arcs_to_targets.taken(weights)
+    moved = plan.arcs_to_targets.transposed_times(gathered, entries).reshape(
+        batch, -1, quantities, size
+    )
     sources = gathered.reshape(batch, -1, quantities, size)[:, :, 0]
     for count, gain in enumerate(gains, start=1):
         if gain.entries is not None:
             gained = gain.entries * entries
-            moved[:, :, count] += plan.pull.transposed_times(np.ascontiguousarray(sources), gained)
+            moved[:, :, count] += plan.arcs_to_targets.transposed_times(
+                np.ascontiguousarray(sources), gained
+            )
         if gain.uses is not None:
             held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
             moved[:, :, count] += (gain.uses @ held.reshape(-1, size)).reshape(batch, -1, size)

@@ -33,7 +33,7 @@ class Plan:
         amounts: the distinct amounts that steps count.
         gather: (sets of pairs, pairs before): ones.
         scatter: the transpose of gather.
-        pull: (sets of pairs, counted targets): weights.
+        arcs_to_targets: (sets of pairs, counted targets): weights.
         features: for each term, the numbers of its rows of feature values that occur.
         by_target: (features of all terms, counted targets): ones, for the terms whose feature is
             known from the counted target.
@@ -45,7 +45,7 @@ class Plan:
     amounts: tuple[int, ...]
     gather: Sparse
     scatter: Sparse
-    pull: Sparse
+    arcs_to_targets: Sparse
     features: tuple[Ints, ...]
     by_target: Sparse
     others: Uses
@@ -55,16 +55,16 @@ class Plan:
     @property
     def targets(self) -> int:
         """The number of counted targets."""
-        return self.pull.shape[1]
+        return self.arcs_to_targets.shape[1]
 
     @cached_property
     def entry_features(self) -> tuple[Ints | None, ...]:
-        """For each term, the place among its features of what each entry of ``pull`` shows.
+        """For each term, the place among its features of what entries of ``arcs_to_targets`` show.
 
         None where pairs of one set show different ones.
         """
         shown = self._shown
-        entries = self.pull.order
+        entries = self.arcs_to_targets.order
         return tuple(
             None if one is None else one[entries]
             for one in (known_from(place, shown.joined, shown.arcs) for place in shown.places)
@@ -78,8 +78,8 @@ class Plan:
     @cached_property
     def operations(self) -> int:
         """The greatest number of sums and products between a pair before and one after."""
-        both = (self.gather, self.scatter, self.pull)
-        columns = int(np.bincount(self.pull.columns).max(initial=0))
+        both = (self.gather, self.scatter, self.arcs_to_targets)
+        columns = int(np.bincount(self.arcs_to_targets.columns).max(initial=0))
         return 8 + len(self.amounts) + columns + sum(matrix.longest_row for matrix in both)
 
     @cached_property
@@ -114,7 +114,7 @@ def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
         amounts=tuple(amounts.tolist()) or (0,),
         gather=sparse(sets, member, (count, pairs)),
         scatter=sparse(member, sets, (pairs, count)),
-        pull=sparse(number, target, (count, targets), arc),
+        arcs_to_targets=sparse(number, target, (count, targets), arc),
         features=features,
         by_target=by_target,
         others=uses_of(shown, others),

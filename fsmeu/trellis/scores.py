@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layered
-from fsmeu.losses.affine import slope, starts_of
-from fsmeu.losses.syntax import Expr
-from fsmeu.losses.values import Scope, number
+from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.language.syntax import Expr
+from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.sweep import backward, feature_flows, forward, taken_weights
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["StepScores", "arc_weights", "step_scores", "value_of_counts"]
+__all__ = ["StepScores", "arc_weights", "step_scores", "value_tables"]
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class StepScores:
     errors: Floats
 
 
-def value_of_counts(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
+def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
     """The slopes g_r(k, e) of each joint count and the offset h(k, e), (z counts, y counts).
 
     They are 0 for counts that no sequence of length n has.
@@ -65,7 +65,7 @@ def value_of_counts(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats
         current[form.z.counter] = np.arange(len(z), dtype=np.float64)[:, None]
     if form.y.counter is not None:
         current[form.y.counter] = np.arange(len(y), dtype=np.float64)[None, :]
-    registers = [meeting.register for meeting in form.meetings]
+    registers = [joint_count.register for joint_count in form.joint_counts]
     current |= starts_of(form.bound, registers, n)
     scope = Scope(form.bound, current, current, {})
 
@@ -98,7 +98,7 @@ def step_scores(
     n = models[0].n
     size = trellis.y.most(n) + 1
     counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
-    slopes, offset = value_of_counts(trellis, n)
+    slopes, offset = value_tables(trellis, n)
     worth = [counts.expectation(slope.T) for slope in slopes]
     plans, weights = references.plans[:n], arc_weights(models)
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layer, Layered, any_layers
-from fsmeu.losses.split import Split
+from fsmeu.losses.algebra.split import Split
 from fsmeu.trellis.best import BestPlan, plan_best
 from fsmeu.trellis.plan import Plan, plan_layer
 from fsmeu.trellis.product import Pairs, Repeated, product_layer
@@ -156,7 +156,7 @@ class SplitTrellis:
         if below.met is None or below.met[0] is not above or below.met[1] != clock:
             pairs = zip(above.features, below.features, strict=True)
             blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
-            joined = join_terms(self.terms, blocks, len(self.form.meetings))
+            joined = join_terms(self.terms, blocks, len(self.form.joint_counts))
             below.met = (above, clock, joined)
         return below.met[2]
 

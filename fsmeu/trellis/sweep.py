@@ -19,13 +19,13 @@ Floats = NDArray[np.float64]
 
 
 def taken_weights(plans: Sequence[Plan], weights: Sequence[Floats]) -> list[Floats]:
-    """For each position the entries of its matrix ``pull``, (batch, entries).
+    """For each position the entries of its matrix ``arcs_to_targets``, (batch, entries).
 
     Args:
         plans: the plan of each position.
         weights: the weights of the acceptor's arcs at each position, (batch, arcs).
     """
-    return [plan.pull.taken(one) for plan, one in zip(plans, weights, strict=True)]
+    return [plan.arcs_to_targets.taken(one) for plan, one in zip(plans, weights, strict=True)]
 
 
 def forward(
@@ -35,7 +35,7 @@ def forward(
 
     Args:
         plans: the plan of each position.
-        entries: the entries of each plan's matrix ``pull``, (batch, entries).
+        entries: the entries of each plan's matrix ``arcs_to_targets``, (batch, entries).
         start: the mass of each pair of layer 0, (batch, pairs).
         counts: how the distribution of the counter is held.
 
@@ -45,7 +45,7 @@ def forward(
     """
     layers, moves = [start[:, :, None] * counts.one()], []
     for plan, one in zip(plans, entries, strict=True):
-        moved = plan.pull.transposed_times(plan.gather.times(layers[-1]), one)
+        moved = plan.arcs_to_targets.transposed_times(plan.gather.times(layers[-1]), one)
         blocks = np.split(moved, len(plan.amounts), axis=1)
         after = counts.plus(np.ascontiguousarray(blocks[0]), plan.amounts[0])
         for block, amount in zip(blocks[1:], plan.amounts[1:], strict=True):
@@ -62,7 +62,7 @@ def backward(
 
     Args:
         plans: the plan of each position.
-        entries: the entries of each plan's matrix ``pull``, (batch, entries).
+        entries: the entries of each plan's matrix ``arcs_to_targets``, (batch, entries).
         final: the final weight of each pair of layer n, (batch, pairs).
         counts: how the distribution of the counter is held.
     """
@@ -71,7 +71,7 @@ def backward(
     for plan, one in zip(reversed(plans), reversed(entries), strict=True):
         ahead = np.concatenate([counts.plus(value, amount) for amount in plan.amounts], axis=1)
         layers.append(ahead)
-        value = plan.scatter.times(plan.pull.times(ahead, one))
+        value = plan.scatter.times(plan.arcs_to_targets.times(ahead, one))
     return layers[::-1]
 
 

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.analysis import names_read
-from fsmeu.losses.split import Part
-from fsmeu.losses.values import constant_at
+from fsmeu.losses.algebra.split import TapeLoss
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.semantics.evaluator import constant_at
 
 __all__ = ["Tape", "TapeLayer", "UncountableError"]
 
@@ -55,8 +56,8 @@ class Tape:
         terms: for each term of a joint count, the numbers of the part's features that it reads.
     """
 
-    def __init__(self, part: Part, n: int, terms: Sequence[Sequence[int]]) -> None:
-        self.view = part.view(n)
+    def __init__(self, part: TapeLoss, n: int, terms: Sequence[Sequence[int]]) -> None:
+        self.view = _view(part, n)
         names = self.view.linear_names
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
@@ -142,6 +143,16 @@ class Tape:
             must = "the counts that the value looks at must grow by whole numbers"
             raise UncountableError(sentence("decode by counting", must))
         return whole
+
+
+def _view(part: TapeLoss, n: int) -> SpecView:
+    """A tape as a machine over one tape; features and the counter ride in the weight."""
+    names = [f"#{k}" for k in range(part.features)]
+    if part.counter is not None:
+        names.append(part.counter)
+    # What only the value looks at is not in this spec, so it would be merged away.
+    merge = not set(part.ends) - {part.counter}
+    return SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
 
 
 def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:

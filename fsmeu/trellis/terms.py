@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, vstack
 
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.analysis import names_read
-from fsmeu.losses.separate import terms_of_sum
-from fsmeu.losses.split import Split
-from fsmeu.losses.syntax import Expr, Unary
-from fsmeu.losses.values import Scope, evaluate
+from fsmeu.losses.algebra.separate import terms_of_sum
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import Expr, Unary
+from fsmeu.losses.semantics.evaluator import Scope, evaluate
 
 __all__ = ["Amounts", "Term", "amounts", "join_terms", "joint_terms"]
 
@@ -98,8 +98,8 @@ def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) 
 def joint_terms(form: Split) -> tuple[Term, ...]:
     """The terms of all joint counts of a split loss."""
     found = []
-    for count, meeting in enumerate(form.meetings):
-        for sign, amount in terms_of_sum(meeting.amount):
+    for count, joint_count in enumerate(form.joint_counts):
+        for sign, amount in terms_of_sum(joint_count.amount):
             signed = amount if sign == "+" else Unary("-", amount)
             read = names_read(amount)
             z, y = (tuple(sorted(_numbers(read, f"{tape}#"))) for tape in "zy")

@@ -5,7 +5,7 @@ import pytest
 
 import fsmeu
 from fsmeu.expectation import lattice
-from fsmeu.losses.minimize import minimize
+from fsmeu.losses.machine.minimize import minimize
 from tests.benchmarks.measure import compare, record
 
 MEMORIES = """
@@ -95,7 +95,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     def plain():
         with monkeypatch.context() as patch:
-            patch.setattr(lattice, "canonical_view", lambda view, copies: None)
+            patch.setattr(lattice, "quotient_given_z", lambda view, copies: None)
             return fsmeu.expect(loss, z, model).value
 
     assert merged() == pytest.approx(plain(), rel=1e-12)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fsmeu.losses.examples import labels_in, run_examples
+from fsmeu.checking.examples import labels_in, run_examples
+from fsmeu.losses.language.read import read
 from fsmeu.losses.library import library, read_spec
-from fsmeu.losses.read import read
 from tests.cli.oracle import WINDOWS
 
 TAGS = """

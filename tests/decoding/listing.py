@@ -51,7 +51,7 @@ class Listing:
 def make_listing(loss, labels, n):
     """Lists all pairs of length n."""
     labels = tuple(labels)
-    if loss.open:
+    if loss.labels_open:
         loss = loss.with_labels(Alphabet(labels))
     listed = brute_force.sequences(labels, n)
     number = np.array([[labels.index(a) for a in z] for z in listed], np.int64)

@@ -12,8 +12,8 @@ import pytest
 
 import fsmeu
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.look import ROUTE, flow_of
-from fsmeu.drawing.shapes import Box, Line
+from fsmeu.drawing.render.look import ROUTE, flow_of
+from fsmeu.drawing.render.shapes import Box, Line
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -293,7 +293,7 @@ def test_graphviz_that_fails_is_done_without(fscore, monkeypatch, tmp_path):
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
     """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fsmeu.drawing.plotting.find_spec", lambda name: None)
+    monkeypatch.setattr("fsmeu.drawing.render.plotting.find_spec", lambda name: None)
     drawing = fsmeu.draw(fscore, n=1)
     with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
         drawing.render("png")

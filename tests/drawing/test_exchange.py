@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.drawing.automaton import as_automaton
-from fsmeu.drawing.formats import (
+from fsmeu.errors import FsmeuError, FstError, InputError
+from fsmeu.exchange.automaton import as_automaton
+from fsmeu.exchange.openfst_formats import (
     from_openfst_text,
     symbols_from_text,
     symbols_text,
     to_openfst_text,
 )
-from fsmeu.errors import FsmeuError, FstError, InputError
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import fst_from_table
 

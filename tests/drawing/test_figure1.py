@@ -73,7 +73,7 @@ def test_columns_run_from_left_to_right(figure):
 
 def test_no_lines_cross(figure):
     """The printed figure has no crossing, and neither has ours."""
-    from fsmeu.drawing.order import count_crossings
+    from fsmeu.drawing.layout.order import count_crossings
 
     depth = figure.automaton.depth
     centres = figure.placement.centres

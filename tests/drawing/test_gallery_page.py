@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsmeu.drawing.gallery import exhibit, gallery_page
+from fsmeu.drawing.pages.gallery import exhibit, gallery_page
 from fsmeu.losses.library import read_spec
 
 pytest.importorskip("selenium", reason="selenium is not installed")

@@ -12,8 +12,8 @@ from html.parser import HTMLParser
 import pytest
 
 import fsmeu
-from fsmeu.drawing.escape import dot_text, script_json, tex_text, visible
-from fsmeu.drawing.shapes import Text
+from fsmeu.drawing.render.shapes import Text
+from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text, visible
 
 NAMES = [
     '"', "'", "<b>", "</script><script>alert(1)</script>", "</title><img src=x onerror=alert(1)>",

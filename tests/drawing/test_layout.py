@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 import fsmeu
-from fsmeu.drawing.curves import arrow_head, point_at, through
-from fsmeu.drawing.layout import place
-from fsmeu.drawing.order import count_crossings, order_layers
-from fsmeu.drawing.rows import spread, stack_rows
+from fsmeu.drawing.layout.curves import arrow_head, point_at, through
+from fsmeu.drawing.layout.layered import place
+from fsmeu.drawing.layout.order import count_crossings, order_layers
+from fsmeu.drawing.layout.rows import spread, stack_rows
 
 LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.expectation import lattice
-from fsmeu.losses import canonical
+from fsmeu.losses.machine import quotient_given_z as canonical
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
 from tests.strategies import questions
@@ -21,10 +21,10 @@ def always(monkeypatch):
     made = []
 
     def noted(view, copies):
-        made.append(canonical.canonical_view(view, copies))
+        made.append(canonical.quotient_given_z(view, copies))
         return made[-1]
 
-    monkeypatch.setattr(lattice, "canonical_view", noted)
+    monkeypatch.setattr(lattice, "quotient_given_z", noted)
     return made
 
 
@@ -52,10 +52,10 @@ def test_chunks_are_merged(name, monkeypatch):
     model = fsmeu.models.Markov(np.full(5, 0.2), then, n=25, labels=loss.labels)
     z = [loss.labels[k] for k in rng.integers(0, 5, 25)]
     view = loss.view(25, loss.alphabet.encode(z, "z"), weights=True)
-    assert canonical.canonical_view(view, 5) is not None
+    assert canonical.quotient_given_z(view, 5) is not None
     merged = fsmeu.expect(loss, z, model)
     steep = fsmeu.gradient(loss, z, model)
-    monkeypatch.setattr(lattice, "canonical_view", lambda view, copies: None)
+    monkeypatch.setattr(lattice, "quotient_given_z", lambda view, copies: None)
     plain = fsmeu.expect(loss, z, model)
     for part, wanted in fsmeu.gradient(loss, z, model).items():
         assert np.allclose(steep[part], wanted, rtol=1e-11, atol=1e-12)
@@ -71,7 +71,7 @@ def test_two_classes_of_ages():
     )
     z = np.array([0, 1, 0, 0, 1, 0, 0, 0] * 9)
     view = loss.view(len(z), z, weights=True)
-    merged = canonical.canonical_view(view, 99)
+    merged = canonical.quotient_given_z(view, 99)
     codes = np.array([merged.start])
     for i in range(1, len(z) + 1):
         codes = np.unique(merged.advance(i, codes)[0])
@@ -82,4 +82,4 @@ def test_two_classes_of_ages():
 def test_small_cores_are_left_alone(name):
     params = {"k": 5} if name == "pk" else {}
     view = fsmeu.load(name, **params).view(20, np.zeros(20, np.int64), weights=True)
-    assert canonical.canonical_view(view, 1000) is None
+    assert canonical.quotient_given_z(view, 1000) is None

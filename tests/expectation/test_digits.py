@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, LossFileError
-from fsmeu.losses.read import read
+from fsmeu.losses.language.read import read
 from tests.losses.meaning import World
 
 ENGINES = ("lattice", "openfst")

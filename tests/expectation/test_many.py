@@ -103,7 +103,7 @@ def test_labels_are_taken_from_each_model():
     loss = fsmeu.load("hamming")
     zs, models = some_pairs(5, TAGS, 12)
     more_zs, more_models = some_pairs(6, (0, 1), 12)
-    assert loss.open
+    assert loss.labels_open
     assert_same(loss, [*zs, *more_zs], [*models, *more_models])
 
 

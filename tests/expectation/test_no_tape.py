@@ -6,7 +6,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.losses.read import read
+from fsmeu.losses.language.read import read
 from tests.expectation.checks import close
 from tests.losses.meaning import Undefined, World
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.expectation import input as inputs
+from fsmeu.trellis import source as inputs
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
 from tests.models.strategies import cases
@@ -30,7 +30,7 @@ def test_two_chains_of_order_three(n):
     """Both tapes follow a chain: 4096 pairs of histories, each seen with 16 pairs of labels."""
     rng = np.random.default_rng(n)
     (ours, of_z), (theirs, of_y) = chain(rng, 3, n), chain(rng, 3, n)
-    source = inputs.pair_input(ours.layered(), theirs.layered())
+    source = inputs.pair_source(ours.layered(), theirs.layered())
     assert source.sparse
     mistakes = {
         (z, y): sum(a != b for a, b in zip(z, y, strict=True))
@@ -54,7 +54,7 @@ def test_arcs_equal_arrays(data, case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inputs, "_LARGE", -1)
         patch.setattr(inputs, "_SPARSE", 0)
-        assert inputs.pair_input(ours.model.layered(), theirs.model.layered()).sparse or n == 0
+        assert inputs.pair_source(ours.model.layered(), theirs.model.layered()).sparse or n == 0
         assert_same(fsmeu.expect(case.load(), ours.model, theirs.model), pairs)
 
 

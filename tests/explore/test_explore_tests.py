@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.losses.read import read
+from fsmeu.losses.language.read import read
 from tests.explore import run
 from tests.explore.cases import Case, random_case
 from tests.explore.decisions import random_constraint

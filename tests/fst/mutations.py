@@ -15,8 +15,8 @@ import pynini
 import pywrapfst
 
 import fsmeu
-from fsmeu.drawing.formats import to_openfst_text
 from fsmeu.errors import FsmeuError
+from fsmeu.exchange.openfst_formats import to_openfst_text
 
 MEMORY = 3 * 2**30
 

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 from numbers import Number as AnyNumber
 
-from fsmeu.losses.syntax import (
+from fsmeu.losses.language.syntax import (
     Arcs,
     At,
     Binary,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.analysis import (
+from fsmeu.losses.language.dependencies import (
     increment,
     is_affine,
     linear_registers,
@@ -17,9 +17,9 @@ from fsmeu.losses.analysis import (
     reads_clock,
     tapes,
 )
+from fsmeu.losses.language.read import read
+from fsmeu.losses.language.syntax import Binary, Name
 from fsmeu.losses.library import read_spec
-from fsmeu.losses.read import read
-from fsmeu.losses.syntax import Binary, Name
 from tests import shelf
 from tests.strategies import losses
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.explore import explore, foresee
-from fsmeu.losses.least_size import least_states
-from fsmeu.losses.machine import machine_view
-from fsmeu.losses.sampled_size import has_more_states
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.machine.least_size import least_states
+from fsmeu.losses.machine.machine import machine_view
+from fsmeu.losses.machine.reachability import explore, foresee
+from fsmeu.losses.machine.sampled_size import has_more_states
+from fsmeu.losses.machine.view import SpecView
 from tests.strategies import losses
 
 

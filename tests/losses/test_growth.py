@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.growth import growth, order_of
+from fsmeu.checking.growth import growth, order_of
 
 
 @given(

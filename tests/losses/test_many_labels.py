@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.partition import group
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.machine.refine import group
+from fsmeu.losses.machine.view import SpecView
 
 
 @pytest.fixture

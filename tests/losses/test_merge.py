@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.losses.merge import merged_registers, observations
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.machine.quotient_register import merged_registers, observations
+from fsmeu.losses.machine.view import SpecView
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses
 

@@ -11,9 +11,9 @@ import fsmeu
 from fsmeu.errors import InputError, LossFileError, SizeLimitError
 from fsmeu.expectation.composition import compose_machines
 from fsmeu.fst.layers import string_layers
-from fsmeu.losses import partition
-from fsmeu.losses.minimize import minimize, same_values, unroll
-from fsmeu.losses.read import read
+from fsmeu.losses.language.read import read
+from fsmeu.losses.machine import refine as partition
+from fsmeu.losses.machine.minimize import minimize, same_values, unroll
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses, questions

@@ -5,14 +5,14 @@ import itertools
 import pytest
 
 import fsmeu
-from fsmeu.decoding.applies import exact_methods
+from fsmeu.checking.applies import exact_methods
+from fsmeu.checking.facts import facts
+from fsmeu.checking.redundant import can_drop
+from fsmeu.checking.report import confusion_clash, report
 from fsmeu.decoding.decode import EXACT
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.facts import facts
+from fsmeu.losses.language.read import read
 from fsmeu.losses.library import library, read_spec
-from fsmeu.losses.read import read
-from fsmeu.losses.redundant import can_drop
-from fsmeu.losses.report import confusion_clash, report
 from fsmeu.models import Bernoulli, Markov
 
 BOTH = """

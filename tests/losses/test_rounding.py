@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.losses.rounding import same_up_to_rounding
+from fsmeu.losses.semantics.rounding import same_up_to_rounding
 
 SOME = st.floats(-1e308, 1e308)
 ROUNDING = Fraction(8, 2**52)

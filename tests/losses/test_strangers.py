@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.examples import run_examples
+from fsmeu.checking.examples import run_examples
 from fsmeu.losses.library import read_spec
 from tests import brute_force
 from tests.expectation.checks import assert_same

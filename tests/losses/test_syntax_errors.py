@@ -7,8 +7,8 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.losses.messages import SYNTAX_ERRORS
-from fsmeu.losses.parse import grammar
+from fsmeu.losses.language.messages import SYNTAX_ERRORS
+from fsmeu.losses.language.parse import grammar
 
 EXAMPLES = [(message, text) for message, texts in SYNTAX_ERRORS.items() for text in texts]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.losses.messages import TYPE_ERRORS
-from fsmeu.losses.read import read
+from fsmeu.losses.language.messages import TYPE_ERRORS
+from fsmeu.losses.language.read import read
 from tests.losses.meaning import Undefined, World
 
 EXAMPLES = [(why, text) for why, texts in TYPE_ERRORS.items() for text in texts]

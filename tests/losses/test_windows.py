@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.read import read
-from fsmeu.losses.rewrite import fold
-from fsmeu.losses.syntax import Number
+from fsmeu.losses.algebra.rewrite import fold
+from fsmeu.losses.language.read import read
+from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.windows import windows
 from tests.losses.meaning import Undefined, World
 

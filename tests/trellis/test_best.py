@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.losses.split import split
+from fsmeu.losses.algebra.split import split
 from fsmeu.trellis.best import best_values, trace
 from fsmeu.trellis.kept import split_trellis
 from fsmeu.trellis.means import hypothesis_values

@@ -1,0 +1,1 @@
+"""What `fsmeu check` derives from a loss file, measures and reports."""

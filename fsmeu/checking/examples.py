@@ -1,0 +1,128 @@
+"""The examples of a loss file: what they say a pair is worth, and what it is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsmeu.errors import FsmeuError, as_number
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.evaluate import evaluate
+from fsmeu.losses.language.syntax import Example, Spec
+from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.semantics.evaluator import constant, constant_at
+
+__all__ = ["TOLERANCE", "ExampleResult", "as_labels", "labels_in", "run_examples"]
+
+TOLERANCE = 1e-9
+"""How far, relatively, a value may lie from the example's: ten digits may be written out."""
+
+
+@dataclass(frozen=True)
+class ExampleResult:
+    """What became of one example.
+
+    Attributes:
+        example: the example as it stands in the file.
+        expected: the value that the file states, or None when it could not be worked out.
+        value: the value of the pair, or None when it has none.
+        error: why there is no value; empty when there is one.
+        bindings: the parameters that the example binds.
+    """
+
+    example: Example
+    expected: float | None
+    value: float | None
+    error: str = ""
+    bindings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """True when both values are there and agree."""
+        if self.expected is None or self.value is None:
+            return False
+        return math.isclose(self.value, self.expected, rel_tol=TOLERANCE, abs_tol=1e-12)
+
+
+def run_examples(
+    spec: Spec,
+    *,
+    params: Mapping[str, Any] | None = None,
+    labels: Alphabet | Sequence[Label] | str | None = None,
+    types: Sequence[str] | None = None,
+) -> list[ExampleResult]:
+    """Evaluates every example of a loss file with the parameters that it binds.
+
+    Args:
+        spec: the loss file.
+        params: parameters for the examples that do not bind them.
+        labels: the labels, where the file leaves them open; else those that its examples use.
+        types: chunk types that make the labels.
+
+    >>> from fsmeu.losses.library import read_spec
+    >>> all(result.holds for result in run_examples(read_spec("hamming")))
+    True
+    """
+    if labels is None and types is None and spec.labels is None:
+        texts = (text for example in spec.examples for text in (example.z, example.y))
+        labels = labels_in(texts, spec.bio) or None
+    given = dict(params or {})
+    return [_run(spec, example, given, labels, types) for example in spec.examples]
+
+
+def _run(
+    spec: Spec,
+    example: Example,
+    params: Mapping[str, Any],
+    labels: Alphabet | Sequence[Label] | str | None,
+    types: Sequence[str] | None,
+) -> ExampleResult:
+    expected = None
+    bindings: dict[str, float] = {}
+    try:
+        for name, expr in example.bindings:
+            bindings[name] = constant(expr, {**params, **bindings}, spec)
+        loss = bind_loss(spec, {**params, **bindings}, labels, types)
+        z = _labels_of(loss, example.z, "hypothesis z")
+        y = _labels_of(loss, example.y, "reference y")
+        expected = constant_at(loss.bound, example.value, len(z))
+        return ExampleResult(example, expected, evaluate(loss, z, y), "", bindings)
+    except FsmeuError as error:
+        return ExampleResult(example, expected, None, str(error), bindings)
+
+
+def _labels_of(loss: SpecLoss, text: str, where: str) -> list[Label]:
+    return loss.alphabet.decode(loss.alphabet.parse(text, where))
+
+
+def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
+    """The labels that sequences written as text use, nothing when these are at most 0 and 1.
+
+    A text with spaces or commas is split at them. A text with neither is one label when another
+    text shows it to be one, or when it is a chunk tag and ``tags`` is set; else each character is.
+
+    >>> labels_in(["DT NN", "NN", "VB VB"])
+    ('DT', 'NN', 'VB')
+    """
+    parts = [text.replace(",", " ").split() for text in texts]
+    words = {word for words in parts if len(words) > 1 for word in words}
+    for word in (words_of[0] for words_of in parts if len(words_of) == 1):
+        whole = word in words or (tags and word[:2] in ("B-", "I-"))
+        words |= {word} if whole else set(word)
+    if tags:
+        return ("O", *sorted(words - {"O"}))
+    found = as_labels(sorted(words))
+    return () if set(found) <= {0, 1} else tuple(sorted(found, key=_order))
+
+
+def _order(label: Label) -> tuple[int, str]:
+    return (label, "") if isinstance(label, int) else (0, label)
+
+
+def as_labels(words: Sequence[str]) -> tuple[Label, ...]:
+    """Labels of these texts: numbers when all of them are whole numbers, as in a loss file."""
+    numbers = tuple(as_number(word) for word in words)
+    whole = tuple(k for k, word in zip(numbers, words, strict=True) if str(k) == word)
+    return tuple(k for k in whole if k is not None) if len(whole) == len(words) else tuple(words)

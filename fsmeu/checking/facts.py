@@ -1,0 +1,182 @@
+"""A report in words, a line for each fact, and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fsmeu.checking.growth import Growth, Order
+from fsmeu.checking.report import Report
+from fsmeu.losses.algebra.confusion import Counterexample
+from fsmeu.losses.algebra.properties import Properties
+from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.losses.windows import windows
+
+__all__ = ["facts", "growth_data", "measured_with", "property_data", "selected_sizes"]
+
+_ROWS = 7
+_PAST_WINDOWS = 100  # longer than any memory
+
+
+def facts(found: Report) -> list[tuple[str, str]]:
+    """What was derived, as headings and sentences."""
+    rows = []
+    if found.determinism is not None:
+        rows.append(("steps", str(found.determinism)))
+    if found.properties is not None:
+        rows += _property_facts(found, found.properties)
+    if found.redundant_n:
+        rows.append(("redundant", _redundant_text(found)))
+    return rows
+
+
+def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
+    linear = f"linear in {_listed(known.linear)}" if known.linear else "not linear in any count"
+    form = None if found.loss is None else windows(found.loss, _PAST_WINDOWS)
+    if form is not None:
+        linear += f"; a sum over windows of {form.k} positions, which need not be remembered"
+    rows = [("value", linear), ("additive", _additive_text(known))]
+    if not known.confusion:
+        return [*rows, ("confusion table", _clash_text(found))]
+    rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
+    if known.fractional is not None:
+        rows.append(("ratio", _ratio_text(known.fractional)))
+    return [*rows, ("TP-monotonic", _monotonic_text(known, found.spec.kind))]
+
+
+def _clash_text(found: Report) -> str:
+    if found.loss is not None and len(found.loss.labels) != 2:
+        return f"no: there are {len(found.loss.labels)} labels, not two"
+    if found.clash is None:
+        return (
+            "not seen to be a function of (tp, hyp, ref, n), although no pair up to "
+            f"n = {found.clash_n} contradicts it"
+        )
+    one, two = (f"z={p.z} y={p.y} is worth {p.value:.6g}" for p in found.clash)
+    return f"no: {one}, but {two} with the same (tp, hyp, ref, n)"
+
+
+def _additive_text(known: Properties) -> str:
+    if known.additive:
+        return "yes: a sum over positions, each tape's share of which is known"
+    if known.splits:
+        ends = _listed([*known.z_ends, *known.y_ends])
+        return f"no: the value also looks at {ends}, each of one tape"
+    return "no: what reads both tapes is more than counts in which the value is linear"
+
+
+def _monotonic_text(known: Properties, kind: str) -> str:
+    case = known.counterexample
+    if case is None:
+        return (
+            f"yes, for n up to {known.tried}: one more true positive never makes it worse, so "
+            "independent labels are ranked by probability"
+        )
+    better = "higher" if kind == "utility" else "lower"
+    return (
+        f"no: {_table_text(case, 0)} is worth {case.value:.6g}, but {_table_text(case, 1)} is "
+        f"worth {case.value_with_one_more:.6g}, and {better} is better; so the best labels need "
+        "not be those ranked by probability"
+    )
+
+
+def _table_text(case: Counterexample, more: int) -> str:
+    """One of the two confusion tables of a counterexample."""
+    tp = case.tp + more
+    cells = {"tp": tp, "fp": case.hyp - tp, "fn": case.ref - tp}
+    cells["tn"] = case.n - sum(cells.values())
+    return " ".join(f"{name}={count}" for name, count in cells.items())
+
+
+def _ratio_text(form: Fractional) -> str:
+    return f"{_sum_text(form.numerator)} / {_sum_text(form.denominator)}"
+
+
+def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
+    """A sum of counts, in brackets if it has several terms."""
+    terms = []
+    for name, amount in zip(("n", "tp", "hyp", "ref"), map(float, coefficients), strict=True):
+        if amount:
+            factor = {1.0: "", -1.0: "-"}.get(amount, f"{amount:g} ")
+            terms.append(f"{factor}{name}")
+    if not terms:
+        return "0"
+    text = " + ".join(terms).replace("+ -", "- ")
+    return text if len(terms) == 1 else f"({text})"
+
+
+def _redundant_text(found: Report) -> str:
+    if not found.redundant:
+        return f"no register (n = {found.redundant_n})"
+    text = f"{_listed(found.redundant)}: the others decide the value (n = {found.redundant_n})"
+    if found.together != found.redundant:
+        text += f"; one at a time, together only {_listed(found.together)}"
+    return text
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def measured_with(found: Report) -> str:
+    """The parameters and labels of the measurement; what had to be assumed is marked."""
+    if found.loss is None:
+        return ""
+    parts = []
+    for name, value in found.loss.params.items():
+        mark = " (assumed)" if name in found.assumed else ""
+        parts.append(f"{name} = {_value_text(value)}{mark}")
+    return "; ".join([", ".join(parts), f"labels {' '.join(map(str, found.loss.labels))}"]).lstrip(
+        "; "
+    )
+
+
+def _value_text(value: Any) -> str:
+    if np.ndim(value):
+        return "[" + ", ".join(_value_text(item) for item in value) + "]"
+    return f"{float(value):g}"
+
+
+def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
+    """A few rows of the growth table: lengths that double, and the last."""
+    last = sizes.longest
+    wanted = {2**k for k in range(_ROWS)} | {last}
+    return [asdict(size) for size in sizes.sizes if size.n in wanted]
+
+
+def growth_data(sizes: Growth) -> dict[str, Any]:
+    """The growth table as plain data."""
+    orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
+    return {
+        "sizes": [asdict(size) for size in sizes.sizes],
+        "order": {name: _order_data(order) for name, order in orders.items()},
+    }
+
+
+def _order_data(order: Order | None) -> dict[str, Any] | None:
+    return None if order is None else asdict(order)
+
+
+def property_data(known: Properties) -> dict[str, Any]:
+    """Derived properties as plain data."""
+    ratio = known.fractional
+    case = known.counterexample
+    return {
+        "linear": list(known.linear),
+        "splits": known.splits,
+        "additive": known.additive,
+        "confusion": known.confusion,
+        "fractional": None
+        if ratio is None
+        else {
+            "numerator": [float(c) for c in ratio.numerator],
+            "denominator": [float(d) for d in ratio.denominator],
+        },
+        "tp_monotonic": known.tp_monotonic,
+        "tried": known.tried,
+        "counterexample": None if case is None else asdict(case),
+    }

@@ -1,0 +1,201 @@
+"""How the machine of a loss grows with the length of the sequences: measured, then named."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.rounding import same_up_to_rounding
+from fsmeu.losses.sum_over_paths import compile_summed
+
+__all__ = ["Growth", "Order", "Size", "growth", "order_of"]
+
+Floats = NDArray[np.float64]
+
+LONGEST = 16
+"""The greatest length that is measured."""
+
+_MOST_ARCS = 120_000
+_MOST_WORK = 250_000
+_FEWEST = 5
+_HIGHEST_DEGREE = 6
+
+
+@dataclass(frozen=True)
+class Size:
+    """The machine for one length.
+
+    Attributes:
+        n: the length.
+        states: states as the file makes them.
+        arcs: steps between them.
+        merged: states after those that no continuation tells apart are merged.
+        summed: states of the machine whose paths add up (``compile_summed``).
+        values: distinct values (level sets).
+    """
+
+    n: int
+    states: int
+    arcs: int
+    merged: int
+    summed: int
+    values: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a number grows with n.
+
+    Attributes:
+        text: "constant", "n", "n^2", ..., or "2^n".
+        about: True when it is a fit; False when the numbers follow a polynomial of this degree.
+    """
+
+    text: str
+    about: bool
+
+    def __str__(self) -> str:
+        return f"about {self.text}" if self.about else self.text
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Sizes for n = 1, 2, ..., and how they grow; None where there are too few of them.
+
+    Attributes:
+        sizes: what was measured.
+        states: growth of the states as the file makes them.
+        merged: growth of the merged states.
+        summed: growth of the states of the machine whose paths add up.
+        values: growth of the level sets.
+        fault: why the machine for the next length is not defined; empty when it is.
+    """
+
+    sizes: tuple[Size, ...]
+    states: Order | None
+    merged: Order | None
+    summed: Order | None
+    values: Order | None
+    fault: str = ""
+
+    @property
+    def longest(self) -> int:
+        """The greatest length that was measured; every step up to it is defined."""
+        return self.sizes[-1].n if self.sizes else 0
+
+
+def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> Growth:
+    """Measures machines of growing length until they get large.
+
+    Args:
+        loss: a loss or utility.
+        longest: the greatest length.
+        most_arcs: the greatest machine; a length that would go past it is not tried.
+    """
+    sizes: list[Size] = []
+    fault = ""
+    pairs = len(loss.alphabet) ** 2
+    for n in range(1, longest + 1):
+        if sum(size.arcs for size in sizes) > _MOST_WORK:
+            break
+        try:
+            sizes.append(_size(loss, n, max(1, most_arcs // pairs)))
+        except SizeLimitError:
+            break
+        except LossFileError as error:
+            fault = str(error)
+            break
+    states = order_of([size.states for size in sizes])
+    merged = _at_most(order_of([size.merged for size in sizes]), states)
+    summed = _at_most(order_of([size.summed for size in sizes]), states)
+    values = _at_most(order_of([size.values for size in sizes]), merged)
+    return Growth(tuple(sizes), states, merged, summed, values, fault)
+
+
+def _size(loss: Loss, n: int, most: int) -> Size:
+    machine = loss.compile(n, max_states=most)
+    merged = loss.compile(n, max_states=most, minimize=True)
+    values = _distinct(machine.values[~np.isnan(machine.values)])
+    summed = compile_summed(loss, n) if isinstance(loss, SpecLoss) else machine
+    return Size(n, machine.states, machine.arcs, merged.states, summed.states, values)
+
+
+def _distinct(values: Floats) -> int:
+    """How many values there are, where those that differ by rounding are one."""
+    return int(same_up_to_rounding(np.unique(values)).max(initial=-1)) + 1
+
+
+def _at_most(order: Order | None, bound: Order | None) -> Order | None:
+    """The order, or that of numbers which are never smaller, if a fit went past it."""
+    if order is None or bound is None or _rank(order) <= _rank(bound):
+        return order
+    return replace(bound, about=True)
+
+
+def _rank(order: Order) -> float:
+    """Constant before powers, by degree, before exponentials, by base."""
+    if order.text == "constant":
+        return 0.0
+    base, _, exponent = order.text.partition("^")
+    return float(exponent or 1) if base == "n" else 1000.0 * float(base)
+
+
+def order_of(counts: Sequence[int]) -> Order | None:
+    """The growth of numbers for n = 1, 2, ...; None when there are too few to tell.
+
+    The last numbers decide, because small n may be special. A polynomial shows in differences that
+    vanish (those of every second number, where odd and even n differ); failing that, powers of n
+    and exponentials are fitted to the logarithms.
+
+    >>> print(order_of([1, 4, 9, 16, 25, 36, 49, 64]), order_of([2, 4, 8, 16, 32, 64]))
+    n^2 about 2^n
+    """
+    if len(counts) < _FEWEST:
+        return None
+    numbers = np.array(counts, np.float64)
+    last = len(numbers)
+    for begin, stride in itertools.product((last // 3, last // 2, 3 * last // 4), (1, 2)):
+        degree = _degree(numbers[begin - 1 :], stride)
+        if degree is not None:
+            return Order(_power(degree), False)
+    return _fitted(numbers)
+
+
+def _degree(numbers: Floats, stride: int) -> int | None:
+    """The degree of the polynomial that these numbers follow, if enough of them follow one."""
+    differences = numbers
+    for degree in range(_HIGHEST_DEGREE + 1):
+        differences = differences[stride:] - differences[:-stride]
+        if len(differences) < 2 * stride + 1:
+            return None
+        if not differences.any():
+            return degree
+    return None
+
+
+def _fitted(numbers: Floats) -> Order:
+    first = len(numbers) // 2
+    n = np.arange(first + 1.0, len(numbers) + 1.0)
+    logs = np.log(np.maximum(numbers[first:], 1.0))
+    power, off_power = _line(np.log(n), logs)
+    rate, off_rate = _line(n, logs)
+    if off_rate < off_power and rate > np.log(1.15):
+        return Order(f"{np.exp(rate):.2g}^n", True)
+    return Order(_power(max(0, round(power))), True)
+
+
+def _line(x: Floats, y: Floats) -> tuple[float, float]:
+    """Slope of the line through these points, and how far they lie off it."""
+    slope, level = np.polyfit(x, y, 1)
+    return float(slope), float(((y - slope * x - level) ** 2).sum())
+
+
+def _power(degree: int) -> str:
+    return {0: "constant", 1: "n"}.get(degree, f"n^{degree}")

@@ -1,0 +1,167 @@
+"""Decisions for many sequences: those that rank by probability are made all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.clock import SECONDS, checked_seconds
+from fsmeu.decoding.decode import METHODS, decode
+from fsmeu.decoding.decode_many_by_tape import by_tape_together
+from fsmeu.decoding.precision import PRECISION
+from fsmeu.decoding.problem import Decision, Problem
+from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
+from fsmeu.errors import FsmeuError, InputError, one_of, sentence
+from fsmeu.expectation.expect_many import vector_of_numbers
+from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.models import Bernoulli, Model, as_model
+
+__all__ = ["decode_many"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_MOST_CELLS = 8_000_000
+
+
+def decode_many(
+    loss: Loss,
+    models: Sequence[Any],
+    *,
+    method: str = "auto",
+    keep: int | None = None,
+    constraint: Any = None,
+    budget: int = 65_536,
+    seconds: float | None = SECONDS,
+    progress: Callable[[int], None] | None = None,
+) -> list[Decision]:
+    """The decision for each model, ``decode`` of every one of them.
+
+    Args:
+        loss: a loss or utility.
+        models: label models; vectors of probabilities stand for ``Bernoulli``.
+        method: as for ``decode``.
+        keep: as for ``decode``.
+        constraint: as for ``decode``; the same for all.
+        budget: as for ``decode``.
+        seconds: as for ``decode``; for each decision.
+        progress: called with the number of decisions made since the last call.
+    """
+    check_loss(loss, "decode_many")
+    models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
+    method = one_of("decode_many", "method", method, ["auto", *METHODS])
+    checked_seconds(seconds)
+    if progress is not None and not callable(progress):
+        must = "progress must be a function of the number of decisions made"
+        raise InputError(sentence("decode_many", must, progress))
+    tell = progress or (lambda made: None)
+    found: dict[int, Decision] = {}
+    if keep is None and constraint is None and method in ("auto", "ranking_fast"):
+        for rows, p in _independent(models):
+            made = _ranked_together(loss, rows, p)
+            found.update(made)
+            tell(len(made))
+    options: dict[str, Any] = {
+        "method": method,
+        "keep": keep,
+        "constraint": constraint,
+        "budget": budget,
+        "seconds": seconds,
+    }
+    left = {row: _model(m, row) for row, m in enumerate(models) if row not in found}
+    if keep is None:
+        for made in by_tape_together(loss, left, method, constraint):
+            found.update(made)
+            tell(len(made))
+    for row, model in left.items():
+        if row not in found:
+            found[row] = decode(loss, model, **options)
+            tell(1)
+    return [found[row] for row in range(len(models))]
+
+
+def _model(model: Any, row: int) -> Model:
+    try:
+        return as_model(model)
+    except FsmeuError as error:
+        message = f"decode_many, models[{row}]: {error}"
+        raise InputError(message) from None
+
+
+def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
+    """Sequences of independent binary labels in blocks of equal length, probabilities stacked.
+
+    What is no vector of probabilities is left to ``decode``, which says so.
+    """
+    by_length: dict[int, list[int]] = {}
+    vectors: dict[int, Floats] = {}
+    for row, model in enumerate(models):
+        given = model.p if isinstance(model, Bernoulli) else None
+        if not isinstance(model, Model):
+            given = vector_of_numbers(model)
+        if given is not None:
+            vectors[row] = given
+            by_length.setdefault(len(given), []).append(row)
+    blocks = []
+    for n, rows in by_length.items():
+        size = max(1, _MOST_CELLS // (n + 1) ** 2)
+        for begin in range(0, len(rows), size):
+            part = rows[begin : begin + size]
+            p = np.stack([vectors[row] for row in part])
+            plain = np.flatnonzero(((p >= 0.0) & (p <= 1.0)).all(axis=1))
+            if len(plain):
+                blocks.append(([part[k] for k in plain.tolist()], p[plain]))
+    return blocks
+
+
+def _ranked_together(loss: Loss, rows: list[int], p: Floats) -> dict[int, Decision]:
+    """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
+
+    None where it does not apply.
+    """
+    try:
+        bound = bind_labels(loss, BINARY, "decode_many")
+        problem = Problem(bound, Bernoulli(p[0]))
+        form = problem.confusion
+        if form is None:
+            return {}
+        ratio = fast_ratio(problem, form)
+        order = np.argsort(-p, axis=1, kind="stable")
+        values, errors = fast_values(form, ratio, np.take_along_axis(p, order, axis=1))
+    except RangeError:
+        raise
+    except FsmeuError:
+        return {}
+    n = p.shape[1]
+    best, proven = _best_of_each(problem.sign * values, errors)
+    chosen = np.zeros(p.shape, np.int64)
+    np.put_along_axis(chosen, order, (np.arange(n) < best[:, None]).astype(np.int64), axis=1)
+    labels = np.array(bound.alphabet.labels, dtype=object)[chosen].tolist()
+    value = values[np.arange(len(rows)), best].tolist()
+    return {
+        row: Decision(labels[k], value[k], "ranking_fast", True, n + 1, WHY)
+        for k, row in enumerate(rows)
+        if proven[k]
+    }
+
+
+def _best_of_each(values: Floats, errors: Floats) -> tuple[Ints, Bools]:
+    """The best candidate of each sequence, and whether it is so beyond rounding.
+
+    Where the expected absolute value would have to be known for that, it is not asked for.
+    """
+    best = values.argmax(axis=1)
+    rows = np.arange(len(values))
+    top = values[rows, best]
+    with np.errstate(invalid="ignore"):
+        reach = (values + errors).max(axis=1) - top + errors[rows, best]
+        proven = (reach <= PRECISION * np.abs(top)) & np.isfinite(top)
+    return best, proven

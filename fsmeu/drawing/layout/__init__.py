@@ -1,0 +1,1 @@
+"""Where the states and arcs of a picture lie."""

@@ -1,0 +1,1 @@
+"""Pages to look around in: the gallery and the explorer of one loss."""

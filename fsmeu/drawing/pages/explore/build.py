@@ -1,0 +1,149 @@
+"""``explore``: a page about one loss, with the tables that its recurrences run on."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fsmeu.drawing.draw import draw
+from fsmeu.drawing.pages.explore.page import assemble, graph_data
+from fsmeu.drawing.render.files import as_path, write_file
+from fsmeu.drawing.scene.escape import visible, xml_attribute
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, whole
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Bernoulli
+
+__all__ = ["MOST_TRIED", "Page", "explore"]
+
+MOST_TRIED = 4096
+_LIMIT = 150
+_MOST_LABELS = 40
+_LONGEST = 1000
+_FIRST = (0.7, 0.4, 0.6, 0.3)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page; a notebook shows it inside a frame of its own."""
+
+    html: str
+    name: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page."""
+        return write_file(as_path(path, "explore"), self.html.encode(), "explore")
+
+    def _repr_html_(self) -> str:
+        held = html.escape(self.html, quote=True)
+        return (
+            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title={xml_attribute(self.name)} '
+            'width="100%" height="680" frameborder="0"></iframe>'
+        )
+
+
+def explore(
+    loss: Loss,
+    n: int = 4,
+    *,
+    probs: Sequence[float] | None = None,
+    lengths: Sequence[int] | None = None,
+    limit: int = _LIMIT,
+) -> Page:
+    """A page in which a loss can be looked at, walked through and tried out.
+
+    Args:
+        loss: a loss or utility.
+        n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
+        probs: for two labels, the probability of the second at each position, to begin with.
+        lengths: the lengths, if others are wanted; the last one is shown first.
+        limit: up to how many states a machine may have.
+
+    Raises:
+        SizeLimitError: a machine has more states, or there are more than 40 labels.
+    """
+    check_loss(loss, "explore")
+    chosen = _lengths(n, lengths)
+    limit = whole("explore", "limit", limit)
+    if len(loss.alphabet) > _MOST_LABELS:
+        must = f"at most {_MOST_LABELS} labels can be shown"
+        raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
+    machines = [_machine(loss, length, limit) for length in chosen]
+    labels = [str(label) for label in loss.alphabet.labels]
+    data = {
+        "kind": loss.kind,
+        "labels": labels,
+        "shown": [visible(label) for label in labels],
+        "mostTried": MOST_TRIED,
+        "weights": _weights(probs, len(labels)),
+        "machines": machines,
+    }
+    spec = getattr(loss, "spec", None)
+    title = f"{loss.kind} {loss.name}"
+    return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
+
+
+def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
+    must = "lengths must be whole numbers of at least 1"
+    if lengths is None:
+        last = as_whole(n, least=1)
+        if last is None or last > _LONGEST:
+            raise InputError(sentence("explore", f"{must}, at most {_LONGEST:,}", n))
+        return list(range(1, last + 1))
+    chosen = [as_whole(k, least=1) for k in listed(lengths, "explore", must)]
+    if not chosen or None in chosen:
+        raise InputError(sentence("explore", must, list(lengths)))
+    return [k for k in chosen if k is not None]
+
+
+def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
+    """What the sliders show first: one for two labels, else one for each label."""
+    if labels != 2:
+        if probs is not None:
+            must = "probabilities to begin with can be given for two labels"
+            raise InputError(sentence("explore", must, f"{labels} labels"))
+        return [
+            [1.0 if label == k % labels else 0.5 for label in range(labels)] for k in range(labels)
+        ]
+    if probs is None:
+        return [[p] for p in _FIRST]
+    found = Bernoulli(probs).p
+    if not len(found):
+        must = "probabilities must be numbers from 0 to 1, at least one"
+        raise InputError(sentence("explore", must, probs))
+    return [[float(p)] for p in found]
+
+
+def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
+    try:
+        machine = loss.compile(n, None, limit)
+    except SizeLimitError as error:
+        must = f"a machine may have at most {limit:,} states, that of length {n} has more"
+        remedy = "Use a smaller n, or raise the limit"
+        raise SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy)) from error
+    drawing = draw(loss, n, limit=limit, layout="own")
+    data = graph_data(drawing.automaton, drawing.frame, drawing.placement)
+    return {**data, "n": n, **_tables(machine, drawing.automaton)}
+
+
+def _tables(machine: Machine, automaton: Any) -> dict[str, Any]:
+    """Next states, values, and what the registers hold."""
+    values = [None if np.isnan(value) else float(value) for value in machine.values]
+    names = list(automaton.registers)
+    held = [
+        [visible(automaton.register_text(name, state)) for name in names]
+        for state in range(machine.states)
+    ]
+    return {
+        "next": machine.next.ravel().tolist(),
+        "values": values,
+        "registers": [visible(name) for name in names],
+        "held": held,
+    }

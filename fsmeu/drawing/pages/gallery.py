@@ -1,0 +1,294 @@
+"""A page of losses, made from their files: definition, picture, properties, growth of each."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.resources import files
+
+from fsmeu.checking.applies import Applies, exact_methods
+from fsmeu.checking.examples import run_examples
+from fsmeu.checking.facts import facts, measured_with, selected_sizes
+from fsmeu.checking.growth import Growth, Order
+from fsmeu.checking.report import Report, loss_to_measure, report
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.scene.escape import xml_attribute, xml_text
+from fsmeu.errors import FsmeuError
+from fsmeu.losses.language.messages import WORDS
+from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.machine.minimize import same_values
+from fsmeu.losses.semantics.bind import tag_labels
+from fsmeu.losses.sum_over_paths import compile_summed
+
+__all__ = ["Exhibit", "exhibit", "gallery_page"]
+
+_DRAWN = 14
+_SUMMED = 10
+_GROUPS = {
+    "table": "Counts of the confusion table",
+    "chunks": "Chunks of tags",
+    "sequences": "Positions, windows and states",
+}
+_TOKEN = re.compile(
+    rf'(?P<comment>#.*)|(?P<text>"[^"]*")|(?P<word>\b(?:{"|".join(WORDS)})\b)'
+    r"|(?P<number>\b\d+(?:\.\d+)?\b)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """One loss of the page.
+
+    Attributes:
+        found: what is known of it.
+        methods: the exact methods that decide for it.
+        pictures: drawings of its machine, with what they show.
+        anchor: what links to it; empty before it has its place.
+    """
+
+    found: Report
+    methods: tuple[Applies, ...]
+    pictures: tuple[tuple[str, Drawing], ...]
+    anchor: str = ""
+
+    @property
+    def group(self) -> str:
+        """Where it is shown: by what is derived of it, not by its name."""
+        known = self.found.properties
+        if self.found.spec.bio:
+            return "chunks"
+        return "table" if known is not None and known.confusion else "sequences"
+
+
+def exhibit(spec: Spec) -> Exhibit:
+    """Measures and draws a loss file."""
+    found = report(spec)
+    sound = found.loss is not None and found.holds and found.properties is not None
+    methods = exact_methods(found.loss) if sound and found.loss is not None else ()
+    return Exhibit(found, methods, _pictures(spec) if sound else ())
+
+
+def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
+    """The machine of the greatest small length, with its states merged, with its paths summed."""
+    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
+    chosen = next(small, None)
+    if chosen is None:
+        return ()
+    loss, plain = chosen
+    merged = loss.compile(plain.n, minimize=True)
+    with_params = "".join(f", {name} = {loss.params[name]:g}" for name in _open_numbers(spec))
+    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(plain))]
+    if 1 < merged.states < plain.states:
+        caption = f"merged: {merged.states} of {plain.states} states can be told apart"
+        shown.append((caption, draw(merged)))
+    summed = compile_summed(loss, plain.n)
+    if 1 < summed.states <= _SUMMED:
+        caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
+        shown.append((caption, draw(summed)))
+    return tuple(shown)
+
+
+def _open_numbers(spec: Spec) -> list[str]:
+    return [p.name for p in spec.params if p.default is None and p.type != "table"]
+
+
+def _variants(spec: Spec) -> Iterator[SpecLoss]:
+    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last."""
+    labels = tag_labels(["X"]) if spec.bio else None
+    wanted = set(_open_numbers(spec))
+    found: dict[tuple[tuple[str, float], ...], None] = {}
+    for result in run_examples(spec):
+        found[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
+    for given in sorted(found, key=lambda given: [(v <= 1, v) for _, v in given]):
+        with suppress(FsmeuError):
+            yield loss_to_measure(spec, dict(given), labels)[0]
+
+
+def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
+    """Machines that are small enough to be drawn and have something to tell, longest first."""
+    for n in (3, 2, 1):
+        with suppress(FsmeuError):
+            machine = loss.compile(n, max_states=_DRAWN)
+            if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
+                yield loss, machine
+
+
+def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
+    """The whole page: one file that needs no network."""
+    exhibits = _anchored(exhibits)
+    style, script = _part("gallery.css"), _part("gallery.js")
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content={xml_attribute(policy)}>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{xml_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>",
+            _heading(exhibits, title),
+            "<main>",
+            *(_group(key, name, exhibits) for key, name in _GROUPS.items()),
+            f"</main>\n<script>{script}</script>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _part(name: str) -> str:
+    return files("fsmeu.drawing.pages").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
+    ordered = [one for key in _GROUPS for one in exhibits if one.group == key]
+    rows = "\n".join(map(_overview_row, ordered))
+    heads = ("", "what it is", "states", "merged", "additive", "table", "exact decisions")
+    cells = "".join(f"<th scope='col'>{xml_text(head)}</th>" for head in heads)
+    return (
+        f"<header><h1>{xml_text(title)}</h1>\n"
+        f"<p>{len(exhibits)} files, read, checked, measured and drawn as they are. A loss is to be "
+        "minimised, a utility maximised; z is the hypothesis, y the reference, n their length. "
+        'Exact decisions are proven <span class="chip any">under any model</span> of the labels, '
+        'or <span class="chip some">when labels are independent</span>, at the length that a '
+        "method was asked for; it asks again for every other.</p>\n"
+        '<label class="seek">Show <input id="seek" type="search" autocomplete="off" '
+        'placeholder="a name, a word, additive, any model ..."></label>\n'
+        f'<div class="wide"><table id="overview"><thead><tr>{cells}</tr></thead>\n'
+        f"<tbody>{rows}</tbody></table></div></header>"
+    )
+
+
+def _overview_row(one: Exhibit) -> str:
+    spec, known, sizes = one.found.spec, one.found.properties, one.found.growth
+    marks = [
+        "yes" if known is not None and known.additive else "",
+        "yes" if known is not None and known.confusion else "",
+    ]
+    orders = ["", ""] if sizes is None else [_order(sizes.states), _order(sizes.merged)]
+    link = f'<a href="#{one.anchor}">{xml_text(spec.name)}</a>'
+    cells = [xml_text(spec.summary), *orders, *marks, _methods(one.methods)]
+    inside = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr data-of="{one.anchor}"><th scope="row">{link}</th>{inside}</tr>'
+
+
+def _order(order: Order | None) -> str:
+    """An order of growth, its exponent raised."""
+    return "" if order is None else re.sub(r"\^(\w+)", r"<sup>\1</sup>", xml_text(order))
+
+
+def _anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
+    """The same with anchors: their names, numbered where several files use one."""
+    placed: dict[str, Exhibit] = {}
+    for one in exhibits:
+        name = one.found.spec.name
+        names = (f"{name}-{k}" if k > 1 else name for k in itertools.count(1))
+        anchor = next(free for free in names if free not in placed)
+        placed[anchor] = replace(one, anchor=anchor)
+    return list(placed.values())
+
+
+def _methods(methods: Iterable[Applies]) -> str:
+    chips = []
+    for m in methods:
+        title = xml_attribute(f"asked at n = {m.n}: {m.why}")
+        kind = "any" if m.any_model else "some"
+        chips.append(f'<span class="chip {kind}" title={title}>{xml_text(m.method)}</span>')
+    return " ".join(chips)
+
+
+def _group(key: str, name: str, exhibits: Sequence[Exhibit]) -> str:
+    ours = [one for one in exhibits if one.group == key]
+    if not ours:
+        return ""
+    return "\n".join([f'<h2 class="group">{xml_text(name)}</h2>', *map(_article, ours)])
+
+
+def _article(one: Exhibit) -> str:
+    spec, found = one.found.spec, one.found
+    good = sum(result.holds for result in found.examples)
+    references = "".join(f"<li>{xml_text(text)}</li>" for text in spec.references)
+    parts = [
+        f'<article id="{one.anchor}" data-words={xml_attribute(_words(one))}>',
+        f'<h3>{xml_text(spec.name)} <span class="kind {spec.kind}">{spec.kind}</span></h3>',
+        f'<p class="summary">{xml_text(spec.summary)}</p>',
+        '<div class="columns"><div>',
+        f'<pre tabindex="0">{_source(spec.source)}</pre>',
+        f'<p class="quiet">{good} of {len(found.examples)} examples hold.</p>',
+        "</div><div>",
+        _facts(one),
+        "" if found.growth is None else _growth(found.growth),
+        "</div></div>",
+        *(_figure(caption, drawing) for caption, drawing in one.pictures),
+        f'<ul class="references">{references}</ul>' if references else "",
+        "</article>",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _words(one: Exhibit) -> str:
+    """What a search looks through."""
+    spec, known = one.found.spec, one.found.properties
+    words = [spec.name, spec.kind, spec.summary, *(m.method for m in one.methods)]
+    words += ["any model"] if any(m.any_model for m in one.methods) else []
+    if known is not None:
+        words += ["additive"] if known.additive else []
+        words += ["confusion table"] if known.confusion else []
+    return " ".join(words).lower()
+
+
+def _source(source: str) -> str:
+    """The text of a file, its words set apart."""
+    return "\n".join(_coloured(line) for line in source.strip("\n").split("\n"))
+
+
+def _coloured(line: str) -> str:
+    shown, end = [], 0
+    for found in _TOKEN.finditer(line):
+        shown.append(xml_text(line[end : found.start()]))
+        shown.append(f'<span class="{found.lastgroup}">{xml_text(found.group())}</span>')
+        end = found.end()
+    return "".join([*shown, xml_text(line[end:])])
+
+
+def _facts(one: Exhibit) -> str:
+    found = one.found
+    if found.loss is None:
+        return f'<p class="quiet">Not measured: {xml_text(found.missing)}</p>'
+    rows = [(heading, xml_text(text)) for heading, text in facts(found)]
+    if found.properties is not None:
+        rows.append(("exact decisions", _methods(one.methods) or "by trying every sequence"))
+    inside = "".join(f"<dt>{xml_text(head)}</dt><dd>{text}</dd>" for head, text in rows)
+    return f'<p class="quiet">Derived with {xml_text(measured_with(found))}.</p><dl>{inside}</dl>'
+
+
+def _growth(sizes: Growth) -> str:
+    if not sizes.sizes:
+        return ""
+    columns = ("n", "states", "merged", "summed", "level sets")
+    heads = "".join(f"<th scope='col'>{h}</th>" for h in columns)
+    rows = [
+        "".join(f"<td>{row[name]:,}</td>" for name in ("n", "states", "merged", "summed", "values"))
+        for row in selected_sizes(sizes)
+    ]
+    if sizes.states is not None:
+        orders = (_order(o) for o in (sizes.states, sizes.merged, sizes.summed, sizes.values))
+        rows.append("<td>order</td>" + "".join(f"<td>{order}</td>" for order in orders))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    return f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _figure(caption: str, drawing: Drawing) -> str:
+    """A picture, no wider than it is drawn."""
+    wide = f'<div class="wide">{drawing.svg}</div>'
+    return f"<figure>{wide}<figcaption>{xml_text(caption)}</figcaption></figure>"

@@ -1,0 +1,1 @@
+"""Pictures as shapes, and shapes as files and text."""

@@ -1,0 +1,149 @@
+"""Machines drawn in characters: lines of dots (Braille cells), states and labels as words."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+
+from fsmeu.drawing.layout.curves import point_at
+from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.scene.frame import Frame
+from fsmeu.drawing.scene.route import Route
+from fsmeu.exchange.automaton import Automaton
+
+__all__ = ["Cell", "canvas"]
+
+_COLUMN, _ROW = 8.0, 15.0  # pixels of a character
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BRAILLE = 0x2800
+_STEPS = 120
+
+Cell = tuple[str, str]  # a character and its style: plain, quiet, value or route
+
+
+def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list[Cell]]:
+    """A drawing of a machine in rows of characters; unused rows are left out."""
+    frame = _in_columns(automaton, frame)
+    placement = place(frame, automaton.depth.tolist())
+    sheet = _Sheet()
+    used = route.arcs if route is not None else frozenset[int]()
+    marks = [any(arc in used for arc in bundle.arcs) for bundle in frame.bundles]
+    for k in sorted(range(len(marks)), key=lambda k: marks[k]):
+        sheet.curve(placement.curves[k], "route" if marks[k] else "quiet")
+    for k, bundle in enumerate(frame.bundles):
+        x, y = placement.labels[k]
+        top = y - (len(bundle.lines) - 1) * _ROW / 2
+        for row, line in enumerate(bundle.lines):
+            style = "route" if marks[k] else "plain"
+            sheet.write(x, top + row * _ROW, line, style, apart=True)
+    visited = route.states if route is not None else frozenset[int]()
+    for state in range(automaton.states):
+        style = "route" if state in visited else "plain"
+        _write_state(sheet, automaton, frame, placement, state, style)
+    return sheet.rows()
+
+
+def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
+    """The frame with sizes in characters, and with probabilities, which no shade can show here."""
+    captions = []
+    for state, caption in enumerate(frame.captions):
+        value, height = caption.value, caption.height
+        if automaton.masses is not None:
+            value = f"{value} p {float(automaton.masses[state]):.3g}".strip()
+            height += 0.0 if caption.value else _ROW
+        width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
+        captions.append(replace(caption, value=value, width=width, height=height))
+    bundles = [replace(b, width=_COLUMN * (max(map(_columns, b.lines)) + 1)) for b in frame.bundles]
+    return replace(frame, captions=tuple(captions), bundles=tuple(bundles))
+
+
+def _columns(text: str) -> int:
+    return len(_letters(text))
+
+
+def _letters(text: str) -> list[str]:
+    """What stands in each column: a wide character takes two, a mark on a character none."""
+    letters: list[str] = []
+    for character in text:
+        if unicodedata.combining(character) and letters:
+            letters[-1] += character
+        else:
+            wide = unicodedata.east_asian_width(character) in "WF"
+            letters += [character, ""] if wide else [character]
+    return letters
+
+
+def _write_state(
+    sheet: _Sheet,
+    automaton: Automaton,
+    frame: Frame,
+    placement: Placement,
+    state: int,
+    style: str,
+) -> None:
+    """Writes a caption in one or two pairs of brackets, with arrows where lines come in."""
+    caption = frame.captions[state]
+    x, y = placement.centres[state]
+    left, right = ("((", "))") if automaton.ending[state] else ("(", ")")
+    wide = max(map(_columns, caption.lines))
+    lines = [f"{left}{line}{' ' * (wide - _columns(line))}{right}" for line in caption.lines]
+    top = y - (len(lines) + bool(caption.value) - 1) * _ROW / 2
+    for row, line in enumerate(lines):
+        sheet.write(x, top + row * _ROW, line, style)
+    if caption.value:
+        sheet.write(x, top + len(lines) * _ROW, caption.value, "value")
+    half = (_columns(lines[0]) / 2 + 0.5) * _COLUMN
+    for bundle, curve in zip(frame.bundles, placement.curves, strict=True):
+        if bundle.target == state != bundle.source:
+            side = -1 if curve[-1][0] < x else 1
+            sheet.write(x + side * half, top, "▸" if side < 0 else "◂", style)
+    if state == automaton.table.start:
+        sheet.write(x - half - _COLUMN, top, "──▸", style)
+
+
+class _Sheet:
+    """A grid of characters under which dots can be set."""
+
+    def __init__(self) -> None:
+        self.dots: dict[tuple[int, int], int] = {}
+        self.styles: dict[tuple[int, int], str] = {}
+        self.letters: dict[tuple[int, int], str] = {}
+
+    def curve(self, curve: tuple[tuple[float, float], ...], style: str) -> None:
+        """Sets dots along a curve."""
+        for step in range(_STEPS + 1):
+            x, y = point_at(curve, step / _STEPS)
+            column, row = int(x / _COLUMN), int(y / _ROW)
+            inside = int(x / _COLUMN * 2) % 2, int(y / _ROW * 4) % 4
+            spot = (row, column)
+            self.dots[spot] = self.dots.get(spot, 0) | _DOTS[inside[1]][inside[0]]
+            self.styles[spot] = style
+
+    def write(self, x: float, y: float, text: str, style: str, apart: bool = False) -> None:
+        """Writes a text around a centre; ``apart`` leaves a blank on both sides of it."""
+        letters = _letters(text)
+        row, first = int(y / _ROW), max(round(x / _COLUMN - len(letters) / 2), 0)
+        for beside in (first - 1, first + len(letters)) if apart else ():
+            self.letters.setdefault((row, beside), " ")
+        for k, letter in enumerate(letters):
+            self.letters[row, first + k] = letter
+            self.styles[row, first + k] = style
+
+    def rows(self) -> list[list[Cell]]:
+        """The characters of each row, blanks at the ends and empty rows left out."""
+        filled = [*self.letters, *self.dots]
+        wide = max((column for _, column in filled), default=0) + 1
+        made = []
+        for row in range(max((row for row, _ in filled), default=-1) + 1):
+            cells = [self._cell((row, column)) for column in range(wide)]
+            while cells and cells[-1][0] == " ":
+                cells.pop()
+            if cells:
+                made.append(cells)
+        return made
+
+    def _cell(self, spot: tuple[int, int]) -> Cell:
+        style = self.styles.get(spot, "plain")
+        if spot in self.letters:
+            return self.letters[spot], style
+        return (chr(_BRAILLE + self.dots[spot]), style) if spot in self.dots else (" ", "plain")

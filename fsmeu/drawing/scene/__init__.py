@@ -1,0 +1,1 @@
+"""What a picture shows, before it is known where."""

@@ -1,0 +1,168 @@
+"""What is to be drawn: from what was asked for to a machine and a path through it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fsmeu.drawing.scene.captions import register_texts
+from fsmeu.drawing.scene.project import cut, project, registers_given_z
+from fsmeu.drawing.scene.route import Route, find_route
+from fsmeu.errors import InputError, sentence, whole
+from fsmeu.exchange.automaton import Automaton, as_automaton
+from fsmeu.expectation.expect import compose
+from fsmeu.fst.compose import max_states as general_limit
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.models import Model, as_model
+
+__all__ = ["MAX_BUILT", "Subject", "find_subject"]
+
+MAX_BUILT = 50_000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The arguments of ``draw`` that say what is drawn."""
+
+    thing: Any
+    n: int | None = None
+    z: Any = None
+    y: Iterable[object] | None = None
+    model: Any = None
+    given_z: bool = False
+    registers: Sequence[str] | None = None
+    depth: int | None = None
+    max_states: int | None = None
+
+
+def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
+    """The machine that was asked for, and the path of the pair (z, y) if both are given."""
+    asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
+    automaton = _of_loss(asked) if _is_loss(asked.thing) else _of_machine(asked)
+    if asked.registers is not None:
+        automaton = project(automaton, asked.registers)
+    route = _route(automaton, asked)
+    return _near(automaton, route, asked.depth)
+
+
+def _is_loss(thing: Any) -> bool:
+    return all(hasattr(thing, name) for name in ("compile", "alphabet", "kind", "name"))
+
+
+def _kept(sequence: Any) -> Any:
+    """A sequence that can be read more than once."""
+    if sequence is None or isinstance(sequence, Model | str):
+        return sequence
+    return listed(sequence, "draw", "z and y must be label sequences")
+
+
+def _of_machine(asked: Subject) -> Automaton:
+    """Something compiled already: what only a loss can be asked for is refused."""
+    for name in ("n", "model"):
+        if getattr(asked, name) is not None:
+            must = f"{name} goes with a loss, this is a machine already"
+            raise InputError(sentence("draw", must, type(asked.thing).__name__))
+    if asked.given_z:
+        must = "given_z goes with a loss, for a machine say which registers to keep"
+        raise InputError(sentence("draw", must, type(asked.thing).__name__))
+    return as_automaton(asked.thing)
+
+
+def _of_loss(asked: Subject) -> Automaton:
+    loss: Loss = asked.thing
+    limit = asked.max_states
+    if limit is None:
+        limit = general_limit() if os.environ.get("FSMEU_MAX_STATES") else MAX_BUILT
+    if asked.model is not None:
+        return _composition(loss, asked, limit)
+    if isinstance(asked.z, Model):
+        must = "a hypothesis that is a model needs a model of the reference beside it"
+        raise InputError(sentence("draw", must, None, "Give model=..., or labels for z"))
+    n = _length(asked)
+    alone = asked.z is not None and asked.y is None and not asked.given_z
+    machine = loss.compile(n, asked.z if alone else None, limit)
+    automaton = _with_texts(as_automaton(machine), loss, n)
+    if not asked.given_z:
+        return automaton
+    if not isinstance(loss, SpecLoss):
+        must = "what follows z alone is known of losses in files"
+        raise InputError(sentence("given_z", must, type(loss).__name__, "Use registers=..."))
+    clock = [
+        name for name in automaton.registers if name not in {r.name for r in loss.spec.registers}
+    ]
+    return project(automaton, [*clock, *registers_given_z(loss.spec)])
+
+
+def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
+    model = as_model(asked.model)
+    if asked.z is None:
+        must = "with a model, the hypothesis z must be given: labels, or a model of its own"
+        raise InputError(sentence("draw", must))
+    if asked.n is not None and asked.n != model.n:
+        raise InputError(sentence("draw", f"n must be that of the model, {model.n}", asked.n))
+    if asked.given_z:
+        must = "with a model, what follows z alone is left out already"
+        raise InputError(sentence("given_z", must, None, "Leave given_z out"))
+    if getattr(loss, "labels_open", False):
+        loss = loss.with_labels(model.alphabet)
+    composed = compose(loss, asked.z, model, max_states=limit)
+    return _with_texts(as_automaton(composed), loss, model.n)
+
+
+def _with_texts(automaton: Automaton, loss: Loss, n: int) -> Automaton:
+    if not isinstance(loss, SpecLoss):
+        return automaton
+    return replace(automaton, texts=register_texts(loss.bound, n, automaton.registers))
+
+
+def _length(asked: Subject) -> int:
+    given = [len(list(x)) for x in (asked.z, asked.y) if x is not None]
+    if asked.n is not None:
+        given.insert(0, whole("draw", "n", asked.n, least=0))
+    if not given:
+        must = "the length of the sequences must be given"
+        raise InputError(sentence("draw", must, None, "Give n=3, or sequences z and y"))
+    if len(set(given)) > 1:
+        must = "n, hypothesis z and reference y must have the same length"
+        raise InputError(sentence("draw", must, f"lengths {', '.join(map(str, given))}"))
+    return given[0]
+
+
+def _route(automaton: Automaton, asked: Subject) -> Route | None:
+    if asked.y is None:
+        return None
+    if asked.z is None or isinstance(asked.z, Model):
+        if not automaton.acceptor:
+            must = "to colour a path, the hypothesis z must be given as labels too"
+            raise InputError(sentence("draw", must))
+        labels = automaton.encode(asked.y, True, "reference y")
+        return find_route(automaton, labels, labels)
+    z = automaton.encode(asked.z, False, "hypothesis z")
+    y = automaton.encode(asked.y, True, "reference y")
+    return find_route(automaton, z, y)
+
+
+def _near(
+    automaton: Automaton, route: Route | None, depth: int | None
+) -> tuple[Automaton, Route | None]:
+    """The part within some depth, and what of the route lies in it."""
+    if depth is None:
+        return automaton, route
+    part = cut(automaton, depth)
+    if route is None:
+        return part, None
+    near = (automaton.depth >= 0) & (automaton.depth <= depth)
+    state_at = np.cumsum(near) - 1
+    inside = near[automaton.table.source] & near[automaton.table.target]
+    arc_at = np.cumsum(inside) - 1
+    return part, Route(
+        frozenset(int(state_at[s]) for s in route.states if near[s]),
+        frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
+        tuple(int(state_at[s]) for s in route.ends if near[s]),
+    )

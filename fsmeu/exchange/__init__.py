@@ -1,0 +1,1 @@
+"""Machines for other tools: OpenFst's formats and networkx graphs."""

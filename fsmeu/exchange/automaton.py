@@ -1,0 +1,225 @@
+"""A machine as it is drawn and exchanged: arcs, names of labels, registers, values, probabilities.
+
+Compiled losses, compositions, label models and OpenFst machines all become an ``Automaton``;
+pictures, graphs and files are made of nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.exchange import openfst
+from fsmeu.expectation.composition import Composition
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.convert import table_from_layered
+from fsmeu.fst.distance import forward
+from fsmeu.fst.sequences import listed, plain
+from fsmeu.fst.symbols import EPSILON
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.sum_over_paths import SummedMachine
+from fsmeu.models import Model
+
+__all__ = ["Automaton", "as_automaton", "depths", "number_text"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Automaton:
+    """A machine with what a person wants to know of it.
+
+    Attributes:
+        name: what it is.
+        table: states and arcs; weights are -log of factors.
+        inputs: the name of each number on the input tape.
+        outputs: the same for the output tape.
+        registers: what stands behind each state, by register.
+        texts: the same as it is shown, where numbers say too little.
+        ending: where a path may end.
+        values: what ending there is worth, nan where that is not known.
+        masses: probability of passing through each state, if there is a model.
+        acceptor: True when both tapes are one.
+    """
+
+    name: str
+    table: ArcTable
+    ending: Bools
+    values: Floats
+    inputs: Mapping[int, str] = field(default_factory=dict)
+    outputs: Mapping[int, str] = field(default_factory=dict)
+    registers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    masses: Floats | None = None
+    acceptor: bool = False
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return self.table.states
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self.table.arcs
+
+    @cached_property
+    def fst(self) -> Any:
+        """The pynini machine (log64 arcs), bit for bit."""
+        return openfst.fst_with_symbols(self.table, self.inputs, self.outputs)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """The least number of steps from the start to each state, -1 where none leads there."""
+        return depths(self.table)
+
+    @cached_property
+    def weighted(self) -> bool:
+        """True when some arc has a factor other than one."""
+        return bool((self.table.weight != 0).any())
+
+    def register_text(self, name: str, state: int) -> str:
+        """What a register holds in a state, as it is shown."""
+        if name in self.texts:
+            return self.texts[name][state]
+        held = self.registers[name][state]
+        return number_text(held) if isinstance(held, int | float | np.number) else str(held)
+
+    def encode(self, sequence: Iterable[object], outputs: bool, where: str) -> Ints:
+        """The tape numbers of a label sequence."""
+        named = dict(self.outputs if outputs else self.inputs)
+        numbers = [k for k in sorted(named) if k]
+        if not numbers:
+            must = "the machine must name its labels (a symbol table) to read a sequence"
+            raise InputError(sentence(where, must))
+        alphabet = Alphabet(tuple(named[k] for k in numbers))
+        texts = [_label_text(plain(x)) for x in listed(sequence, where)]
+        return np.array(numbers, np.int64)[alphabet.encode(texts, where)]
+
+
+def _label_text(label: Any) -> str:
+    """A label as symbol tables name it: whole numbers without a point, truth values as 1 and 0."""
+    if isinstance(label, bool) or (isinstance(label, float) and label.is_integer()):
+        return str(int(label))
+    return label if isinstance(label, str) else shorten(label)
+
+
+def number_text(value: Any) -> str:
+    """A number as a picture shows it: four digits, whole numbers whole."""
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return f"{number:.4g}"
+
+
+def depths(table: ArcTable) -> Ints:
+    """The least number of arcs from the start to each state, -1 where none leads there."""
+    depth = np.full(table.states, -1, np.int64)
+    if table.start < 0:
+        return depth
+    depth[table.start] = 0
+    frontier = np.zeros(table.states, bool)
+    frontier[table.start] = True
+    level = 0
+    while frontier.any():
+        level += 1
+        reached = np.unique(table.target[frontier[table.source]])
+        fresh = reached[depth[reached] < 0]
+        depth[fresh] = level
+        frontier = np.zeros(table.states, bool)
+        frontier[fresh] = True
+    return depth
+
+
+def as_automaton(thing: Any) -> Automaton:
+    """The automaton of a compiled loss, composition, label model, OpenFst machine or graph."""
+    if isinstance(thing, Automaton):
+        return thing
+    if isinstance(thing, Machine):
+        return _of_machine(thing)
+    if isinstance(thing, Composition):
+        return _of_composition(thing)
+    if isinstance(thing, Model):
+        return _of_model(thing)
+    if isinstance(thing, SummedMachine):
+        return of_fst(thing.fst, thing.name)
+    if hasattr(thing, "write_to_string") and hasattr(thing, "arc_type"):
+        return of_fst(thing)
+    if hasattr(thing, "is_multigraph"):
+        from fsmeu.exchange.networkx_graph import from_networkx
+
+        return from_networkx(thing)
+    must = (
+        "a loss, a compiled loss, a composition, a model, an OpenFst machine or a graph is needed"
+    )
+    raise InputError(sentence("draw", must, type(thing).__name__))
+
+
+def _names(alphabet: Alphabet) -> dict[int, str]:
+    """Names as the symbol table of an alphabet has them."""
+    names = {k + 1: str(label) for k, label in enumerate(alphabet.labels)}
+    return {0: EPSILON, **{k: f"label {x}" if x == EPSILON else x for k, x in names.items()}}
+
+
+def _of_machine(machine: Machine) -> Automaton:
+    names = _names(machine.alphabet)
+    ending = ~np.isnan(machine.values)
+    return Automaton(
+        machine.name, machine.table, ending, machine.values, names, names, machine.registers
+    )
+
+
+def _of_composition(composition: Composition) -> Automaton:
+    machine, table = composition.machine, composition.table
+    names = _names(machine.alphabet)
+    ending = depths(table) == machine.n
+    values = np.where(ending, machine.values[composition.loss_states], np.nan)
+    return Automaton(
+        f"{machine.name}, composed with a model",
+        table,
+        ending,
+        values,
+        names,
+        names,
+        composition.registers(),
+        masses=composition.masses,
+    )
+
+
+def _of_model(model: Model) -> Automaton:
+    table = table_from_layered(model.layered())
+    names = _names(model.alphabet)
+    name = f"{type(model).__name__}, n = {model.n}"
+    ending, values = _ends(table)
+    return Automaton(
+        name, table, ending, values, names, names, masses=forward(table), acceptor=True
+    )
+
+
+def of_fst(fst: Any, name: str = "machine") -> Automaton:
+    """The automaton of an OpenFst machine; registers are unknown."""
+    table = openfst.table_of(fst)
+    inputs, outputs = openfst.symbols_of(fst)
+    ending, values = _ends(table)
+    same = bool((table.ilabel == table.olabel).all()) and inputs == outputs
+    return Automaton(name, table, ending, values, inputs, outputs, acceptor=same)
+
+
+def _ends(table: ArcTable) -> tuple[Bools, Floats]:
+    """Where paths end, and the final weights as numbers where any of them is not one."""
+    ending = np.isfinite(table.final)
+    plain = bool((table.final[ending] == 0).all())
+    values = np.full(table.states, np.nan)
+    if not plain:
+        with np.errstate(over="ignore"):
+            values[ending] = np.exp(-table.final[ending])
+    return ending, values

@@ -1,0 +1,203 @@
+"""``expect_many``: sequences of equal length, labels and model size are walked together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.expectation.batch import Stack, batch_values
+from fsmeu.expectation.by_tape import split_values
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.models import Model, as_model
+from fsmeu.models.dense import Dense
+
+__all__ = ["expect_many", "vector_of_numbers"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
+    """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
+
+    Args:
+        loss: a loss or utility.
+        zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
+        models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
+
+    >>> from fsmeu.losses.library import load
+    >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
+    array([0.3, 0.5])
+    """
+    check_loss(loss, "expect_many")
+    hypotheses, given = (
+        listed(items, "expect_many", f"{name} must be a sequence, one for each expectation", True)
+        for name, items in (("zs", zs), ("models", models))
+    )
+    if len(hypotheses) != len(given):
+        must = "there must be one model for each hypothesis"
+        raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
+    references = _references(given)
+    values = np.empty(len(hypotheses))
+    for rows in _alike(hypotheses, references):
+        together = _together(loss, rows, hypotheses, references)
+        if together is None:
+            together = np.array([expect(loss, hypotheses[r], given[r]).value for r in rows])
+        values[rows] = together
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Reference:
+    """A model as it enters a batch.
+
+    Attributes:
+        alphabet: its labels.
+        n: the length of its sequences.
+        model: the model itself; None where a vector of probabilities was given.
+        vector: that vector.
+    """
+
+    alphabet: Alphabet
+    n: int
+    model: Model | None
+    vector: Floats | None = None
+
+    @cached_property
+    def arrays(self) -> Dense | Floats | None:
+        """The vector, or the model's arrays; None if those are large."""
+        return self.vector if self.model is None else self.model.dense()
+
+    @property
+    def kind(self) -> Hashable:
+        """Models of the same kind can be stacked."""
+        if self.model is None:
+            return self.alphabet.labels, self.n, None
+        if self.model.structure is not None:
+            return self.alphabet.labels, self.n, self.model.structure
+        shape = None if self.arrays is None else self.arrays.tables.shape  # type: ignore[union-attr]
+        return None if shape is None else (self.alphabet.labels, self.n, shape)
+
+
+def _references(models: Sequence[Any]) -> list[_Reference]:
+    """Each model as it enters a batch; the same for those that are one object."""
+    known: dict[int, _Reference] = {}
+    for row, model in enumerate(models):
+        if id(model) not in known:
+            known[id(model)] = _reference(model, row)
+    return [known[id(model)] for model in models]
+
+
+def _reference(model: Any, row: int) -> _Reference:
+    vector = None if isinstance(model, Model) else _probabilities(model)
+    if vector is not None:
+        return _Reference(BINARY, len(vector), None, vector)
+    try:
+        made = as_model(model)
+    except FsmeuError as error:
+        message = f"expect_many, models[{row}]: {error}"
+        raise InputError(message) from None
+    return _Reference(made.alphabet, made.n, made)
+
+
+def vector_of_numbers(value: Any) -> Floats | None:
+    """The value as a vector, None when it is not plainly one of numbers."""
+    try:
+        vector = np.asarray(value)
+    except Exception:  # whatever it raises; as_model says what it must be
+        return None
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
+        return None
+    return vector.astype(np.float64, copy=False)
+
+
+def _probabilities(value: Any) -> Floats | None:
+    """The value as a vector of probabilities, None when it is not plainly one."""
+    vector = vector_of_numbers(value)
+    if vector is None or not len(vector):
+        return vector
+    return vector if vector.min() >= 0.0 and vector.max() <= 1.0 else None
+
+
+def _alike(hypotheses: Sequence[Any], references: Sequence[_Reference]) -> list[list[int]]:
+    """The rows of each bucket; distributions as hypotheses, and large models, are in one."""
+    buckets: dict[Hashable, list[int]] = {}
+    for row, (z, reference) in enumerate(zip(hypotheses, references, strict=True)):
+        kind = None if isinstance(z, Model) else reference.kind
+        buckets.setdefault(kind, []).append(row)
+    return list(buckets.values())
+
+
+def _together(
+    loss: Loss, rows: list[int], hypotheses: Sequence[Any], references: Sequence[_Reference]
+) -> Floats | None:
+    """The values of a bucket, None when its sequences cannot be walked together."""
+    first = references[rows[0]]
+    if first.kind is None or isinstance(hypotheses[rows[0]], Model):
+        return None
+    bound = bind_labels(loss, first.alphabet, "expect_many")
+    z = np.empty((len(rows), first.n), np.int64)
+    for k, row in enumerate(rows):
+        z[k] = _indices(hypotheses[row], row, first)
+    if not isinstance(bound, SpecLoss):
+        return None
+    found = _by_tape(bound, z, [references[row].model for row in rows])
+    if found is not None or first.arrays is None:
+        return found
+    return batch_values(bound, z, _stacked([references[row] for row in rows]))
+
+
+def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Floats | None:
+    """The values where the loss splits by tape and there are many labels."""
+    if models[0] is None or models[0].structure is None:
+        return None
+    found = split_values(loss, z, models)  # type: ignore[arg-type]
+    if found is None:
+        return None
+    values, masses = found
+    check_finite("expect_many", values)
+    check_range(loss.bound, z.shape[1], values[masses > 0] / masses[masses > 0])
+    return values
+
+
+def _indices(z: Any, row: int, reference: _Reference) -> Ints:
+    where = f"expect_many, zs[{row}]"
+    indices = reference.alphabet.encode(z, where)
+    if len(indices) != reference.n:
+        must = "the hypothesis and its model must have the same length"
+        raise InputError(sentence(where, must, f"lengths {len(indices)} and {reference.n}"))
+    return indices
+
+
+def _stacked(parts: Sequence[_Reference]) -> Stack:
+    """The arrays of models of one kind, made as they are needed; one model is held once."""
+    first = parts[0].arrays
+    width = len(first.start) if isinstance(first, Dense) else 1
+    if all(part is parts[0] for part in parts):
+        shared = _stack([first])
+        return Stack(lambda rows: shared, width, 0)
+    cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)  # type: ignore[arg-type]
+    return Stack(lambda rows: _stack([part.arrays for part in parts[rows]]), width, cells)
+
+
+def _stack(parts: Sequence[Any]) -> Dense:
+    """The arrays of models of one kind, with the models as first axis."""
+    if isinstance(parts[0], Dense):
+        fields = ("tables", "start", "final")
+        return Dense(*(np.stack([getattr(part, name) for part in parts]) for name in fields))
+    p = np.stack(parts)
+    tables = np.stack((1.0 - p, p), axis=2)[:, :, None, :, None]
+    return Dense(tables, np.ones((len(p), 1)), np.ones((len(p), 1)))

@@ -1,0 +1,22 @@
+"""A loss with its tapes exchanged: what can be asked with z given can be asked with y given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fsmeu.losses.algebra.rewrite import replace_parts
+from fsmeu.losses.language.syntax import Expr, Name, Spec
+
+__all__ = ["swapped_spec"]
+
+_OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
+
+
+def swapped_spec(spec: Spec) -> Spec:
+    """The spec whose value for (z, y) is that of the given one for (y, z)."""
+    registers = tuple(
+        replace(register, update=replace_parts(register.update, _OTHER))
+        for register in spec.registers
+    )
+    examples = tuple(replace(example, z=example.y, y=example.z) for example in spec.examples)
+    return replace(spec, registers=registers, examples=examples)

@@ -1,0 +1,1 @@
+"""The loss language: text to a checked spec."""

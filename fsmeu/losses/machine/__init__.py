@@ -1,0 +1,1 @@
+"""What a loss compiles to: views, explicit machines, and their quotients."""

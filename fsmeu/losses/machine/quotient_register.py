@@ -1,0 +1,215 @@
+"""Values of a register that nothing in the file can tell apart.
+
+A file may remember more than it asks for: the last k labels where only the age of the newest
+boundary matters, a count of which only ``> m`` is tested. Two values of a register are the same
+when all that the file reads off it is the same, now and after every further step. That is found by
+refining the register's own small automaton, whatever the other registers do; the machine of the
+loss, which may be far too large to build, is not needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import (
+    Arcs,
+    At,
+    Expr,
+    Index,
+    Name,
+    Old,
+    Push,
+    Register,
+    Spec,
+    parts,
+    walk,
+)
+from fsmeu.losses.machine.refine import group, refine
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
+from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
+
+__all__ = ["merged_registers", "observations"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_MOST_VALUES = 1 << 16
+_LARGEST_DOMAIN = 1 << 23
+_MOST_CELLS = 1 << 24
+
+
+@lru_cache(maxsize=256)
+def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, Merged]:
+    """For sequences of length n, the registers with values that can be merged, and how."""
+    found = {}
+    for register, seen in _candidates(bound.spec):
+        merged = _merge(bound, register, seen, n)
+        if merged is not None and len(merged.representatives) < len(merged.values):
+            found[register.name] = merged
+    return found
+
+
+@lru_cache(maxsize=256)
+def _candidates(spec: Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
+    """Registers that follow labels alone, none read as it is, with what is read off them."""
+    free = _free(spec)
+    found = []
+    for register in spec.registers:
+        seen = observations(spec, register.name)
+        bare = any(isinstance(expr, Name | Old) for expr in seen)
+        if not bare and names_read(register.update) <= free | {register.name}:
+            found.append((register, seen))
+    return tuple(found)
+
+
+def _free(spec: Spec) -> frozenset[str]:
+    return frozenset({"z", "y", "n", *(param.name for param in spec.params)})
+
+
+def observations(spec: Spec, name: str) -> tuple[Expr, ...]:
+    """The largest pieces of other updates and of the value that look at this register only.
+
+    They may look at the labels of the step, parameters and n besides, and at the register either as
+    it is or as it was before the step.
+    """
+    free = _free(spec) | {name}
+    others = [r.update for r in spec.registers if r.name != name]
+    found = [piece for expr in (spec.value, *others) for piece in _pieces(expr, name, free)]
+    return tuple(dict.fromkeys(found))
+
+
+def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:
+    if name not in names_read(expr):
+        return
+    if names_read(expr) <= free and _is_one_time(expr, name):
+        yield expr
+        return
+    if isinstance(expr, Index) and expr.name == name:
+        yield Name(name)
+    for part in parts(expr):
+        yield from _pieces(part, name, free)
+
+
+def _is_one_time(expr: Expr, name: str) -> bool:
+    """True when a register is read as it is, or as it was, but not both; and nothing is updated."""
+    times = set()
+    for node in walk(expr):
+        match node:
+            case Arcs() | Push():
+                return False
+            case Old(name=read) | Index(name=read, old=True) if read == name:
+                times.add("old")
+            case Name(name=read) | Index(name=read) if read == name:
+                times.add("new")
+            case At() if name == "state":
+                times.add("new")
+    return len(times) == 1
+
+
+def _merge(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
+    """The classes of a register's values, or None when they cannot be found."""
+    settled = _settled(bound, register.name)
+    if settled and n >= settled[0].length:
+        return settled[0]
+    try:
+        merged = _classes(bound, register, seen, n)
+    except LossFileError:
+        return None  # something is undefined; whoever reaches it will say so
+    if merged is not None and merged.length <= n:
+        settled[:] = [merged]
+    return merged
+
+
+@lru_cache(maxsize=1024)
+def _settled(bound: BoundLoss, name: str) -> list[Merged]:
+    """Room for the classes of a register that hold for every greater length as well."""
+    return []
+
+
+def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
+    domain = domain_of(bound, register, n)
+    if domain.pool is not None or domain.size > _LARGEST_DOMAIN:
+        return None
+    memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
+    look = _Look(bound, register.name, memories, n)
+    walked = _walk(look, register, domain)
+    if walked is None:
+        return None
+    values, targets, length = walked
+    rows = [look.at(expr, values) for expr in seen]
+    outputs = group(_numbers(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
+    classes = refine(targets, outputs)
+    first = np.unique(classes, return_index=True)[1]
+    order = np.argsort(values)
+    given = (register.start, register.update, register.low, register.high, register.depth, *seen)
+    if any(expr is not None and "n" in names_read(expr) for expr in given):
+        length = n + 1
+    return Merged(values[order], classes[order], values[first], length)
+
+
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """Expressions that look at one register and the labels of a step."""
+
+    bound: BoundLoss
+    name: str
+    memories: Mapping[str, Memory]
+    n: int
+
+    def at(self, expr: Expr, values: Floats) -> Floats:
+        """The expression for each value (rows) and each pair of labels, where it looks at them."""
+        held = values[:, None, None]
+        labels = self.bound.label_values
+        tapes = {"z": labels[None, :, None], "y": labels[None, None, :], "n": float(self.n)}
+        scope = Scope(self.bound, {self.name: held, **tapes}, {self.name: held}, self.memories)
+        seen = np.asarray(evaluate(expr, scope), np.float64)
+        columns = np.broadcast_shapes(seen.shape, (1, 1, 1))[1:]
+        return np.broadcast_to(seen, (len(values), *columns)).reshape(len(values), -1)
+
+
+def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints, int] | None:
+    """The values that a register takes, where each leads, and the length from which this holds.
+
+    A value that is first met at the end leads to itself: its steps are never taken, so any target
+    will do, and this one lets it be merged with its like. None when a value leaves the bounds, or
+    there are too many.
+    """
+    start = constant_at(look.bound, register.start, look.n)
+    if start != int(start) or not 0 <= start - domain.low < domain.size:
+        return None
+    values = np.array([start])
+    place = np.full(domain.size, -1, np.int64)
+    place[int(start) - domain.low] = 0
+    rows: list[Ints] = []
+    begin, depth = 0, 0
+    while begin < len(values) and depth < look.n:
+        if len(values) * len(look.bound.label_values) ** 2 > _MOST_CELLS:
+            return None
+        after = look.at(register.update, values[begin:]) - domain.low
+        whole = after.astype(np.int64)
+        if not ((whole == after) & (whole >= 0) & (whole < domain.size)).all():
+            return None
+        fresh = np.unique(whole[place[whole] < 0])
+        place[fresh] = len(values) + np.arange(len(fresh))
+        rows.append(place[whole])
+        begin, depth = len(values), depth + 1
+        values = np.concatenate([values, fresh + float(domain.low)])
+        if len(values) > _MOST_VALUES:
+            return None
+    last = np.arange(begin, len(values))[:, None]
+    columns = rows[0].shape[1] if rows else 1
+    rows.append(np.broadcast_to(last, (len(last), columns)))
+    return values, np.concatenate(rows), depth if not len(last) else look.n + 1
+
+
+def _numbers(rows: Floats) -> Ints:
+    """Whole numbers for real ones: those that differ have different numbers."""
+    return (np.where(np.isnan(rows), np.nan, rows) + 0.0).view(np.int64)

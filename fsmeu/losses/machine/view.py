@@ -1,0 +1,291 @@
+"""A loss as it is walked: the states, what a step does to them, what they are worth at the end.
+
+There are two views of one loss. With the hypothesis free, a step reads a pair of labels and every
+register is part of the state. With the hypothesis given, a step reads a label of y only, and
+registers that look at z alone are constants. In both, registers in which the value is linear may
+ride in the weight instead of the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.fst.compose import guard_pairs
+from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.language.dependencies import steps, tapes
+from fsmeu.losses.language.messages import fault
+from fsmeu.losses.language.syntax import Expr, Register
+from fsmeu.losses.machine.quotient_register import merged_registers
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.domains import (
+    MAX_BITS,
+    Space,
+    domain_of,
+    keep_whole,
+    memory_of,
+    share_numbers,
+)
+from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.trajectory import trajectories
+
+__all__ = ["MachineView", "SpecView", "View"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class View(Protocol):
+    """What an engine needs to know of a loss; states are int64 codes.
+
+    Attributes:
+        n: length of the sequences.
+        symbols: how many symbols a step can read: labels of y, or pairs z * L + y.
+        start: code of the start state.
+        linear: how many registers ride in the weight.
+        space: the number of codes when arrays may span all of them, else None.
+        memo: whatever engines want to keep between walks of the same loss at the same length.
+    """
+
+    n: int
+    symbols: int
+    start: int
+    linear: int
+    space: int | None
+    memo: dict[Hashable, Any]
+
+    def contexts(self) -> list[Hashable]:
+        """For each position, what makes its step differ from the step at another position."""
+
+    def advance(
+        self, i: int, codes: Ints, symbols: Ints | None = None
+    ) -> tuple[Ints, Floats | None]:
+        """Targets (states, symbols) of the step at position i, and gains (linear, states, symbols).
+
+        Only what these symbols do is asked for, if they are given.
+        A target of -1 stands for a step that no sequence of length n takes.
+        """
+
+    def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        """Value of ending in each state with linear registers at their start, and their slopes."""
+
+
+class MachineView(View, Protocol):
+    """A view that an explicit machine can be made of."""
+
+    def registers(self, codes: Ints) -> dict[str, Any]:
+        """The register values behind each code."""
+
+
+class SpecView:
+    """The view of a loss written in the language.
+
+    Args:
+        bound: the loss with labels and parameters.
+        n: length of the sequences.
+        z: label indices of the hypothesis, or None to leave it free.
+        linear: names of registers that ride in the weight; gains come in the order of the file.
+        ends: registers that are left out because no step looks at them, with the values they have
+            at the end.
+        memo: a dictionary shared by all views with the same arguments but z.
+        merge: whether values of a register that nothing can tell apart are one; else each state
+            has the register values that the file gives it.
+    """
+
+    def __init__(
+        self,
+        bound: BoundLoss,
+        n: int,
+        z: Ints | None = None,
+        linear: tuple[str, ...] = (),
+        ends: Mapping[str, float] | None = None,
+        memo: dict[Hashable, Any] | None = None,
+        merge: bool = True,
+    ) -> None:
+        spec = bound.spec
+        self.bound, self.n, self.z = bound, n, z
+        self.memo = {} if memo is None else memo
+        self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
+        self.ends = dict(ends or {})
+        self.clock = any(r.sugar == "clock" for r in spec.registers)
+        self.linear = len(linear)
+        self.memories = {
+            r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"
+        }
+        reach = tapes(spec)
+        constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
+        fixed = constant_in_y - set(linear)
+        self.track = trajectories(bound, n, z[None, :], fixed) if z is not None else {}
+        left_out = fixed | set(linear) | self.ends.keys()
+        self.carried = [r for r in spec.registers if r.name not in left_out]
+        self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
+        self.space_of = self._space_of(merge)
+        self.space = self.space_of.size if self.space_of.dense else None
+        self._read = self._names_read_by_steps()
+        labels = bound.label_values
+        size = len(labels)
+        if z is None:
+            guard_pairs(f"{spec.kind} {spec.name}", size)
+            self.symbols = size * size
+            self._pairs = (np.repeat(labels, size)[None, :], np.tile(labels, size)[None, :])
+        else:
+            self.symbols = size
+        self.start = self._start_code()
+
+    def _space_of(self, merge: bool) -> Space:
+        """The numbers of the tuples of registers that are carried along."""
+        spec = self.bound.spec
+        merged = merged_registers(self.bound, self.n) if merge else {}
+        domains = {
+            r.name: merged[r.name].domain if r.name in merged else domain_of(self.bound, r, self.n)
+            for r in self.carried
+        }
+        space = Space(share_numbers(domains))
+        if space.size > 2**MAX_BITS:
+            must = f"the registers together may take at most 2^{MAX_BITS} values"
+            raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, space.size))
+        return space
+
+    def _names_read_by_steps(self) -> frozenset[str]:
+        read = steps(self.bound.spec)
+        names = [*(r.name for r in self.carried), *self.linear_names]
+        return frozenset[str]().union(*(read[name][1] for name in names))
+
+    def _start_code(self) -> int:
+        values = {r.name: np.array(self._start_value(r)) for r in self.carried}
+        code, culprit = self.space_of.encode(values)
+        if culprit is not None or int(code) < 0:
+            register = next(r for r in self.carried if culprit in (None, r.name))
+            raise self._left_bounds(register, "starts outside its bounds")
+        return int(code)
+
+    def _start_value(self, register: Register) -> float:
+        return constant_at(self.bound, register.start, self.n)
+
+    def _left_bounds(self, register: Register, what: str) -> LossFileError:
+        spec = self.bound.spec
+        message = f"{register.name} {what}"
+        return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+
+    def contexts(self) -> list[Hashable]:
+        """For each position the numbers that its step looks at: i, z, registers that read z."""
+        z = np.zeros((1, self.n), np.int64) if self.z is None else self.z[None, :]
+        return list(map(tuple, self.context_cells(z, self.track)[0].tolist()))
+
+    def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
+        """The numbers that make up the contexts of several hypotheses, (rows, positions, numbers).
+
+        Args:
+            z: label indices, a row for each hypothesis.
+            track: the trajectories of registers that look at z alone.
+        """
+        columns: list[Floats] = []
+        if "i" in self._read and not self.clock:
+            columns.append(np.broadcast_to(np.arange(1.0, self.n + 1.0), z.shape))
+        if self.z is not None and "z" in self._read:
+            columns.append(z.astype(np.float64))
+        for name, values in track.items():
+            if name in self._read:
+                columns += [values[:, :-1], values[:, 1:]]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*z.shape, 0))
+
+    def _tapes_at(self, i: int, symbols: Ints | slice) -> dict[str, Floats | float]:
+        clock = {} if self.clock else {"i": float(i)}
+        if self.z is None:
+            z, y = (tape[:, symbols] for tape in self._pairs)
+            return {"z": z, "y": y, "n": float(self.n), **clock}
+        labels = self.bound.label_values
+        given = float(labels[self.z[i - 1]])
+        return {"z": given, "y": labels[None, symbols], "n": float(self.n), **clock}
+
+    def advance(
+        self, i: int, codes: Ints, symbols: Ints | None = None
+    ) -> tuple[Ints, Floats | None]:
+        """Targets (states, symbols) of the step at position i, and gains (linear, same shape).
+
+        Raises:
+            LossFileError: a register leaves its bounds, or an expression has no value.
+        """
+        old = {name: column[:, None] for name, column in self.space_of.decode(codes).items()}
+        old |= {name: track[0, i - 1] for name, track in self.track.items()}
+        current = {**old, **self._tapes_at(i, slice(None) if symbols is None else symbols)}
+        scope = Scope(self.bound, current, old, self.memories)
+        shape = (len(codes), self.symbols if symbols is None else len(symbols))
+        gains = np.empty((self.linear, *shape)) if self.linear else None
+        new: dict[str, Floats] = {}
+        k = 0
+        for register in self.bound.spec.registers:
+            name = register.name
+            if name in self.track:
+                current[name] = self.track[name][0, i]
+            elif name in self.ends:
+                continue
+            elif gains is not None and name in self.linear_names:
+                read = evaluate if register.sugar == "feature" else number
+                gains[k] = read(self.gain_exprs[k], scope)  # type: ignore[arg-type]
+                k += 1
+            else:
+                new[name] = evaluate(register.update, scope)
+                keep_whole(register, old[name], new[name], scope)
+                current[name] = new[name]
+        targets, culprit = self.space_of.encode(new)
+        if culprit is not None:
+            register = next(r for r in self.carried if r.name == culprit)
+            raise self._left_bounds(register, f"leaves its bounds at position {i}")
+        return np.broadcast_to(targets, shape), gains
+
+    def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        """Value of ending in each state with linear registers at their start, and their slopes.
+
+        Raises:
+            LossFileError: an expression has no value, or it lies outside the declared range.
+        """
+        tracks = {name: float(track[0, self.n]) for name, track in self.track.items()}
+        return self.values_with(tracks, codes, (len(codes),), None)
+
+    def values_with(
+        self,
+        tracks: Mapping[str, Any],
+        codes: Ints,
+        shape: tuple[int, ...],
+        active: NDArray[np.bool_] | None,
+    ) -> tuple[Floats, Floats]:
+        """Values and slopes when z-only registers end as given, where lanes are active."""
+        registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
+        spec, starts = self.bound.spec, starts_of(self.bound, self.linear_names, self.n)
+        value = self._ending(spec.value, {**registers, **starts}, shape, active)
+        slopes = [
+            self._ending(slope(spec, name), registers, shape, active) for name in self.linear_names
+        ]
+        if not self.linear:
+            check_range(self.bound, self.n, value if active is None else value[active])
+        return value, np.array(slopes).reshape(self.linear, *shape)
+
+    def _ending(
+        self,
+        expr: Expr,
+        current: dict[str, Any],
+        shape: tuple[int, ...],
+        active: NDArray[np.bool_] | None,
+    ) -> Floats:
+        """An expression in each state at the end."""
+        scope = Scope(self.bound, current, current, self.memories)
+        value = number(expr, scope, active)
+        if active is not None:
+            value = np.where(active, value, 0.0)
+        return np.broadcast_to(value, shape).astype(np.float64)
+
+    def registers(self, codes: Ints) -> dict[str, Floats]:
+        """The values of all registers (but linear ones) behind each code, at the end of z."""
+        held = self.space_of.decode(codes)
+        ones = np.ones(len(codes))
+        constants = {name: ones * track[0, self.n] for name, track in self.track.items()}
+        ends = {name: ones * value for name, value in self.ends.items()}
+        spec = self.bound.spec
+        both = {**held, **constants, **ends}
+        return {r.name: both[r.name] for r in spec.registers if r.name in both}

@@ -1,0 +1,169 @@
+"""A spec with its labels and parameters filled in: everything that expressions may refer to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, nearest, sentence
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.losses.language.syntax import Expr, Index, Param, Spec, Text, walk
+from fsmeu.losses.semantics.bound import NONE, BoundLoss
+from fsmeu.losses.semantics.evaluator import constant
+from fsmeu.losses.semantics.typecheck import check_types
+
+__all__ = ["bind", "table_sides", "tag_labels"]
+
+Floats = NDArray[np.float64]
+
+_MOST_WHOLE = (
+    2**53
+)  # doubles tell whole numbers apart up to there; greater labels are only compared
+
+
+def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
+    """Fills in labels and parameters.
+
+    Raises:
+        InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the
+            labels do not suit the loss.
+        LossFileError: with these labels, an expression takes one sort of thing for another.
+    """
+    where = f"{spec.kind} {spec.name}"
+    if spec.bio:
+        _check_tags(alphabet, where)
+    names = [param.name for param in spec.params]
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none"
+            hint = nearest(name, names)
+            must = f"{name!r} is not a parameter; there are: {known}"
+            raise InputError(sentence(where, must, None, hint))
+    params: dict[str, Any] = {}
+    for param in spec.params:
+        params[param.name] = _param_value(spec, param, given, params, alphabet)
+    bound = _with_codes(spec, alphabet, params)
+    check_types(bound)
+    return bound
+
+
+def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
+    labels = _labels_of_file(spec, alphabet)
+    numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
+    names = [str(label) for label in labels]
+    parts = [_tag_parts(name) for name in names]
+    texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
+    codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
+    kinds = np.full(len(codes), NONE)
+    types = np.full(len(codes), NONE)
+    for name, (kind, tag_type) in zip(names, parts, strict=True):
+        kinds[int(codes[name])] = codes[kind]
+        types[int(codes[name])] = codes[tag_type] if tag_type else NONE
+    values = np.array([float(x) if numeric else codes[str(x)] for x in labels])
+    return BoundLoss(spec, alphabet, params, numeric, values, codes, kinds, types)
+
+
+def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
+    """What the file calls the labels: where it names its own, others are new names for those."""
+    if spec.labels is None:
+        return alphabet.labels
+    own = {str(label): label for label in spec.labels}
+    if own.keys() == {str(label) for label in alphabet.labels}:
+        return tuple(own[str(label)] for label in alphabet.labels)
+    return spec.labels
+
+
+def _texts(spec: Spec) -> list[str]:
+    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
+    return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
+
+
+def _tag_parts(name: str) -> tuple[str, str]:
+    """Kind and type of a tag: B-NP is of kind B and type NP, O has no type."""
+    kind, _, tag_type = name.partition("-")
+    return (kind, tag_type) if tag_type else (name, "")
+
+
+def tag_labels(types: Sequence[str], scheme: str = "BIO") -> tuple[Label, ...]:
+    """The tags O, B-X, I-X for each chunk type X."""
+    return ("O", *(f"{kind}-{name}" for name in types for kind in scheme if kind != "O"))
+
+
+def _check_tags(alphabet: Alphabet, where: str) -> None:
+    for label in alphabet.labels:
+        kind, tag_type = _tag_parts(str(label))
+        if label != "O" and (kind not in ("B", "I") or not tag_type):
+            must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
+            remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
+            raise InputError(sentence(where, must, label, remedy))
+
+
+def _param_value(
+    spec: Spec,
+    param: Param,
+    given: Mapping[str, Any],
+    params: Mapping[str, Any],
+    alphabet: Alphabet,
+) -> Any:
+    where = f"{spec.kind} {spec.name}"
+    if param.name in given:
+        value = given[param.name]
+    elif param.default is not None:
+        value = constant(param.default, params, spec)
+    else:
+        must = f"the parameter {param.name!r} has no default"
+        raise InputError(sentence(where, must, None, f"Give {param.name}=..."))
+    if param.type == "table":
+        return _table(param, value, (len(alphabet),) * table_sides(spec, param.name), where)
+    return _scalar(spec, param, value, params)
+
+
+def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
+    at = f"{spec.kind} {spec.name}, parameter {param.name}"
+    if isinstance(value, str | bytes | bytearray):
+        raise InputError(sentence(at, "must be a number", value))
+    try:
+        number = float(value)
+    except Exception as error:  # whatever the value raises
+        raise InputError(sentence(at, "must be a number", value)) from error
+    if not math.isfinite(number):
+        raise InputError(sentence(at, "must be a finite number", value))
+    if param.type == "int" and not number.is_integer():
+        raise InputError(sentence(at, "must be a whole number", value))
+    low = constant(param.low, params, spec) if param.low is not None else -math.inf
+    high = constant(param.high, params, spec) if param.high is not None else math.inf
+    if not low <= number <= high:
+        raise InputError(sentence(at, f"must lie in {low:g}..{high:g}", value))
+    return number
+
+
+def table_sides(spec: Spec, name: str) -> int:
+    """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
+    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
+    used = [node for expr in exprs for node in walk(expr) if isinstance(node, Index)]
+    return max((len(node.arguments) for node in used if node.name == name), default=2)
+
+
+def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floats:
+    at = f"{where}, parameter {param.name}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = np.full(shape, value)
+    try:
+        given = np.asarray(value)
+        table = given.astype(np.float64) if given.dtype.kind in "iufO" else None
+    except Exception as error:  # whatever the value raises
+        raise InputError(sentence(at, "must be a table of numbers", value)) from error
+    if table is None:
+        raise InputError(sentence(at, "must be a table of numbers", value))
+    if np.ma.is_masked(value):
+        raise InputError(sentence(at, "must have no masked entries", value))
+    if table.shape != shape:
+        rows = "one row and one column per label" if len(shape) == 2 else "one number per label"
+        raise InputError(sentence(at, f"must have {rows}, shape {shape}", f"shape {table.shape}"))
+    if not np.isfinite(table).all():
+        raise InputError(sentence(at, "must hold finite numbers"))
+    return table

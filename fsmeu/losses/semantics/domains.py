@@ -1,0 +1,342 @@
+"""The values a register can take for a given n, and the numbering of register tuples.
+
+A tuple of register values is numbered in mixed radix, so that states are plain integers. A register
+with no declared bounds (a count that adds arbitrary amounts) has its values numbered as they come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.losses.language.dependencies import is_condition
+from fsmeu.losses.language.messages import fault
+from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, evaluate
+
+__all__ = [
+    "MAX_BITS",
+    "MAX_DOMAIN",
+    "Domain",
+    "Merged",
+    "Pool",
+    "Space",
+    "domain_of",
+    "keep_bounds",
+    "keep_whole",
+    "memory_of",
+    "share_numbers",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MAX_BITS = 62
+MAX_DOMAIN = 1_000_000
+_MAX_DEPTH = 64
+_MAX_PACKED = 2**53
+_MOST_WHOLE = 2.0**53
+_POOL_SIZE, _SMALL_POOL = 1 << 20, 1 << 4
+
+
+@dataclass(eq=False)
+class Pool:
+    """Real values numbered as they are met, each as it was computed.
+
+    0.1 + 0.2 and 0.3 are two values: a tolerance that made them one would also make one of
+    10^15 + 1 and 10^15, and a loss may compare, floor or subtract what they differ in. The price is
+    a factor of about as many values as sums of different order round differently: 10 to 80 for
+    sums of some hundred decimal fractions. What only adds up to the value rides in the weight and
+    pays none of it.
+    """
+
+    size: int = _POOL_SIZE
+    number: dict[float, int] = field(default_factory=dict)
+    values: list[float] = field(default_factory=list)
+    _array: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def encode(self, values: Floats) -> Ints:
+        """The numbers of these values; new values get new numbers."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        numbers = np.array([self._one(v) for v in distinct.tolist()], np.int64)
+        return numbers[inverse].reshape(values.shape)
+
+    def decode(self, numbers: Ints) -> Floats:
+        """The values with these numbers."""
+        if len(self._array) < len(self.values):
+            self._array = np.array(self.values)
+        return self._array[numbers]
+
+    def _one(self, value: float) -> int:
+        known = self.number.get(value)
+        if known is None:
+            known = len(self.values)
+            if known >= self.size:
+                must = f"a count may take at most {self.size:,} different values here"
+                raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
+            self.number[value] = known
+            self.values.append(value)
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Classes of values that nothing can tell apart; one of each class stands for all of it.
+
+    Attributes:
+        values: all values that occur, ascending.
+        classes: the class of each.
+        representatives: the value that stands for each class.
+        length: the least length of sequences for which these are the classes.
+    """
+
+    values: Floats
+    classes: Ints
+    representatives: Floats
+    length: int
+
+    @property
+    def domain(self) -> Domain:
+        """The classes as the domain of a register."""
+        size = len(self.representatives)
+        return Domain(0, size, False, reachable=size, merged=self)
+
+    def encode(self, values: Floats) -> Ints:
+        """The class of each value, -1 for values that do not occur."""
+        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[place] == values, self.classes[place], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The values low, ..., low + size - 1, or a pool of real values, or merged values.
+
+    Attributes:
+        low: least value.
+        size: number of values.
+        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
+            and no reachable state leaves them.
+        pool: the values of a register without bounds.
+        reachable: about how many of the values can be reached.
+        merged: the classes, where they take the place of the values.
+    """
+
+    low: int
+    size: int
+    strict: bool
+    pool: Pool | None = None
+    reachable: int = 0
+    merged: Merged | None = None
+
+
+def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
+    """The domain of a register in sequences of length n.
+
+    Raises:
+        LossFileError: the bounds are not whole numbers, are out of order, or too far apart.
+    """
+    if register.sugar == "memory":
+        memory = memory_of(bound, register, n)
+        reachable = 2 * (memory.base - 1) ** memory.depth
+        return Domain(0, memory.base**memory.depth, True, reachable=reachable)
+    if register.low is None or register.high is None:
+        return _numbered_as_met()
+    low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
+    if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
+        raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
+    if high < low:
+        raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
+    size = int(high) - int(low) + 1
+    if size > MAX_DOMAIN and register.sugar == "count":
+        return _numbered_as_met()
+    if size > MAX_DOMAIN:
+        message = f"a register may take at most {MAX_DOMAIN:,} values, this one {size:,}"
+        raise _error(bound, register, message)
+    return Domain(int(low), size, register.sugar != "count", reachable=size)
+
+
+def _numbered_as_met() -> Domain:
+    return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
+
+
+def keep_bounds(bound: BoundLoss, register: Register, n: int, values: Floats) -> None:
+    """Refuses values that leave the bounds which the file declares for a register."""
+    if register.sugar != "register":
+        return
+    domain = domain_of(bound, register, n)
+    inside = (values >= domain.low) & (values < domain.low + domain.size)
+    if not (inside & (values == np.floor(values))).all():
+        spec, message = bound.spec, f"{register.name} leaves its bounds"
+        raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+
+
+def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) -> None:
+    """Refuses a count of whole numbers that passes 2^53, where doubles begin to leave some out.
+
+    Args:
+        register: a register whose update was just evaluated; nothing is asked of those that are no
+            counts.
+        before: its value before the step.
+        after: its value after the step.
+        scope: what the update saw.
+    """
+    if register.sugar != "count" or not np.greater_equal(np.abs(after), _MOST_WHOLE).any():
+        return
+    amount = _amount(register.update)
+    if amount is None:
+        return
+    added = evaluate(amount, scope)
+    part = after - before
+    lost = (before - (after - part)) + (added - part)  # what the sum was rounded by
+    whole = np.equal(before, np.floor(before)) & np.equal(added, np.floor(added))
+    lanes = whole & np.not_equal(lost, 0.0)
+    if np.any(lanes):
+        message = f"{register.name} passes 2^53, where whole numbers are not told apart"
+        raise scope.fault(replace(register.update, place=register.place), message, lanes)
+
+
+def _amount(update: Expr) -> Expr | None:
+    """What a count adds at a step."""
+    match update:
+        case Binary(operator="+"):
+            return update.right
+        case Choice(yes=Binary(operator="+", right=amount)):
+            return Choice(update.condition, amount, Number(0.0))
+    return None
+
+
+def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
+    """How a memory is kept: the values of its entries and their number."""
+    depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
+    if not 1 <= depth <= _MAX_DEPTH or depth != int(depth):
+        message = f"a memory holds 1 to {_MAX_DEPTH} entries, not {depth:g}"
+        raise _error(bound, register, message)
+    values, numeric = _entry_values(bound, register, n)
+    memory = Memory(values, int(depth), numeric)
+    if memory.base**memory.depth > _MAX_PACKED:
+        message = f"{depth:g} entries of {len(values)} values each are too many to remember"
+        raise _error(bound, register, message)
+    return memory
+
+
+def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats, bool]:
+    entry = register.update.entry  # type: ignore[attr-defined]
+    if register.low is not None and register.high is not None:
+        low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
+        if not (0 <= high - low < 4096 and low == int(low) and high == int(high)):
+            message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
+            raise _error(bound, register, message)
+        return np.arange(low, high + 1.0), True
+    if _is_tape(entry):
+        return bound.label_values, bound.numeric
+    if _is_tag_part(entry) and not bound.numeric:
+        parts = bound.kinds if entry.function == "kind" else bound.types
+        return np.unique(parts[bound.label_values.astype(np.int64)]), False
+    if is_condition(entry):
+        return np.array([0.0, 1.0]), True
+    message = (
+        "a memory of something other than z, y, their kind or type, or a condition needs bounds, "
+        "'in LOW..HIGH'"
+    )
+    raise _error(bound, register, message)
+
+
+def _is_tag_part(expr: Expr) -> bool:
+    is_part = isinstance(expr, Call) and expr.function in ("kind", "type")
+    return is_part and _is_tape(expr.arguments[0])  # type: ignore[attr-defined]
+
+
+def _is_tape(expr: Expr) -> bool:
+    return isinstance(expr, Name) and expr.name in ("z", "y")
+
+
+def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
+    spec = bound.spec
+    return fault(spec.origin, spec.source, register.place, f"{register.name}: {message}")
+
+
+def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
+    """The same domains, pools made smaller where all together would run out of numbers."""
+    pools = [name for name, domain in domains.items() if domain.pool is not None]
+    bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
+    if not pools:
+        return dict(domains)
+    room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
+    size = min(_POOL_SIZE, max(room, _SMALL_POOL))
+    smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
+    return {**domains, **smaller}
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Numbers for tuples of register values.
+
+    Attributes:
+        domains: the domain of each register, by name, in order.
+    """
+
+    domains: Mapping[str, Domain]
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        size = 1
+        for domain in self.domains.values():
+            size *= domain.size
+        return size
+
+    @property
+    def dense(self) -> bool:
+        """True when the space is small, or most of it can be reached: arrays may span it."""
+        if any(domain.pool is not None for domain in self.domains.values()):
+            return False
+        reachable = 1
+        for domain in self.domains.values():
+            reachable *= min(domain.reachable, domain.size)
+        return self.size <= 2048 or (self.size <= 1 << 22 and self.size <= 4 * reachable)
+
+    def decode(self, codes: Ints) -> dict[str, Floats]:
+        """The register values behind each number."""
+        rest = codes
+        values: dict[str, Floats] = {}
+        for name, domain in reversed(list(self.domains.items())):
+            rest, digit = np.divmod(rest, domain.size)
+            if domain.pool is not None:
+                values[name] = domain.pool.decode(digit)
+            elif domain.merged is not None:
+                values[name] = domain.merged.representatives[digit]
+            else:
+                values[name] = digit + float(domain.low)
+        return values
+
+    def encode(self, values: Mapping[str, Floats]) -> tuple[Ints, str | None]:
+        """The number of each tuple, -1 where a count runs past n.
+
+        Returns:
+            The numbers, and the name of a register that left declared bounds, if one did.
+        """
+        code: Ints = np.zeros((), np.int64)
+        outside = np.zeros((), bool)
+        culprit = None
+        for name, domain in self.domains.items():
+            if domain.pool is not None:
+                digit = domain.pool.encode(np.asarray(values[name], np.float64))
+            elif domain.merged is not None:
+                digit = domain.merged.encode(np.asarray(values[name]))
+                outside = outside | (digit < 0)
+            else:
+                exact = np.asarray(values[name]) - domain.low
+                with np.errstate(invalid="ignore"):
+                    digit = exact.astype(np.int64)
+                strange = (digit != exact) | (digit < 0) | (digit >= domain.size)
+                if strange.any():
+                    outside = outside | strange
+                    culprit = name if domain.strict or (digit != exact).any() else culprit
+            code = code * domain.size + digit
+        return (np.where(outside, -1, code) if outside.any() else code), culprit

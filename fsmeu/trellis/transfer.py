@@ -1,0 +1,200 @@
+"""Moving mass from the states of one layer to the states of the next, as array operations.
+
+Mass is an array of shape (quantities, model states, loss states): quantity 0 is probability, the
+others are expectations of the registers that ride in the weight. Loss states come last because
+there are most of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.fst.layers import Layer, arcs_by_label
+
+__all__ = [
+    "Transfer",
+    "Workspace",
+    "backward_step",
+    "forward_step",
+    "forward_step_by_arcs",
+    "make_transfer",
+    "restrict",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_FEW = 8
+_MOST_CELLS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Where each (symbol, state) of a layer leads.
+
+    Attributes:
+        targets: target of each (symbol, state); -1 leads nowhere.
+        gains: what each linear register gains, (linear, symbols, states), or None.
+        width: number of states of the next layer.
+        stride: the number of states that flat indices symbol * stride + state count with.
+        before: for each target the flat indices that lead there, padded with one index past the
+            end; shape (most predecessors, width). None when that would be large.
+        order: flat indices sorted by target, for the other way of summing.
+        starts: where each target's run begins in ``order``.
+        reached: the targets that have a run.
+        uniform: True when gains are the same in every state.
+        joined: transfers of this step followed by another, kept by whoever made them.
+    """
+
+    targets: Ints
+    gains: Floats | None
+    width: int
+    stride: int
+    before: Ints | None
+    order: Ints
+    starts: Ints
+    reached: Ints
+    uniform: bool = False
+    joined: dict[int, tuple[Transfer, Transfer]] = field(default_factory=dict)
+
+
+def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
+    """The transfer with these targets (states, symbols) and gains, prepared for summing."""
+    turned = np.ascontiguousarray(targets.T)
+    turned_gains = None if gains is None else np.ascontiguousarray(gains.transpose(0, 2, 1))
+    flat = turned.ravel()
+    order = np.argsort(flat, kind="stable")
+    order = order[np.searchsorted(flat[order], 0) :]
+    counts = np.bincount(flat[order], minlength=width)
+    reached = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[reached]
+    most = int(counts.max(initial=0))
+    before = None
+    if most <= _FEW:
+        before = np.full((most, width), flat.size, np.int64)
+        rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
+        before[rank, flat[order]] = order
+    uniform = gains is None or bool((gains == gains[:, :1]).all())
+    return Transfer(
+        turned, turned_gains, width, len(targets), before, order, starts, reached, uniform
+    )
+
+
+def restrict(whole: Transfer, before: int, after: int) -> Transfer:
+    """The transfer between prefixes of the states: the first ``before`` to the first ``after``.
+
+    Flat indices stay as they are: states past the prefix hold no mass.
+    """
+    targets = whole.targets[:, :before]
+    gains = None if whole.gains is None else whole.gains[:, :, :before]
+    if whole.before is None:
+        return make_transfer(targets.T, None if gains is None else gains.transpose(0, 2, 1), after)
+    inside = whole.before[:, :after]
+    empty = whole.order[:0]
+    return Transfer(targets, gains, after, whole.stride, inside, empty, empty, empty)
+
+
+class Workspace:
+    """Arrays that the pushes of one walk use again and again."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Floats] = {}
+        self._turn = False
+
+    def array(self, purpose: str, shape: tuple[int, ...]) -> Floats:
+        """An array of this shape, zero when first asked for."""
+        kept = self._arrays.get(purpose)
+        if kept is None or kept.shape != shape:
+            kept = self._arrays[purpose] = np.zeros(shape)
+        return kept
+
+    def result(self, shape: tuple[int, ...]) -> Floats:
+        """One of two arrays in turn, so that a result may be the next operand."""
+        self._turn = not self._turn
+        return self.array("left" if self._turn else "right", shape)
+
+
+def forward_step(
+    transfer: Transfer, mass: Floats, factors: Floats, space: Workspace | None = None
+) -> Floats:
+    """The mass of the next layer.
+
+    Args:
+        transfer: where each (symbol, state) leads.
+        mass: shape (..., quantities, model states, states).
+        factors: weight of (..., next model state, symbol, model state) at this position.
+        space: arrays to work in; the result then lasts until the next call but one.
+    """
+    space = space or Workspace()
+    quantities, width, states = mass.shape[-3:]
+    after, symbols, _ = factors.shape[-3:]
+    rows = (*mass.shape[:-3], quantities, after)
+    spread = space.array("spread", (*rows, symbols * transfer.stride + 1))
+    inner = spread[..., :-1].reshape(*rows, symbols, transfer.stride)[..., :states]
+    if width == 1:
+        np.multiply(mass[..., None, :], factors[..., None, :, :, :], out=inner)
+    else:
+        steps = factors.reshape(*factors.shape[:-3], 1, after * symbols, width)
+        inner[...] = (steps @ mass).reshape(inner.shape)
+    if transfer.gains is not None:
+        inner[..., 1:, :, :, :] += transfer.gains[:, None] * inner[..., :1, :, :, :]
+    if transfer.before is not None:
+        gathered = space.array("gathered", (*rows, *transfer.before.shape))
+        spread.take(transfer.before, axis=-1, out=gathered, mode="clip")
+        return np.add.reduce(gathered, axis=-2, out=space.result((*rows, transfer.width)))
+    moved = np.zeros((*rows, transfer.width))
+    gathered = spread.take(transfer.order, axis=-1)
+    moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=-1)
+    return moved
+
+
+def forward_step_by_arcs(transfer: Transfer, mass: Floats, layer: Layer) -> Floats:
+    """The mass of the next layer, by the arcs of the model: for wide layers with few of them.
+
+    Args:
+        transfer: where each (symbol, state) leads.
+        mass: shape (quantities, model states, states).
+        layer: the arcs of the model at this position.
+    """
+    moved = np.zeros((len(mass), layer.width, transfer.width))
+    for symbol, arcs in arcs_by_label(layer):
+        to = transfer.targets[symbol]
+        states = np.flatnonzero(to >= 0)
+        if not len(states):
+            continue
+        states = states[np.argsort(to[states], kind="stable")]
+        goals, runs = np.unique(to[states], return_index=True)
+        gains = None if transfer.gains is None else transfer.gains[:, symbol][:, None, states]
+        size = max(1, _MOST_CELLS // (len(mass) * len(states)))
+        for some in (arcs[k : k + size] for k in range(0, len(arcs), size)):
+            after, starts = np.unique(layer.target[some], return_index=True)
+            sent = mass[:, layer.source[some]][:, :, states] * layer.weight[some][:, None]
+            sent = np.add.reduceat(sent, starts, axis=1)
+            if gains is not None:
+                sent[1:] += gains * sent[:1]
+            moved[:, after[:, None], goals] += np.add.reduceat(sent, runs, axis=2)
+    return moved
+
+
+def backward_step(transfer: Transfer, worth: Floats, factors: Floats) -> tuple[Floats, Floats]:
+    """The worth of the layer before, from the worth of the layer after.
+
+    Args:
+        transfer: where each (symbol, state) leads.
+        worth: shape (quantities, next model states, next states); quantity 0 is the value to come,
+            the others the slopes of linear registers.
+        factors: weight of (next model state, symbol, model state) at this position.
+
+    Returns:
+        The worth before, and that of each step (quantities, next model states, symbols, states).
+    """
+    padded = np.concatenate([worth, np.zeros((*worth.shape[:2], 1))], axis=2)
+    step = padded[:, :, transfer.targets]
+    if transfer.gains is not None:
+        step[0] += np.einsum("ras,rmas->mas", transfer.gains, step[1:])
+    width = factors.shape[2]
+    rows = step.reshape(len(step), -1, step.shape[3])
+    return factors.reshape(-1, width).T @ rows, step
