@@ -314,7 +314,7 @@ def test_missing_matplotlib_is_explained(fscore, monkeypatch):
         ({"n": 3, "z": "1", "model": [0.5]}, "n must be that of the model"),
         ({"n": 2, "layout": "spring"}, "layout must be"),
         ({"n": 2, "limit": 0}, "limit must be"),
-        ({"n": 2, "depth": -1}, "0 or more"),
+        ({"n": 2, "depth": -1}, "at least 0"),
         ({"z": 5}, "must be label sequences"),
         ({"n": 2, "path": "picture.gif"}, "the format must be one of"),
         ({"n": 2, "path": "picture"}, "Got no ending instead"),

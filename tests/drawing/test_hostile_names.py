@@ -18,7 +18,7 @@ from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text, visible
 NAMES = [
     '"', "'", "<b>", "</script><script>alert(1)</script>", "</title><img src=x onerror=alert(1)>",
     "a\nb", "\x1b[31m", "&lt;", "\\", "\\n", "$x^2_{", "%", "日本", "é", "\u202eabc", "a b", "]]>",
-    "{{data}}", "<!--", "x;y", "--", "\ud800",
+    "{{data}}", "<!--", "x;y", "--", "\ufffe",
 ]  # fmt: skip
 EVIL = "</script><script>alert('name')</script>\"><svg onload=alert(2)>\n]]>"
 

@@ -50,7 +50,7 @@ def plot_levels(
     """
     need_matplotlib("a plot")
     named = _named(expectations)
-    shares = "quantiles must be numbers in 0..1"
+    shares = "quantiles must lie in 0..1"
     quantiles = listed(quantiles, "plot", shares)
     for share in quantiles:
         if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
