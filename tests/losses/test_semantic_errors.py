@@ -208,9 +208,8 @@ def test_defaults_may_use_parameters_above():
 def test_tables_have_one_or_two_sides():
     one = fsmeu.loads("loss f(price: table) count c by price[z] value c", price=[1, 10])
     assert one("011", "000") == 21
-    wrong = fsmeu.loads("loss f(price: table) count c by price[z, y] value c", price=[1, 10])
-    with pytest.raises(LossFileError, match="price has 1 sides, 2 given"):
-        wrong("0", "0")
+    with pytest.raises(InputError, match=r"one row and one column per label, shape \(2, 2\)"):
+        fsmeu.loads("loss f(price: table) count c by price[z, y] value c", price=[1, 10])
     strange = fsmeu.loads("loss f(price: table) count c by price[z + y] value c", price=[1, 10])
     with pytest.raises(LossFileError, match="price has no entry for this"):
         strange("1", "1")
