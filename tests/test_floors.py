@@ -96,8 +96,7 @@ def python_files() -> list[Path]:
 def test_modules_import_from_floors_below():
     """No module reaches up, sideways into another package, to a later stage, or around fst/."""
     found = {
-        name: violations(name, file.read_text(encoding="utf-8"))
-        for name, file in modules().items()
+        name: violations(name, file.read_text(encoding="utf-8")) for name, file in modules().items()
     }
     assert {name: faults for name, faults in found.items() if faults} == {}
 

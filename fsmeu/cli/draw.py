@@ -80,13 +80,7 @@ _Depth = Annotated[
 ]
 _Short = Annotated[bool, typer.Option("--short", help="States as 1,2 instead of tp=1 ref=2.")]
 _Layout = Annotated[
-    str | None,
-    typer.Option(
-        "--layout",
-        metavar="NAME",
-        help="own, or dot for Graphviz; small machines take dot if it is installed.",
-        show_default=False,
-    ),
+    str, typer.Option("--layout", metavar="NAME", help="own, or dot for the places of Graphviz.")
 ]
 _Limit = Annotated[
     int,
@@ -107,7 +101,7 @@ def draw_loss(
     depth: _Depth = None,
     short: _Short = False,
     summed: Summed = False,
-    layout: _Layout = None,
+    layout: _Layout = "own",
     limit: _Limit = 100,
     param: ParamList = None,
     labels: LabelList = None,

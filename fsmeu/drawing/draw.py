@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.layout.graphviz import DotFailed, dot_program, place_with_dot
+from fsmeu.drawing.layout.graphviz import place_with_dot
 from fsmeu.drawing.layout.layered import Placement, place
 from fsmeu.drawing.render.canvas import Cell, canvas
 from fsmeu.drawing.render.dot import dot, summary_dot
@@ -32,7 +31,6 @@ __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
 
 LIMIT = 100
 _LINES_PER_STATE = 6
-_MOST_FOR_DOT = 30  # columns of many states become several times as tall there as in our layout
 FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 LAYOUTS = ("own", "dot")
 
@@ -44,14 +42,14 @@ class Drawing:
     Attributes:
         automaton: what is drawn.
         route: the path of a pair of sequences, coloured.
-        layout: "own" or "dot"; None takes Graphviz's for small machines if it is installed.
+        layout: "own", or "dot" for the places that Graphviz finds.
         limit: up to how many states are drawn; of larger machines, a summary.
         short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
     """
 
     automaton: Automaton
     route: Route | None = None
-    layout: str | None = None
+    layout: str = "own"
     limit: int = LIMIT
     short: bool = False
 
@@ -78,10 +76,6 @@ class Drawing:
         """Where the states and arcs are."""
         if self.layout == "dot":
             return place_with_dot(self.frame, self.automaton.depth)
-        small = self.automaton.states <= _MOST_FOR_DOT
-        if self.layout is None and small and dot_program() is not None:
-            with suppress(DotFailed):
-                return place_with_dot(self.frame, self.automaton.depth)
         return place(self.frame, self.automaton.depth.tolist())
 
     @cached_property
@@ -172,7 +166,7 @@ def draw(
     registers: Sequence[str] | None = None,
     depth: int | None = None,
     short: bool = False,
-    layout: str | None = None,
+    layout: str = "own",
     limit: int = LIMIT,
     max_states: int | None = None,
 ) -> Drawing:
@@ -192,8 +186,7 @@ def draw(
         registers: the registers to keep; states that agree in them are drawn as one.
         depth: draw only what is within so many steps of the start.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
-        layout: "own", or "dot" for Graphviz; None takes Graphviz for machines of up to 30 states
-            if it is installed, and otherwise our own.
+        layout: "own", or "dot" for the places that Graphviz finds, where its program is installed.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
         max_states: limit on the number of states that are built.
 
@@ -201,8 +194,7 @@ def draw(
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """
-    if layout is not None:
-        layout = one_of("draw", "layout", layout, LAYOUTS)
+    layout = one_of("draw", "layout", layout, LAYOUTS)
     limit = whole("draw", "limit", limit)
     short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states)

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, nearest, sentence, shorten
 from fsmeu.fst.sequences import listed, plain
 
-__all__ = ["BINARY", "MAX_LABEL", "Alphabet", "Label", "as_alphabet", "is_text"]
+__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet", "is_text"]
 
 Label = int | str
 
-MAX_LABEL = 2**53
-"""Greatest size of a label that is a number: up to here, doubles tell all whole numbers apart."""
+_MOST_DIGITS = 1000
+"""Digits of a label that is a number; Python itself reads and writes a few thousand."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Alphabet:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
-            if isinstance(label, int) and abs(label) > MAX_LABEL:
-                must = f"a label that is a number must be at most {MAX_LABEL} in size"
-                raise InputError(sentence("labels", must, label, "Write it as text"))
+            if isinstance(label, int) and abs(label) >= 10**_MOST_DIGITS:
+                must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
+                raise InputError(sentence("labels", must, None, "Write it as text"))
             if isinstance(label, str) and not is_text(label):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(sentence("labels", must, ascii(label)))

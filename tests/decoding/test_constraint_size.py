@@ -135,12 +135,11 @@ def test_a_walk_holds_what_leads_to_an_end():
     made = walk(as_constraint("0* 1 0 0 | 1 1 1 1", BINARY), 2, 4)
     assert made.widths == (1, 2, 2, 2, 1)
     paths = [("", 0)]
-    for moves in made.moves:
+    for following in made.next:
         paths = [
-            (text + str(label), then)
+            (text + str(label), int(following[state, label]))
             for text, state in paths
             for label in (0, 1)
-            for before, then in moves[label]
-            if before == state
+            if following[state, label] >= 0
         ]
     assert sorted(text for text, state in paths if state in made.ends) == ["0100", "1111"]

@@ -280,14 +280,16 @@ def test_no_program_is_needed(fscore, monkeypatch, tmp_path):
         fsmeu.draw(fscore, n=2, layout="dot").svg  # noqa: B018
 
 
-def test_graphviz_that_fails_is_done_without(fscore, monkeypatch, tmp_path):
-    """A program that is called dot but is not Graphviz does no harm."""
+def test_graphviz_is_for_those_who_ask_for_it(fscore, monkeypatch, tmp_path):
+    """No picture depends on whether a program is installed; one that fails is told of."""
     fake = tmp_path / "dot"
     fake.write_text("#!/bin/sh\necho nonsense\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     expected = fsmeu.draw(fscore, n=2, layout="own").placement
     assert fsmeu.draw(fscore, n=2).placement == expected
+    with pytest.raises(FsmeuError):
+        fsmeu.draw(fscore, n=2, layout="dot").svg  # noqa: B018
 
 
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):

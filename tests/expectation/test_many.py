@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.expectation import batch, many
+from fsmeu.expectation import batch
+from fsmeu.expectation import expect_many as many
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests import brute_force, shelf
 from tests.expectation.checks import close, scale_of

@@ -46,7 +46,7 @@ def ask(call, function, lacking=False, anywhere=None):
     except REFUSALS as error:
         raise Refused(str(error)) from None
     except FsmeuError as error:
-        if lacking or anywhere:
+        if lacking or anywhere or "where whole numbers are not told apart" in str(error):
             raise Refused(str(error)) from None
         raise Fault(call, f"{type(error).__name__}: {error}", "there is an answer") from error
     except Exception as error:

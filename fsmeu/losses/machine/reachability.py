@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _MOST_LOOKUP = 1 << 26
+_FEW = 4096  # states up to which a table of all codes costs more than it saves
 _SEEN = 16
 _BLOCK = 1 << 20
 _FEW_STATES = 4096
@@ -174,9 +175,6 @@ class _Found:
         self.settled = sys.maxsize if space is None else max(bounded, default=0)
         self.most = sys.maxsize if space is None else space.size
         self._lookup: NDArray[np.int32] | None = None
-        if space is not None and space.size <= _MOST_LOOKUP:
-            self._lookup = np.full(space.size, -1, np.int32)
-            self._lookup[view.start] = 0
         self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
 
     @property
@@ -215,6 +213,9 @@ class _Found:
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
         flat = codes[codes >= 0]
+        if self._lookup is None and len(self.codes) > _FEW and self.most <= _MOST_LOOKUP:
+            self._lookup = np.full(self.most, -1, np.int32)
+            self._lookup[self.codes] = np.arange(len(self.codes))
         if self._lookup is not None:
             fresh = _distinct(flat[self._lookup[flat] < 0])
             self._lookup[fresh] = len(self.codes) + np.arange(len(fresh), dtype=np.int32)

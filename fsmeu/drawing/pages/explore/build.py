@@ -128,7 +128,7 @@ def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
         must = f"a machine may have at most {limit:,} states, that of length {n} has more"
         remedy = "Use a smaller n, or raise the limit"
         raise SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy)) from error
-    drawing = draw(loss, n, limit=limit, layout="own")
+    drawing = draw(loss, n, limit=limit)
     data = graph_data(drawing.automaton, drawing.frame, drawing.placement)
     return {**data, "n": n, **_tables(machine, drawing.automaton)}
 
