@@ -22,6 +22,7 @@ _STARTS = 8
 _ROUNDS = 100
 _WIDTH = 4
 _SMALL = 1024
+_BLOCK = 256
 
 
 def search(problem: Problem) -> Answer:
@@ -94,6 +95,8 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
     space = problem.loss.view(n, rest, weights=True).space
     if space is None or space > _SMALL or n * _WIDTH * size > problem.budget:
         return []
+    if problem.model.dense() is None:
+        return []
     beam = [rest]
     for i in range(n):
         extended: dict[bytes, Ints] = {}
@@ -104,8 +107,11 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
                 if problem.allows(changed):
                     extended[changed.tobytes()] = changed
         candidates = list(extended.values()) or beam
-        problem.clock.check()
-        order = np.argsort(-problem.sign * problem.values(candidates), kind="stable")
+        values = []
+        for begin in range(0, len(candidates), _BLOCK):
+            problem.clock.check()
+            values.append(problem.values(candidates[begin : begin + _BLOCK]))
+        order = np.argsort(-problem.sign * np.concatenate(values), kind="stable")
         beam = [candidates[k] for k in order[:_WIDTH]]
     return beam
 

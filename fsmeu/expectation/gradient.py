@@ -76,12 +76,13 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     mass = np.zeros((1 + view.linear, len(source.start), 1))
     mass[0, :, 0] = source.start
     masses, transfers = [mass], []
-    cells = 0
+    cells, models = 0, max(len(source.start), len(source.final))
     for i in range(1, asked.n + 1):
         codes, transfer = _step(walker, i, codes, asked, (source, masses[-1]))
         transfers.append(transfer)
-        cells += (1 + view.linear) * transfer.width * max(len(source.start), len(source.final))
-        guard_size("gradient", cells // _CELLS_PER_STATE)
+        cells += (1 + view.linear) * transfer.width * models
+        spread = (1 + view.linear) * transfer.targets.size * models
+        guard_size("gradient", max(cells, spread) // _CELLS_PER_STATE)
         masses.append(forward_step(transfer, masses[-1], source.factors(i - 1)))
     held = masses[-1][0].any(axis=0) if _zeros_stay(asked) else np.ones(len(codes), bool)
     ending, slopes = view.values(codes[held])

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+_STEPS_PER_STATE = 8
 _CELLS_PER_STATE = 4  # a state that is one cell of an array takes less room than one that is listed
 
 
@@ -103,6 +104,9 @@ def _run(walker: Walker, source: Source, keep: int | None, max_states: int | Non
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
+        if sparse:
+            steps = len(codes) * view.symbols // _STEPS_PER_STATE
+            guard_size("composition", steps, max_states)
         try:
             codes, transfer = walker.step(i, codes)
         except LossFileError:

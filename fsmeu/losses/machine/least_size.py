@@ -7,6 +7,8 @@ small where their product is not.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -36,17 +38,20 @@ def least_states(bound: BoundLoss, n: int, enough: int) -> int:
     """
     size = len(bound.alphabet)
     each = np.arange(size)
+    alone = (
+        _widths(_of_tape(bound, "y"), n, each * size),
+        _widths(_of_tape(bound, "z"), n, each),
+    )
+    widths, most = (1, 1), 1
     try:
-        on_z = _widths(_of_tape(bound, "y"), n, each * size, enough)
-        on_y = _widths(_of_tape(bound, "z"), n, each, enough)
+        for _ in range(min(n, _DEEPEST) + 1):
+            widths = (next(alone[0], widths[0]), next(alone[1], widths[1]))
+            most = max(most, math.prod(widths))
+            if most > enough:
+                break
     except LossFileError:
         return 1
-    depths = range(max(len(on_z), len(on_y)))
-    return max(_at(on_z, depth) * _at(on_y, depth) for depth in depths)
-
-
-def _at(widths: list[int], depth: int) -> int:
-    return widths[min(depth, len(widths) - 1)]
+    return most
 
 
 def _of_tape(bound: BoundLoss, other: str) -> BoundLoss:
@@ -56,23 +61,17 @@ def _of_tape(bound: BoundLoss, other: str) -> BoundLoss:
     return replace(bound, spec=replace(spec, registers=registers, value=Number(0.0), range=None))
 
 
-def _widths(bound: BoundLoss, n: int, symbols: Ints, enough: int) -> list[int]:
-    """The number of states at depths 0, 1, ...; the last is that of all further depths, too.
-
-    It is 1 from where nothing more is known.
-    """
+def _widths(bound: BoundLoss, n: int, symbols: Ints) -> Iterator[int]:
+    """The number of states at depths 0, 1, ...; the last is that of all further depths, too."""
     view = machine_view(bound, n, None)
     codes = np.array([view.start], np.int64)
-    widths = [1]
-    for i in range(1, min(n, _DEEPEST) + 1):
+    yield 1
+    for i in range(1, n + 1):
         parts = in_blocks(codes, len(symbols))
         reached = [np.unique(view.advance(i, part, symbols)[0]) for part in parts]
         after = np.unique(np.concatenate(reached))
         after = after[after >= 0]
         if np.array_equal(after, codes):
-            return widths
+            return
         codes = after
-        widths.append(len(codes))
-        if len(codes) > enough:
-            break
-    return [*widths, 1]
+        yield len(codes)
