@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.layers import Layer, arcs_by_label
 from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
@@ -29,6 +29,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _STEPS_PER_STATE = 8
+_MOST_STEPS = 1 << 25  # of all states of a space at once
 _CELLS_PER_STATE = 4  # a state that is one cell of an array takes less room than one that is listed
 
 
@@ -59,7 +60,7 @@ def run(
     merged = merged_view(view, source)
     if merged is not None:
         return _run(SparseWalker(merged), source, keep, max_states)
-    if view.space is not None and keep is None:
+    if view.space is not None and keep is None and view.space * view.symbols <= _MOST_STEPS:
         try:
             return _run_dense(DenseWalker(view, view.space), source, max_states)
         except LossFileError:
@@ -101,12 +102,15 @@ def _run(walker: Walker, source: Source, keep: int | None, max_states: int | Non
     guard_size("composition", len(codes) * len(source.start), max_states)
     mass = _start_mass(walker, source)
     space = Workspace()
+    done = 0
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
         if sparse:
-            steps = len(codes) * view.symbols // _STEPS_PER_STATE
-            guard_size("composition", steps, max_states)
+            steps = len(codes) * view.symbols
+            guard_size("composition", steps // _STEPS_PER_STATE, max_states)
+            guard_work("composition", done + steps * (view.n + 1 - i), max_states)
+            done += steps
         try:
             codes, transfer = walker.step(i, codes)
         except LossFileError:

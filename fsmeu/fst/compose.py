@@ -9,12 +9,21 @@ import pywrapfst
 
 from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
 
-__all__ = ["compose", "guard_arcs", "guard_pairs", "guard_size", "max_states", "states_within"]
+__all__ = [
+    "compose",
+    "guard_arcs",
+    "guard_pairs",
+    "guard_size",
+    "guard_work",
+    "max_states",
+    "states_within",
+]
 
 _MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
 _ARCS_PER_STATE = 4
 _STATES_PER_PAIR = 4
+_STEPS_PER_STATE = 80
 
 
 def max_states(limit: int | None = None) -> int:
@@ -62,6 +71,25 @@ def states_within(arcs: int, limit: int | None = None) -> int:
 
 def _max_arcs(limit: int | None) -> int:
     return _ARCS_PER_STATE * max(max_states(limit), max_states())
+
+
+def guard_work(where: str, steps: int, limit: int | None = None) -> None:
+    """Refuses a walk over layers that would take very long.
+
+    Args:
+        where: what is walked.
+        steps: how many (state, symbol) steps are foreseen, in all layers.
+        limit: the limit on states, if not the general one.
+
+    Raises:
+        SizeLimitError: naming the estimate, the limit, and how to raise it.
+    """
+    most = _STEPS_PER_STATE * max_states(limit)
+    if steps > most:
+        must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
+        remedy = f"raise the limit on states with {_VARIABLE} or the argument max_states"
+        advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given, or"
+        raise SizeLimitError(sentence(where, must, None, f"{advice} {remedy}"))
 
 
 def guard_pairs(where: str, labels: int) -> None:

@@ -157,3 +157,12 @@ def test_an_empty_corpus(fsmeu):
 
 def test_only_one_thing_comes_from_standard_input(fsmeu):
     fsmeu("decode", "-", "--corpus", "-", stdin="").is_refused("not both")
+
+
+def test_time_may_be_limited(fsmeu):
+    """A number of seconds, or inf; nothing that is no time."""
+    for seconds in ("5", "inf"):
+        z = fsmeu("decode", "jaccard", "--probs", PROBS, "--seconds", seconds).out.split()[0]
+        assert len(z) == len(P)
+    refused = fsmeu("decode", "jaccard", "--probs", PROBS, "--seconds", "0")
+    refused.is_refused("seconds must be a number above 0")
