@@ -12,6 +12,7 @@ from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, senten
 __all__ = [
     "compose",
     "guard_arcs",
+    "guard_layers",
     "guard_pairs",
     "guard_size",
     "guard_work",
@@ -22,6 +23,7 @@ __all__ = [
 _MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
 _ARCS_PER_STATE = 4
+_STATES_PER_LAYER = 50  # a layer takes as long as so many states
 _STATES_PER_PAIR = 4
 _STEPS_PER_STATE = 80
 
@@ -90,6 +92,16 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
         remedy = f"raise the limit on states with {_VARIABLE} or the argument max_states"
         advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given, or"
         raise SizeLimitError(sentence(where, must, None, f"{advice} {remedy}"))
+
+
+def guard_layers(where: str, n: int, limit: int | None = None) -> None:
+    """Refuses a machine of so many layers that finding them one by one takes very long.
+
+    Raises:
+        SizeLimitError: naming the length, the limit, and how to raise it.
+    """
+    most = max_states(limit) // _STATES_PER_LAYER
+    _guard(where, "layers", n, most, "Use a smaller n")
 
 
 def guard_pairs(where: str, labels: int) -> None:

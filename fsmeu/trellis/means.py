@@ -178,8 +178,7 @@ def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) ->
             held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
             moved[:, :, count] += (gain.uses @ held.reshape(-1, size)).reshape(batch, -1, size)
     blocks = np.split(moved, len(plan.amounts), axis=1)
-    most = max(plan.amounts)
-    after = np.empty((*blocks[0].shape[:3], size + most))
+    after = np.empty((*blocks[0].shape[:3], size + plan.most))
     first = slice(plan.amounts[0], plan.amounts[0] + size)
     after[..., first] = blocks[0]
     after[..., : first.start] = 0.0

@@ -31,6 +31,7 @@ class Plan:
 
     Attributes:
         amounts: the distinct amounts that steps count.
+        most: the greatest amount that a step of the tape counts, whatever the acceptor reads.
         gather: (sets of pairs, pairs before): ones.
         scatter: the transpose of gather.
         arcs_to_targets: (sets of pairs, counted targets): weights.
@@ -43,6 +44,7 @@ class Plan:
     """
 
     amounts: tuple[int, ...]
+    most: int
     gather: Sparse
     scatter: Sparse
     arcs_to_targets: Sparse
@@ -112,6 +114,7 @@ def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
     by_target, others = _by_target(shown, goal)
     return Plan(
         amounts=tuple(amounts.tolist()) or (0,),
+        most=int(tape.counted.max(initial=0)),
         gather=sparse(sets, member, (count, pairs)),
         scatter=sparse(member, sets, (pairs, count)),
         arcs_to_targets=sparse(number, target, (count, targets), arc),

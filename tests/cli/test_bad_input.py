@@ -179,7 +179,7 @@ def test_tags_must_be_known_before_a_machine_is_built(fsmeu):
 def test_huge_lengths(fsmeu, n):
     """A length past all limits is refused before anything is built."""
     fsmeu("info", "fscore", "--n", n).is_refused("at most 5,000,000 states")
-    fsmeu("compile", "hamming", "--n", n, "-o", os.devnull).is_refused("1,000,000 values")
+    fsmeu("compile", "hamming", "--n", n, "-o", os.devnull).is_refused("at most 100,000 layers")
 
 
 def test_machines_past_the_limit(fsmeu, monkeypatch):

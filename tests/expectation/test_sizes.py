@@ -5,7 +5,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.view import SpecView
+from fsmeu.losses.machine.view import SpecView
 from fsmeu.models import Independent, Markov
 
 TYPES = [f"T{k}" for k in range(149)]

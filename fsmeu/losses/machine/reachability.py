@@ -9,7 +9,7 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.compose import guard_arcs, guard_size, states_within
+from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, states_within
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.machine.sampled_size import has_more_states
 from fsmeu.losses.machine.view import View
@@ -43,6 +43,7 @@ def explore(
         State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
         states a pair of length exactly n can end in.
     """
+    guard_layers(name, view.n)
     found = _Found(name, view, size * size, max_states)
     if pairs is None:
         _explore_free(view, found)
