@@ -263,12 +263,14 @@ def best_values(
     value = np.zeros((1, 1, most + 1))
     layers = [value]
     for plan, worth in zip(plans, scores, strict=True):
-        guard_size("decode", len(plan.source) * value.shape[1] * value.shape[2] // 8)
+        _, so_far, to_come = value.shape
+        ends = (so_far + plan.most) * (to_come - plan.most)
+        guard_size("decode", max(len(plan.source) * so_far * to_come, plan.width * ends) // 8)
         value = _step(plan, value, worth)
         layers.append(value)
         guard_size("decode", sum(layer.size for layer in layers) // 8)
-    ends: Floats = value[final, :, 0].max(axis=0, initial=-np.inf)
-    return ends, layers
+    best: Floats = value[final, :, 0].max(axis=0, initial=-np.inf)
+    return best, layers
 
 
 def trace(

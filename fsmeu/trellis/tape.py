@@ -128,10 +128,10 @@ class Tape:
         guard_size("decode", self._cells)
         if gains is None:
             gains = np.zeros((0, *targets.shape))
-        self._codes.append(after)
         counted = self._counted(gains, targets.shape)
         numbers = zip(self._rows, self._columns, strict=True)
         features = tuple(_number_rows(known, gains[columns]) for known, columns in numbers)
+        self._codes.append(after)
         return TapeLayer(inverse, counted, features, len(after))
 
     def _counted(self, gains: Floats, shape: tuple[int, ...]) -> Ints:
