@@ -150,12 +150,10 @@ def _best_of_one(
         path, totals = select(plans, steps, ends)
         end = int(totals.argmax())
     else:
-        final = np.arange(len(hypotheses.pairs[n]))
-        values, layers = best_values(plans, steps, final)
-        totals = values + ends
+        totals, layers = best_values(plans, steps, ends)
         end = int(totals.argmax())
         if not np.isfinite(totals[end]):
             raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
-        path = trace(plans, steps, layers, final, end)
+        path = trace(plans, steps, layers, end)
     proven = is_proven(problem, totals, scores.errors[row], end, path)
     return Found(path, len(totals), sign * float(totals[end]), proven)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.losses.algebra.split import Split
-from fsmeu.trellis.best import BestPlan, plan_best
+from fsmeu.trellis.best_plan import BestPlan, plan_best
 from fsmeu.trellis.plan import Plan, plan_layer
 from fsmeu.trellis.product import Pairs, Repeated, product_layer
 from fsmeu.trellis.tape import Tape
@@ -77,10 +77,12 @@ class Hypotheses:
         """Adds plans for the positions of an acceptor of the allowed sequences."""
         for i in range(len(self.plans), len(layers)):
             allowed, steps, before = layers[i], self.tape.layer(i), self.pairs[i]
-            if self.last is None or not self.last.repeats(before, steps, allowed):
+            base = self.plans[-1].base if i else np.zeros(1, np.int64)
+            same = i > 1 and np.array_equal(base, self.plans[-2].base)
+            if not same or self.last is None or not self.last.repeats(before, steps, allowed):
                 product = product_layer(before, steps, allowed)
                 self.last = Repeated(before, steps, allowed, product.after)
-                self.plans.append(plan_best(product, steps))
+                self.plans.append(plan_best(product, steps, base))
             else:
                 self.plans.append(self.plans[-1])
             self.pairs.append(self.last.after)

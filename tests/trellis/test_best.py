@@ -56,18 +56,16 @@ def test_scores_add_up_to_expectations(name, given, n, roots):
     references = trellis.references(models[0].layered(), models[0].structure)
     hypotheses = trellis.hypotheses(n)
     scores = step_scores(trellis, references, hypotheses, [m.layered() for m in models], roots)
-    final = np.arange(len(hypotheses.pairs[n]))
     for row, model in enumerate(models):
         every, values = listed(loss, model)
         sign = 1.0 if loss.kind == "utility" else -1.0
         steps = [sign * worth[row] for worth in scores.steps]
-        totals, layers = best_values(hypotheses.plans[:n], steps, final)
-        totals = totals + sign * scores.ends[row]
+        totals, layers = best_values(hypotheses.plans[:n], steps, sign * scores.ends[row])
         best = int(totals.argmax())
         assert sign * totals[best] == pytest.approx(
             (sign * values).max() * sign, rel=1e-12, abs=1e-12
         )
-        path = trace(hypotheses.plans[:n], steps, layers, final, best)
+        path = trace(hypotheses.plans[:n], steps, layers, best)
         place = np.flatnonzero((every == path).all(axis=1))[0]
         assert values[place] == pytest.approx(sign * totals[best], rel=1e-12, abs=1e-12)
 

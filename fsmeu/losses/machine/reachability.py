@@ -25,6 +25,7 @@ _SEEN = 16
 _BLOCK = 1 << 20
 _FEW_STATES = 4096
 _MANY_CELLS = 1 << 20
+_MANY_LAYERS = 1000  # new states after so many come from counts, and come to the end
 
 
 def explore(
@@ -43,7 +44,6 @@ def explore(
         State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
         states a pair of length exactly n can end in.
     """
-    guard_layers(name, view.n)
     found = _Found(name, view, size * size, max_states)
     if pairs is None:
         _explore_free(view, found)
@@ -101,6 +101,8 @@ def _explore_free(view: View, found: _Found) -> None:
                 asked = True
                 found.guard_sampled()
         news.append(len(found.codes) - begin)
+        if i == _MANY_LAYERS and news[-1]:
+            guard_layers(found.name, view.n)
         if i >= found.settled:
             found.guard(min(len(found.codes) + foresee(news, view.n - i), found.most))
 
