@@ -22,6 +22,7 @@ Label = int | str
 
 _MOST_DIGITS = 1000
 """Digits of a label that is a number; Python itself reads and writes a few thousand."""
+_TOO_LARGE = 10**_MOST_DIGITS
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Alphabet:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
-            if isinstance(label, int) and abs(label) >= 10**_MOST_DIGITS:
+            if isinstance(label, int) and abs(label) >= _TOO_LARGE:
                 must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
                 raise InputError(sentence("labels", must, None, "Write it as text"))
             if isinstance(label, str) and not is_text(label):

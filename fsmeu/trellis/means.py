@@ -25,6 +25,9 @@ __all__ = ["hypothesis_values"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_ROOM = 16
+"""Arrays over the values of the counter grow by as many at once."""
+
 
 def hypothesis_values(
     trellis: SplitTrellis,
@@ -45,23 +48,39 @@ def hypothesis_values(
     batch, n = z.shape
     counts = len(trellis.form.joint_counts)
     state, ended = np.zeros(batch, np.int64), np.zeros(batch, np.int64)
-    mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, 1))
+    mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, _room(trellis, 0, n)))
     mass[:, :, 0, 0] = np.stack([model.start for model in models])
     weights = arc_weights(models)
     for i in range(n):
         plan, steps = references.plans[i], trellis.z.layer(i)
         rows = _score_rows(hypotheses, i, [ids[state, z[:, i]] for ids in steps.features])
         added = trellis.amounts(hypotheses.plans[i], plan, i, n)
+        mass = _with_room(mass, _room(trellis, i + 1, n))
         mass = _moved(plan, mass, weights[i], _gains(trellis, plan, added, rows, weights[i]))
         ended += steps.counted[state, z[:, i]]
         state = steps.targets[state, z[:, i]]
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
-    ending = np.einsum("bp,bpqc->bqc", final, mass)
+    ending = np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1])
     slopes, offset = value_tables(trellis, n)
     values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
     for count, slope in enumerate(slopes, start=1):
         values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
     return values, ending[:, 0].sum(axis=1)
+
+
+def _room(trellis: SplitTrellis, position: int, n: int) -> int:
+    """How many values of the counter arrays hold before a position: enough, in few sizes."""
+    enough = trellis.y.most(position) + 1
+    return min(trellis.y.most(n) + 1, -(-enough // _ROOM) * _ROOM)
+
+
+def _with_room(mass: Floats, size: int) -> Floats:
+    """The array with as many values of the counter, zeros beyond those that it has."""
+    if mass.shape[3] == size:
+        return mass
+    wider = np.zeros((*mass.shape[:3], size))
+    wider[..., : mass.shape[3]] = mass
+    return wider
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +89,13 @@ class _Gain:
 
     Attributes:
         entries: for each entry of the plan's ``arcs_to_targets``, (batch, entries); None for none.
-        uses: for sets of pairs, a matrix (batch x counted targets, batch x sets); None for nothing.
+        uses: for sets of pairs, a matrix (rows, batch x sets); None for nothing.
+        rows: the counted targets of all sequences that its rows stand for.
     """
 
     entries: Floats | None
     uses: csr_array | None
+    rows: Ints | None
 
 
 def _gains(
@@ -101,8 +122,8 @@ def _gains(
             else:
                 gained = table[rows[k] - added.begins[k]][:, shown]
                 entries = gained if entries is None else entries + gained
-        uses = _joint(plan, added.matrix, rows[few], weights) if few else None
-        found.append(_Gain(entries, uses))
+        uses, targets = _joint(plan, added.matrix, rows[few], weights) if few else (None, None)
+        found.append(_Gain(entries, uses, targets))
     return found
 
 
@@ -115,8 +136,10 @@ def _score_rows(hypotheses: Hypotheses, i: int, features: Sequence[Ints]) -> Int
     return np.array(rows, np.int64).reshape(len(rows), -1)
 
 
-def _joint(plan: Plan, added: csr_array, rows: Ints, weights: Floats) -> csr_array | None:
-    """What a joint count gains: a matrix (batch x counted targets, batch x sets of pairs).
+def _joint(
+    plan: Plan, added: csr_array, rows: Ints, weights: Floats
+) -> tuple[csr_array, Ints] | tuple[None, None]:
+    """What a joint count gains: a matrix (counted targets that gain, batch x sets of pairs).
 
     Args:
         plan: the plan of the references.
@@ -125,7 +148,7 @@ def _joint(plan: Plan, added: csr_array, rows: Ints, weights: Floats) -> csr_arr
         weights: the weights of the acceptor's arcs, (batch, arcs).
 
     Returns:
-        The matrix; None where nothing is gained.
+        The matrix, and the counted targets (batch x targets) of its rows; None for nothing.
     """
     uses, batch = plan.uses.by_feature, len(weights)
     goals, holders = plan.targets, plan.uses.holders.shape[0]
@@ -133,14 +156,15 @@ def _joint(plan: Plan, added: csr_array, rows: Ints, weights: Floats) -> csr_arr
     feature, amount = added.indices[entry], added.data[entry]
     used, at = _runs(uses.pointers, feature)
     if not len(at):
-        return None
+        return None, None
     whose = owner[used] % batch
     data = amount[used] * weights[whose, uses.arc[at]]
     row, column = whose * goals + uses.goal[at], whose * holders + uses.holder[at]
     order = np.argsort(row, kind="stable")
-    pointers = np.append(0, np.cumsum(np.bincount(row, minlength=batch * goals)))
-    shape = (batch * goals, batch * holders)
-    return csr_array((data[order], column[order], pointers), shape=shape)
+    targets, starts = np.unique(row[order], return_index=True)
+    pointers = np.append(starts, len(row))
+    shape = (len(targets), batch * holders)
+    return csr_array((data[order], column[order], pointers), shape=shape), targets
 
 
 def _runs(pointers: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -176,13 +200,20 @@ def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) ->
             )
         if gain.uses is not None:
             held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
-            moved[:, :, count] += (gain.uses @ held.reshape(-1, size)).reshape(batch, -1, size)
-    blocks = np.split(moved, len(plan.amounts), axis=1)
-    after = np.empty((*blocks[0].shape[:3], size + plan.most))
-    first = slice(plan.amounts[0], plan.amounts[0] + size)
-    after[..., first] = blocks[0]
-    after[..., : first.start] = 0.0
-    after[..., first.stop :] = 0.0
-    for amount, block in zip(plan.amounts[1:], blocks[1:], strict=True):
-        after[..., amount : amount + size] += block
+            into = moved.reshape(-1, quantities, size)
+            into[gain.rows, count] += gain.uses @ held.reshape(-1, size)
+    after = _counted(plan, moved.reshape(batch, len(plan.amounts), -1))
+    return after.reshape(batch, -1, quantities, size)
+
+
+def _counted(plan: Plan, moved: Floats) -> Floats:
+    """The mass of the pairs after, from that of counted targets, (batch, amounts, the rest).
+
+    An amount is counted by moving all numbers by as many places: the last values of the counter
+    have no mass yet.
+    """
+    after = np.zeros((len(moved), moved.shape[2]))
+    for place, amount in enumerate(plan.amounts):
+        into = after[:, amount:]
+        into += moved[:, place, : moved.shape[2] - amount]
     return after

@@ -57,6 +57,14 @@ def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
 
     They are 0 for counts that no sequence of length n has.
     """
+    key = ("values", n)
+    if key not in trellis.memo:
+        trellis.memo[key] = _value_tables(trellis, n)
+    found: tuple[list[Floats], Floats] = trellis.memo[key]
+    return found
+
+
+def _value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
     form = trellis.form
     z, y = trellis.z.reachable(n), trellis.y.reachable(n)
     possible = z[:, None] & y

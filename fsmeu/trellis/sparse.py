@@ -69,7 +69,7 @@ class Sparse:
 
     def transposed_times(self, values: Floats, entries: Floats | None = None) -> Floats:
         """The products of the transposes with values (batch, rows, k), (batch, columns, k)."""
-        return self._product(self._block(values.shape[0], entries).T, values)
+        return self._product(self._block(-values.shape[0], entries), values)
 
     @staticmethod
     def _product(matrix: csr_array, values: Floats) -> Floats:
@@ -78,11 +78,15 @@ class Sparse:
         return product.reshape(batch, -1, width)
 
     def _block(self, batch: int, entries: Floats | None) -> csr_array:
-        """The block-diagonal matrix of as many copies with these entries, or ones."""
+        """The block-diagonal matrix of as many copies with these entries, or ones.
+
+        With a negative number of copies, its transpose.
+        """
         if batch not in self.blocks:
             if len(self.blocks) >= _MOST_COPIES:
                 self.blocks.clear()
-            self.blocks[batch] = self._copies(batch)
+            copies = self._copies(abs(batch))
+            self.blocks[batch] = copies if batch > 0 else copies.T
         if entries is None:
             return self.blocks[batch]
         matrix = copy.copy(self.blocks[batch])

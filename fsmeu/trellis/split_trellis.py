@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +95,9 @@ class SplitTrellis:
     Args:
         form: the split loss.
         n: the length.
+
+    Attributes:
+        memo: what sweeps want to keep, by a key that has the length in it.
     """
 
     def __init__(self, form: Split, n: int) -> None:
@@ -105,6 +109,7 @@ class SplitTrellis:
         self._references: dict[Hashable, References] = {}
         self._tables: dict[tuple[int, int], csr_array] = {}
         self._free: Hypotheses | None = None
+        self.memo: dict[Hashable, Any] = {}
         self._served: dict[int, bool] = {}
 
     def serves(self, n: int) -> bool:

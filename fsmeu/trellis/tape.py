@@ -65,6 +65,7 @@ class Tape:
         self._codes = [np.array([self.view.start], np.int64)]
         self._layers: list[TapeLayer] = []
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
+        self._most = [0]
         self._cells = 0
 
     def layer(self, position: int) -> TapeLayer:
@@ -94,7 +95,10 @@ class Tape:
 
     def most(self, n: int) -> int:
         """The greatest value that the counter can reach in n steps."""
-        return sum(int(self.layer(i).counted.max(initial=0)) for i in range(n))
+        while len(self._most) <= n:
+            counted = self.layer(len(self._most) - 1).counted
+            self._most.append(self._most[-1] + int(counted.max(initial=0)))
+        return self._most[n]
 
     def reachable(self, n: int) -> Bools:
         """Which values the counter may have after n steps, (most + 1,): at least all that occur."""

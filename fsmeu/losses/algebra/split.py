@@ -12,6 +12,7 @@ on *features* of a step of each: the largest pieces of its expression that read 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class TapeLoss:
     registers: tuple[str, ...]
     ends: tuple[str, ...]
 
-    @property
+    @cached_property
     def counter(self) -> str | None:
         """The register that the value looks at, when it only counts and nothing else reads it."""
         if len(self.ends) != 1:
@@ -89,7 +90,7 @@ class Split:
     joint_counts: tuple[JointCount, ...]
     additive: bool
 
-    @property
+    @cached_property
     def counted(self) -> bool:
         """True when the value looks at no more than one counter of each tape."""
         return all(not part.ends or part.counter is not None for part in (self.z, self.y))
