@@ -26,6 +26,7 @@ from fsmeu.trellis.kept import split_trellis
 from fsmeu.trellis.scores import StepScores, step_scores
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.tape import UncountableError
+from fsmeu.trellis.threads import one_thread
 
 __all__ = ["Found", "best_by_tape"]
 
@@ -53,6 +54,7 @@ class Found:
     proven: bool
 
 
+@one_thread()
 def best_by_tape(problems: Sequence[Problem], form: Split, method: str) -> list[Found]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 

@@ -19,6 +19,7 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.trajectory import trajectories
 from fsmeu.models.dense import Dense
+from fsmeu.trellis.threads import one_thread
 from fsmeu.trellis.transfer import Transfer, forward_step
 from fsmeu.trellis.view_layers import DenseWalker
 
@@ -57,6 +58,7 @@ def whole_stack(arrays: Dense) -> Stack:
     return Stack(some, arrays.start.shape[1], arrays.tables[0].size)
 
 
+@one_thread()
 def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
     """The expected value of each hypothesis under its model.
 

@@ -14,6 +14,7 @@ from fsmeu.models import Model
 from fsmeu.trellis.kept import split_trellis
 from fsmeu.trellis.means import hypothesis_values
 from fsmeu.trellis.tape import UncountableError
+from fsmeu.trellis.threads import one_thread
 
 __all__ = ["MANY_LABELS", "split_values"]
 
@@ -27,6 +28,7 @@ _CELLS_AT_ONCE = 1 << 17
 """Numbers of one layer for all sequences of a block: what stays in the processor's cache."""
 
 
+@one_thread()
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def split_values(
     loss: SpecLoss, z: Ints, models: Sequence[Model], max_states: int | None = None

@@ -19,6 +19,7 @@ from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
 from fsmeu.trellis.source import Source
 from fsmeu.trellis.state_free_gains import is_steady, steady_walk
+from fsmeu.trellis.threads import one_thread
 from fsmeu.trellis.transfer import Workspace, forward_step, forward_step_by_arcs
 from fsmeu.trellis.view_layers import DenseWalker, SparseWalker, Walker
 
@@ -46,6 +47,7 @@ class Final:
     mass: Floats
 
 
+@one_thread()
 def run(
     view: View, source: Source, keep: int | None = None, max_states: int | None = None
 ) -> Final:
