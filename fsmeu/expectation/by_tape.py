@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 MANY_LABELS = 5
 """From this many labels on, sums over the arcs of a trellis cost less than over dense arrays."""
 
-_CELLS_AT_ONCE = 1 << 17
+_CELLS_AT_ONCE = 1 << 18
 """Numbers of one layer for all sequences of a block: what stays in the processor's cache."""
 
 
@@ -51,7 +51,6 @@ def split_values(
     try:
         trellis = split_trellis(loss, form, n)
         references = trellis.references(models[0].layered(), models[0].structure)
-        hypotheses = trellis.hypotheses(n)
         size = trellis.y.most(n) + 1
         guard_size("composition", size * trellis.z.most(n) // 4, max_states)
         cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
@@ -62,7 +61,7 @@ def split_values(
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)
             layered = [model.layered() for model in models[rows]]
-            found.append(hypothesis_values(trellis, references, hypotheses, z[rows], layered))
+            found.append(hypothesis_values(trellis, references, z[rows], layered))
     except (LossFileError, SizeLimitError, UncountableError):
         return None
     values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -12,7 +12,7 @@ from fsmeu.trellis.split_trellis import SplitTrellis
 
 __all__ = ["split_trellis"]
 
-_LEAST_LENGTH = 32
+_LEAST_LENGTH = 128
 """The second length that is asked for makes a trellis for all lengths up to this, or a power of 2;
 the first may be the only one."""
 

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 from fsmeu.fst.layers import Layered
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.scores import arc_weights, value_tables
-from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
+from fsmeu.trellis.split_trellis import References, SplitTrellis
+from fsmeu.trellis.tape import TapeLayer
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["hypothesis_values"]
@@ -32,7 +33,6 @@ _ROOM = 16
 def hypothesis_values(
     trellis: SplitTrellis,
     references: References,
-    hypotheses: Hypotheses,
     z: Ints,
     models: Sequence[Layered],
 ) -> tuple[Floats, Floats]:
@@ -41,7 +41,6 @@ def hypothesis_values(
     Args:
         trellis: both tapes.
         references: the tape of y composed with the models' structure.
-        hypotheses: the tape of z with all sequences allowed.
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
     """
@@ -53,8 +52,8 @@ def hypothesis_values(
     weights = arc_weights(models)
     for i in range(n):
         plan, steps = references.plans[i], trellis.z.layer(i)
-        rows = _score_rows(hypotheses, i, [ids[state, z[:, i]] for ids in steps.features])
-        added = trellis.amounts(hypotheses.plans[i], plan, i, n)
+        rows = _score_rows(steps, state, z[:, i])
+        added = trellis.amounts(steps.shown, plan, i, n)
         mass = _with_room(mass, _room(trellis, i + 1, n))
         mass = _moved(plan, mass, weights[i], _gains(trellis, plan, added, rows, weights[i]))
         ended += steps.counted[state, z[:, i]]
@@ -127,12 +126,12 @@ def _gains(
     return found
 
 
-def _score_rows(hypotheses: Hypotheses, i: int, features: Sequence[Ints]) -> Ints:
+def _score_rows(steps: TapeLayer, state: Ints, label: Ints) -> Ints:
     """The score rows that the steps of the hypotheses show, (terms, batch)."""
     rows, known = [], 0
-    for found, shown in zip(hypotheses.plans[i].features, features, strict=True):
-        rows.append(known + np.searchsorted(found, shown))
-        known += len(found)
+    for ids, shown in zip(steps.features, steps.shown, strict=True):
+        rows.append(known + np.searchsorted(shown, ids[state, label]))
+        known += len(shown)
     return np.array(rows, np.int64).reshape(len(rows), -1)
 
 

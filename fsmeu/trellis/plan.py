@@ -8,7 +8,7 @@ together are added up once for all pairs that share them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -39,8 +39,8 @@ class Plan:
         by_target: (features of all terms, counted targets): ones, for the terms whose feature is
             known from the counted target.
         others: the uses of the features of all other terms.
-        met: a plan of hypotheses, the position where that matters, and what all terms add where the
-            two meet; kept by whoever asks.
+        met: what all terms add where these references meet features of hypotheses, with these
+            features and the position where that matters; kept by whoever asks.
     """
 
     amounts: tuple[int, ...]
@@ -52,7 +52,7 @@ class Plan:
     by_target: Sparse
     others: Uses
     _shown: Shown
-    met: tuple[object, int, Amounts] | None = None
+    met: dict[int, tuple[object, int, Amounts]] = field(default_factory=dict)
 
     @property
     def targets(self) -> int:

@@ -117,7 +117,7 @@ def step_scores(
     steps, sizes = [], _Sizes(len(slopes), len(models))
     for i, plan in enumerate(plans):
         flows = feature_flows(plan, weights[i], masses[i], moves[i], ahead[i], counts)
-        added = trellis.amounts(hypotheses.plans[i], plan, i, n)
+        added = trellis.amounts(hypotheses.plans[i].features, plan, i, n)
         met = _expected(trellis, plan.features, flows, worth, len(offset))
         steps.append(_for_each_row(added.matrix, met))
         sizes.see(added, counts.total(flows))

@@ -28,6 +28,9 @@ __all__ = ["Hypotheses", "References", "SplitTrellis"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_MOST_MET = 2
+"""How many tables of amounts a plan keeps: for all hypotheses, and for those under a constraint."""
+
 
 @dataclass(eq=False)
 class References:
@@ -150,22 +153,25 @@ class SplitTrellis:
         self._free.extend(any_layers(self.form.bound.alphabet, n).layers)
         return self._free
 
-    def amounts(self, above: BestPlan, below: Plan, i: int, n: int) -> Amounts:
+    def amounts(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
         """What all terms add at a position.
 
         Args:
-            above: the plan of the hypotheses.
-            below: the plan of the references; it keeps what was found for the plan above.
+            above: for each term, the numbers of the rows of feature values that z may show.
+            below: the plan of the references; it keeps what was found for these numbers.
             i: the position, from 0.
             n: the length.
         """
         clock = i if self.reads_clock else -1
-        if below.met is None or below.met[0] is not above or below.met[1] != clock:
-            pairs = zip(above.features, below.features, strict=True)
+        known = below.met.get(id(above))
+        if known is None or known[0] is not above or known[1] != clock:
+            pairs = zip(above, below.features, strict=True)
             blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
             joined = join_terms(self.terms, blocks, len(self.form.joint_counts))
-            below.met = (above, clock, joined)
-        return below.met[2]
+            while len(below.met) >= _MOST_MET:
+                del below.met[next(iter(below.met))]
+            below.met[id(above)] = known = (above, clock, joined)
+        return known[2]
 
     def _table(self, k: int, i: int, n: int) -> csr_array:
         """What a term adds at a position for all rows of feature values, (of z, of y)."""

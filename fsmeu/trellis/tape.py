@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,11 @@ class TapeLayer:
     counted: Ints
     features: tuple[Ints, ...]
     width: int
+
+    @cached_property
+    def shown(self) -> tuple[Ints, ...]:
+        """For each term, the numbers of the rows of feature values that occur, ascending."""
+        return tuple(np.unique(ids) for ids in self.features)
 
 
 class Tape:
@@ -167,6 +173,10 @@ def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:
         return np.zeros(shape, np.int64)
     table = np.ascontiguousarray(cells.reshape(features, -1).T) + 0.0  # -0.0 becomes 0.0
     bits = table.view(np.int64)
-    _, first, inverse = np.unique(bits, axis=0, return_index=True, return_inverse=True)
+    keys = np.zeros(len(bits), np.int64)
+    for column in bits.T:
+        distinct, place = np.unique(column, return_inverse=True)
+        keys = np.unique(keys * len(distinct) + place, return_inverse=True)[1]
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     numbers = [known.setdefault(table[k].tobytes(), len(known)) for k in first]
     return np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(shape)

@@ -79,6 +79,6 @@ def test_means_of_all_hypotheses(name, given, n):
     references = trellis.references(model.layered(), model.structure)
     every, values = listed(loss, model)
     models = [model.layered()] * len(every)
-    found, mass = hypothesis_values(trellis, references, trellis.hypotheses(n), every, models)
+    found, mass = hypothesis_values(trellis, references, every, models)
     assert found == pytest.approx(values, rel=1e-12, abs=1e-13)
     assert mass == pytest.approx(np.ones(len(every)), rel=1e-13)
