@@ -149,6 +149,7 @@ class _Reader:
         return names
 
 
+@np.errstate(invalid="ignore")  # weights that are no numbers are refused by whoever asked
 def _vector(reader: _Reader, weight: np.dtype[Any], start: int, states: int) -> ArcTable:
     """State records (final weight, number of arcs), each followed by its arc records."""
     if reader.left % 4:
@@ -197,6 +198,7 @@ def _gather(words: NDArray[np.uint32], at: Ints, kind: str | np.dtype[Any]) -> N
     return np.ascontiguousarray(parts).view(kind).reshape(len(at))
 
 
+@np.errstate(invalid="ignore")
 def _const(
     reader: _Reader, weight: np.dtype[Any], pad: bool, numbers: tuple[int, int, int]
 ) -> ArcTable:
