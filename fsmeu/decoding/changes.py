@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Problem
 from fsmeu.fst.compose import guard_size
-from fsmeu.trellis.source import model_source
+from fsmeu.trellis.source import cube_source
 
 __all__ = ["Changes"]
 
@@ -62,12 +62,13 @@ class Changes:
         self._clock, self._n = problem.clock, problem.n
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        source = model_source(problem.model)
+        source = cube_source(problem.model)
         self._start, self._final = source.start, source.final
         self._arcs = []
         for i in range(problem.n):
             self._clock.check()
             cube = source.factors(i)
+            assert isinstance(cube, np.ndarray)
             after, label = np.nonzero(cube.any(axis=2))
             self._arcs.append(_Arcs(after, label, cube[after, label]))
 

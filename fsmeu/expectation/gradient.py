@@ -20,7 +20,7 @@ from fsmeu.expectation.lattice import merged_view, possible_steps
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layered, pair_layers
+from fsmeu.fst.layers import Layer, Layered, pair_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
 from fsmeu.trellis.source import Source
@@ -93,11 +93,19 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     layers = source.layered().layers
     for i in reversed(range(asked.n)):
         worth, step = backward_step(transfers[i], worth, source.factors(i))
-        cube = np.einsum("qms,qnas->nam", masses[i], step, optimize=True)
-        layer = layers[i]
-        per_arc.append(cube[layer.target, layer.label, layer.source])
+        per_arc.append(_arc_products(masses[i], step, layers[i]))
     per_arc.reverse()
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
+
+
+def _arc_products(mass: Floats, step: Floats, layer: Layer) -> Floats:
+    """The derivative for each arc of a layer: the mass before it times what follows it."""
+    if step.ndim == 3:  # the next state is the symbol, and arcs are in the order (state, symbol)
+        products: Floats = np.einsum("qms,qas->ma", mass, step, optimize=True).ravel()
+    else:
+        cube = np.einsum("qms,qnas->nam", mass, step, optimize=True)
+        products = cube[layer.target, layer.label, layer.source]
+    return products
 
 
 def _zeros_stay(asked: Query) -> bool:

@@ -13,11 +13,13 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.models import Model
 from fsmeu.models.dense import Dense
+from fsmeu.trellis.transfer import ChainStep
 
-__all__ = ["Source", "model_source", "pair_source"]
+__all__ = ["Source", "cube_source", "model_source", "pair_source"]
 
 Floats = NDArray[np.float64]
 
+_FEW_LABELS = 5  # with fewer, arrays that are mostly zeros are small and fast
 _LARGE = 1 << 18
 _SPARSE = 32
 _ENTRIES_PER_STATE = 16
@@ -28,7 +30,8 @@ class Source:
     """A layered acceptor over the symbols of a view, position by position.
 
     Attributes:
-        factors: weight of (next state, symbol, state) at a position, counted from 0.
+        factors: weight of (next state, symbol, state) at a position, counted from 0; or the step of
+            a chain, where the next state is the symbol.
         start: weight of starting in each state of layer 0.
         final: weight of ending in each state of layer n.
         layered: the acceptor itself, built when it is asked for.
@@ -37,7 +40,7 @@ class Source:
         table: the factors of all positions in one array, or None when that would be large.
     """
 
-    factors: Callable[[int], Floats]
+    factors: Callable[[int], Floats | ChainStep]
     start: Floats
     final: Floats
     layered: Callable[[], Layered]
@@ -47,6 +50,19 @@ class Source:
 
 def model_source(model: Model) -> Source:
     """The input of a view with the hypothesis given: the model alone."""
+    size = len(model.alphabet)
+    if size < _FEW_LABELS or model.structure != ("chain", size, 1):
+        return cube_source(model)
+    layered = model.layered()
+
+    def factors(position: int) -> ChainStep:
+        return ChainStep(layered.layers[position].weight.reshape(-1, size))
+
+    return Source(factors, layered.start, layered.final, model.layered)
+
+
+def cube_source(model: Model) -> Source:
+    """The same with factors of (next state, symbol, state), every layer as wide as the widest."""
     arrays = model.dense()
     if arrays is not None:
         return _from_dense(arrays, model.layered)

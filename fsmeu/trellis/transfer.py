@@ -8,13 +8,16 @@ there are most of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layer, arcs_by_label
+from fsmeu.trellis.chain_step import backward_chain, forward_chain
 
 __all__ = [
+    "ChainStep",
     "Transfer",
     "Workspace",
     "backward_step",
@@ -59,6 +62,30 @@ class Transfer:
     reached: Ints
     uniform: bool = False
     joined: dict[int, tuple[Transfer, Transfer]] = field(default_factory=dict)
+
+    @cached_property
+    def by_symbol(self) -> tuple[Ints, Ints, Ints]:
+        """For sums over the states that a symbol leads to one target.
+
+        Flat indices symbol * states + state, sorted by symbol and target; where each run begins;
+        and symbol * width + target of each run.
+        """
+        symbols, states = np.nonzero(self.targets >= 0)
+        cells = symbols * self.width + self.targets[symbols, states]
+        order = np.argsort(cells, kind="stable")
+        found, starts = np.unique(cells[order], return_index=True)
+        return (symbols * self.targets.shape[1] + states)[order], starts, found
+
+
+@dataclass(frozen=True, eq=False)
+class ChainStep:
+    """A position of a chain in which the state after it is the symbol that was read.
+
+    Attributes:
+        weights: of (state before, symbol).
+    """
+
+    weights: Floats
 
 
 def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
@@ -118,16 +145,19 @@ class Workspace:
 
 
 def forward_step(
-    transfer: Transfer, mass: Floats, factors: Floats, space: Workspace | None = None
+    transfer: Transfer, mass: Floats, factors: Floats | ChainStep, space: Workspace | None = None
 ) -> Floats:
     """The mass of the next layer.
 
     Args:
         transfer: where each (symbol, state) leads.
         mass: shape (..., quantities, model states, states).
-        factors: weight of (..., next model state, symbol, model state) at this position.
+        factors: weight of (..., next model state, symbol, model state) at this position, or the
+            step of a chain.
         space: arrays to work in; the result then lasts until the next call but one.
     """
+    if isinstance(factors, ChainStep):
+        return forward_chain(transfer, mass, factors)
     space = space or Workspace()
     quantities, width, states = mass.shape[-3:]
     after, symbols, _ = factors.shape[-3:]
@@ -179,18 +209,24 @@ def forward_step_by_arcs(transfer: Transfer, mass: Floats, layer: Layer) -> Floa
     return moved
 
 
-def backward_step(transfer: Transfer, worth: Floats, factors: Floats) -> tuple[Floats, Floats]:
+def backward_step(
+    transfer: Transfer, worth: Floats, factors: Floats | ChainStep
+) -> tuple[Floats, Floats]:
     """The worth of the layer before, from the worth of the layer after.
 
     Args:
         transfer: where each (symbol, state) leads.
         worth: shape (quantities, next model states, next states); quantity 0 is the value to come,
             the others the slopes of linear registers.
-        factors: weight of (next model state, symbol, model state) at this position.
+        factors: weight of (next model state, symbol, model state) at this position, or the step of
+            a chain.
 
     Returns:
-        The worth before, and that of each step (quantities, next model states, symbols, states).
+        The worth before, and that of each step (quantities, next model states, symbols, states);
+        without the next model states where these are the symbols.
     """
+    if isinstance(factors, ChainStep):
+        return backward_chain(transfer, worth, factors)
     padded = np.concatenate([worth, np.zeros((*worth.shape[:2], 1))], axis=2)
     step = padded[:, :, transfer.targets]
     if transfer.gains is not None:
