@@ -199,7 +199,8 @@ def main(words=None):
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
     if given.case:
         return int(replay(given.case, console))
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    for one in (signal.SIGINT, signal.SIGTERM):  # also where a shell started it in the background
+        signal.signal(one, signal.default_int_handler)
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
