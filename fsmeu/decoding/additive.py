@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 
 __all__ = ["additive", "additive_many"]
@@ -34,5 +33,7 @@ def additive_many(problems: Sequence[Problem]) -> list[Answer]:
     if form is None or not form.additive:
         refuse("additive", "the value must be a sum over positions that splits by tape")
     why = "the value is a sum over positions, and each tape's share of a step is known"
+    from fsmeu.decoding.by_tape import best_by_tape  # loads scipy, which takes a while
+
     best = best_by_tape(problems, form, "additive")
     return [Answer(found.indices, found.proven, why, 0, found.value) for found in best]

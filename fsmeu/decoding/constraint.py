@@ -16,7 +16,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 
-__all__ = ["Constraint", "Walk", "as_constraint", "free_layers", "restricted", "walk"]
+__all__ = ["Constraint", "Walk", "as_constraint", "restricted", "walk"]
 
 Ints = NDArray[np.int64]
 
@@ -152,11 +152,3 @@ def restricted(layered: Layered, constraint: Constraint) -> Layered:
     final[:, allowed.ends] = layered.final[:, None]
     kept = layered.unambiguous
     return Layered(layered.alphabet, start.ravel(), tuple(layers), final.ravel(), kept)
-
-
-def free_layers(alphabet: Alphabet, n: int) -> Layered:
-    """Every sequence of length n, all with weight 1."""
-    label = np.arange(len(alphabet), dtype=np.int64)
-    none = np.zeros_like(label)
-    layer = Layer(none, label, none, np.ones(len(alphabet)), 1)
-    return Layered(alphabet, np.ones(1), (layer,) * n, np.ones(1), unambiguous=True)

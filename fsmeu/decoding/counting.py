@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fsmeu.decoding.by_tape import best_by_tape
 from fsmeu.decoding.problem import Answer, Problem, refuse
 from fsmeu.losses.algebra.split import TapeLoss
 
@@ -39,6 +38,8 @@ def counting_many(problems: Sequence[Problem]) -> list[Answer]:
         refuse("counting", must)
     for part, tape in ((form.z, "z"), (form.y, "y")):
         _one_counter(part, tape)
+    from fsmeu.decoding.by_tape import best_by_tape  # loads scipy, which takes a while
+
     best = best_by_tape(problems, form, "counting")
     counts = (
         ", ".join(joint_count.register for joint_count in form.joint_counts) or "no joint count"

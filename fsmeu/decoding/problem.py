@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
-from fsmeu.decoding.constraint import Constraint, free_layers, restricted
+from fsmeu.decoding.constraint import Constraint, restricted
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
+from fsmeu.fst.layers import any_layers
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -100,7 +101,7 @@ class Problem:
         """A sequence that is allowed, the most probable one unless none is probable, or None."""
         found = self.most_probable(1)
         if not found:
-            everything = free_layers(self.model.alphabet, self.n)
+            everything = any_layers(self.model.alphabet, self.n)
             if self.constraint is not None:
                 everything = restricted(everything, self.constraint)
             found = [indices for indices, _ in most_probable(everything, 1)]

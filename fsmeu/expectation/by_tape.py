@@ -11,9 +11,6 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
-from fsmeu.trellis.kept import split_trellis
-from fsmeu.trellis.means import hypothesis_values
-from fsmeu.trellis.tape import UncountableError
 from fsmeu.trellis.threads import one_thread
 
 __all__ = ["MANY_LABELS", "split_values"]
@@ -48,6 +45,11 @@ def split_values(
     form, n = loss.split, z.shape[1]
     if form is None or not form.counted or len(loss.alphabet) < MANY_LABELS:
         return None
+    # Loaded here: a command over two labels does without scipy, which takes a while to load.
+    from fsmeu.trellis.kept import split_trellis
+    from fsmeu.trellis.means import hypothesis_values
+    from fsmeu.trellis.tape import UncountableError
+
     try:
         trellis = split_trellis(loss, form, n)
         references = trellis.references(models[0].layered(), models[0].structure)

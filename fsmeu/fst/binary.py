@@ -27,7 +27,6 @@ _HAS_SYMBOLS = (1, 2)
 _SYMBOLS_MAGIC = 2125658996
 _WEIGHTS = {b"log64": "<f8", b"log": "<f4", b"standard": "<f4"}
 _VERSIONS = {b"vector": (2,), b"const": (1, 2)}
-_MOST_NAME = 1000
 _LEAST_SYMBOL = 12
 
 Ints = NDArray[np.int64]

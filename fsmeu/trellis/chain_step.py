@@ -6,17 +6,29 @@ but for one next state of each symbol.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from fsmeu.trellis.transfer import ChainStep, Transfer
+    from fsmeu.trellis.transfer import Transfer
 
-__all__ = ["backward_chain", "forward_chain"]
+__all__ = ["ChainStep", "backward_chain", "forward_chain"]
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ChainStep:
+    """A position of a chain in which the state after it is the symbol that was read.
+
+    Attributes:
+        weights: of (state before, symbol).
+    """
+
+    weights: Floats
 
 
 def forward_chain(transfer: Transfer, mass: Floats, step: ChainStep) -> Floats:

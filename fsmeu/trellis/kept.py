@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from fsmeu.losses.algebra.split import Split, TapeLoss
-from fsmeu.losses.language.dependencies import names_read
-from fsmeu.losses.language.syntax import Expr
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.split_trellis import SplitTrellis
 
@@ -33,7 +29,7 @@ def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
     """
     kept: dict[int, SplitTrellis] = loss.memo("trellises")  # type: ignore[assignment]
     length = n
-    if kept and n not in kept and _serves_all_lengths(form):
+    if kept and n not in kept and not form.reads_length:
         length = next((k for k, t in kept.items() if k >= n and t.serves(n)), 0)
         length = length or max(_LEAST_LENGTH, 1 << (n - 1).bit_length())
     found = kept.pop(length) if length in kept else SplitTrellis(form, length)
@@ -43,21 +39,3 @@ def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
     while len(kept) > _MOST_KEPT:
         del kept[next(iter(kept))]
     return found
-
-
-def _serves_all_lengths(form: Split) -> bool:
-    """True when no step of either tape, and no amount, looks at the length."""
-    read = [
-        *_read(form.z),
-        *_read(form.y),
-        *(joint_count.amount for joint_count in form.joint_counts),
-    ]
-    return not any("n" in names_read(expr) for expr in read)
-
-
-def _read(part: TapeLoss) -> Iterator[Expr]:
-    """What decides the steps of a tape; bounds of registers are checked as values are reached."""
-    for register in part.bound.spec.registers:
-        yield from (register.start, register.update)
-        if register.depth is not None:
-            yield from (e for e in (register.depth, register.low, register.high) if e is not None)

@@ -191,6 +191,7 @@ def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) ->
         batch, -1, quantities, size
     )
     sources = gathered.reshape(batch, -1, quantities, size)[:, :, 0]
+    held: Floats | None = None
     for count, gain in enumerate(gains, start=1):
         if gain.entries is not None:
             gained = gain.entries * entries
@@ -198,7 +199,8 @@ def _moved(plan: Plan, mass: Floats, weights: Floats, gains: Sequence[_Gain]) ->
                 np.ascontiguousarray(sources), gained
             )
         if gain.uses is not None:
-            held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
+            if held is None:
+                held = plan.uses.holders.times(np.ascontiguousarray(mass[:, :, 0]))
             into = moved.reshape(-1, quantities, size)
             into[gain.rows, count] += gain.uses @ held.reshape(-1, size)
     after = _counted(plan, moved.reshape(batch, len(plan.amounts), -1))

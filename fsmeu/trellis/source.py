@@ -13,7 +13,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.models import Model
 from fsmeu.models.dense import Dense
-from fsmeu.trellis.transfer import ChainStep
+from fsmeu.trellis.chain_step import ChainStep
 
 __all__ = ["Source", "cube_source", "model_source", "pair_source"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.losses.algebra.split import Split
 from fsmeu.trellis.best_plan import BestPlan, plan_best
 from fsmeu.trellis.plan import Plan, plan_layer
-from fsmeu.trellis.product import Pairs, Repeated, product_layer
-from fsmeu.trellis.tape import Tape
+from fsmeu.trellis.product import Pairs, ProductLayer, Repeated, product_layer
+from fsmeu.trellis.tape import Tape, TapeLayer
 from fsmeu.trellis.terms import Amounts, Term, amounts, join_terms, joint_terms
 
 __all__ = ["Hypotheses", "References", "SplitTrellis"]
@@ -32,64 +32,67 @@ _MOST_MET = 2
 """How many tables of amounts a plan keeps: for all hypotheses, and for those under a constraint."""
 
 
+P = TypeVar("P")
+
+
 @dataclass(eq=False)
-class References:
-    """The tape of y composed with a model: pairs before each position, and plans to sum over them.
+class _Composed(Generic[P]):
+    """A tape composed with an acceptor, as far as it has been asked for.
 
     Attributes:
-        tape: the tape of y.
-        pairs: the pairs of layers 0, 1, ... as far as they have been asked for.
-        plans: the plans of positions 0, 1, ... as far as they have been asked for.
+        tape: the tape.
+        pairs: the pairs of layers 0, 1, ...
+        plans: the plans of positions 0, 1, ...
         last: what the last plan was made of; it serves the next position where that repeats.
     """
 
     tape: Tape
     pairs: list[Pairs]
-    plans: list[Plan] = field(default_factory=list)
-    last: Repeated | None = None
-
-    def extend(self, layered: Layered) -> None:
-        """Adds plans up to the length of a model of this structure."""
-        for i in range(len(self.plans), layered.n):
-            layer, steps, before = layered.layers[i], self.tape.layer(i), self.pairs[i]
-            if self.last is None or not self.last.repeats(before, steps, layer):
-                product = product_layer(before, steps, layer)
-                self.last = Repeated(before, steps, layer, product.after)
-                self.plans.append(plan_layer(product, steps))
-            else:
-                self.plans.append(self.plans[-1])
-            self.pairs.append(self.last.after)
-
-
-@dataclass(eq=False)
-class Hypotheses:
-    """The tape of z with the sequences that are allowed: plans of best paths.
-
-    Attributes:
-        tape: the tape of z.
-        pairs: the pairs of layers 0, 1, ... as far as they have been asked for.
-        plans: the plans of positions 0, 1, ... as far as they have been asked for.
-        last: what the last plan was made of; it serves the next position where that repeats.
-    """
-
-    tape: Tape
-    pairs: list[Pairs]
-    plans: list[BestPlan] = field(default_factory=list)
+    plans: list[P] = field(default_factory=list)
     last: Repeated | None = None
 
     def extend(self, layers: Sequence[Layer]) -> None:
-        """Adds plans for the positions of an acceptor of the allowed sequences."""
+        """Adds plans for the positions of an acceptor of this structure."""
         for i in range(len(self.plans), len(layers)):
-            allowed, steps, before = layers[i], self.tape.layer(i), self.pairs[i]
-            base = self.plans[-1].base if i else np.zeros(1, np.int64)
-            same = i > 1 and np.array_equal(base, self.plans[-2].base)
-            if not same or self.last is None or not self.last.repeats(before, steps, allowed):
-                product = product_layer(before, steps, allowed)
-                self.last = Repeated(before, steps, allowed, product.after)
-                self.plans.append(plan_best(product, steps, base))
+            layer, steps, before = layers[i], self.tape.layer(i), self.pairs[i]
+            last = self.last
+            if last is None or not (self.settled() and last.repeats(before, steps, layer)):
+                product = product_layer(before, steps, layer)
+                self.last = last = Repeated(before, steps, layer, product.after)
+                self.plans.append(self.plan(product, steps))
             else:
                 self.plans.append(self.plans[-1])
-            self.pairs.append(self.last.after)
+            self.pairs.append(last.after)
+
+    def settled(self) -> bool:
+        """Whether the next plan is the last one, if it is made of the same arcs."""
+        return True
+
+    def plan(self, product: ProductLayer, steps: TapeLayer) -> P:
+        """The plan of the next position."""
+        raise NotImplementedError
+
+
+class References(_Composed[Plan]):
+    """The tape of y composed with a model: plans to sum over its pairs."""
+
+    def plan(self, product: ProductLayer, steps: TapeLayer) -> Plan:
+        """The plan of the next position."""
+        return plan_layer(product, steps)
+
+
+class Hypotheses(_Composed[BestPlan]):
+    """The tape of z with the sequences that are allowed: plans of best paths."""
+
+    def settled(self) -> bool:
+        """Whether the bases of the pairs repeat, too."""
+        plans = self.plans
+        return len(plans) > 1 and np.array_equal(plans[-1].base, plans[-2].base)
+
+    def plan(self, product: ProductLayer, steps: TapeLayer) -> BestPlan:
+        """The plan of the next position."""
+        base = self.plans[-1].base if self.plans else np.zeros(1, np.int64)
+        return plan_best(product, steps, base)
 
 
 class SplitTrellis:
@@ -133,7 +136,7 @@ class SplitTrellis:
             found = References(self.y, [Pairs(np.zeros(starts, np.int64), np.arange(starts))])
             if structure is not None:
                 self._references[structure] = found
-        found.extend(layered)
+        found.extend(layered.layers)
         return found
 
     def hypotheses(self, n: int, allowed: Sequence[Layer] | None = None) -> Hypotheses:

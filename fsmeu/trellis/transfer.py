@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layer, arcs_by_label
-from fsmeu.trellis.chain_step import backward_chain, forward_chain
+from fsmeu.trellis.chain_step import ChainStep, backward_chain, forward_chain
 
 __all__ = [
-    "ChainStep",
     "Transfer",
     "Workspace",
     "backward_step",
@@ -75,17 +74,6 @@ class Transfer:
         order = np.argsort(cells, kind="stable")
         found, starts = np.unique(cells[order], return_index=True)
         return (symbols * self.targets.shape[1] + states)[order], starts, found
-
-
-@dataclass(frozen=True, eq=False)
-class ChainStep:
-    """A position of a chain in which the state after it is the symbol that was read.
-
-    Attributes:
-        weights: of (state before, symbol).
-    """
-
-    weights: Floats
 
 
 def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:

@@ -13,7 +13,6 @@ from fsmeu.losses.machine.least_size import least_states
 from fsmeu.losses.machine.machine import machine_view
 from fsmeu.losses.machine.reachability import explore, foresee
 from fsmeu.losses.machine.sampled_size import has_more_states
-from fsmeu.losses.machine.view import SpecView
 from tests.strategies import losses
 
 
@@ -82,20 +81,6 @@ def test_a_large_machine_of_windows_is_refused_before_it_is_built():
 
 MET = "loss f labels any memory m of (z != y) last 30 value (m[29] == 1)"
 """What the memory holds depends on both tapes, so that neither alone shows how much that is."""
-
-
-@pytest.fixture
-def cells(monkeypatch):
-    """The cells of every step that a view is asked for."""
-    asked = []
-    plain = SpecView.advance
-
-    def advance(self, i, codes, symbols=None):
-        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
-        return plain(self, i, codes, symbols)
-
-    monkeypatch.setattr(SpecView, "advance", advance)
-    return asked
 
 
 @pytest.mark.parametrize("size", [2, 33])

@@ -9,21 +9,6 @@ from hypothesis.extra.numpy import arrays
 import fsmeu
 from fsmeu.errors import SizeLimitError
 from fsmeu.losses.machine.refine import group
-from fsmeu.losses.machine.view import SpecView
-
-
-@pytest.fixture
-def steps(monkeypatch):
-    """The cells of every step that a view is asked for."""
-    asked = []
-    plain = SpecView.advance
-
-    def advance(self, i, codes, symbols=None):
-        asked.append(len(codes) * (self.symbols if symbols is None else len(symbols)))
-        return plain(self, i, codes, symbols)
-
-    monkeypatch.setattr(SpecView, "advance", advance)
-    return asked
 
 
 def over(name, labels):
@@ -32,30 +17,30 @@ def over(name, labels):
 
 @pytest.mark.parametrize("build", [lambda loss: loss.compile(3), lambda loss: compile_summed(loss)])
 @pytest.mark.parametrize("name", ["hamming", "accuracy"])
-def test_too_many_pairs_are_refused_before_a_step(steps, name, build):
+def test_too_many_pairs_are_refused_before_a_step(cells, name, build):
     with pytest.raises(SizeLimitError, match=r"5,000 labels make 25,000,000.*FSMEU_MAX_STATES"):
         build(over(name, 5000))
-    assert steps == []
+    assert cells == []
 
 
 def compile_summed(loss):
     return fsmeu.compile_summed(loss, 25)
 
 
-def test_arcs_are_counted_before_there_is_room_for_them(steps):
+def test_arcs_are_counted_before_there_is_room_for_them(cells):
     """The first state has a target for each pair, and all of those arcs are too many."""
     text = "loss f labels any register a in 0..9999 start 0 next z * 100 + y value a"
     with pytest.raises(SizeLimitError, match="arcs"):
         fsmeu.loads(text, labels=list(range(100))).compile(2)
-    assert sum(steps) == 100 * 100
+    assert sum(cells) == 100 * 100
 
 
-def test_what_counts_gain_is_asked_for_all_pairs_at_once(steps):
+def test_what_counts_gain_is_asked_for_all_pairs_at_once(cells):
     """300 labels make 90,000 pairs, but a few calls are enough."""
     machine = compile_summed(over("hamming", 300))
     assert machine.states == 2
     assert machine.arcs == 2 * 300 * 300 + 300 * 299
-    assert len(steps) < 10
+    assert len(cells) < 10
 
 
 @given(

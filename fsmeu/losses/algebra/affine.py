@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Spec, Unary
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["offset_and_slopes", "slope", "starts_of"]
+__all__ = ["slope", "starts_of"]
 
 _ZERO, _ONE = Number(0.0), Number(1.0)
 
@@ -20,19 +19,6 @@ def starts_of(bound: BoundLoss, names: Iterable[str], n: int) -> dict[str, float
     """The values of these registers before the first position, in the order of the names."""
     start = {r.name: r.start for r in bound.spec.registers}
     return {name: constant_at(bound, start[name], n) for name in names}
-
-
-def offset_and_slopes(
-    at: Callable[[Mapping[str, float]], Any], starts: Mapping[str, float]
-) -> tuple[Any, list[Any]]:
-    """The value with all registers at their starts, and what one more of each adds, in order.
-
-    Args:
-        at: the value when these registers have the given values; affine in them.
-        starts: the registers at their starts.
-    """
-    offset = at(starts)
-    return offset, [at({**starts, name: begin + 1.0}) - offset for name, begin in starts.items()]
 
 
 @lru_cache(maxsize=256)

@@ -91,6 +91,21 @@ class Split:
     additive: bool
 
     @cached_property
+    def reads_length(self) -> bool:
+        """True when a step of a tape, or an amount, looks at the length.
+
+        Bounds of registers do not count: whether they are kept is seen as values are reached.
+        """
+        read = [joint_count.amount for joint_count in self.joint_counts]
+        for part in (self.z, self.y):
+            for register in part.bound.spec.registers:
+                read += [register.start, register.update]
+                if register.depth is not None:
+                    sides = (register.depth, register.low, register.high)
+                    read += [side for side in sides if side is not None]
+        return any("n" in names_read(expr) for expr in read)
+
+    @cached_property
     def counted(self) -> bool:
         """True when the value looks at no more than one counter of each tape."""
         return all(not part.ends or part.counter is not None for part in (self.z, self.y))
