@@ -72,6 +72,7 @@ class Tape:
         self._layers: list[TapeLayer] = []
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
         self._most = [0]
+        self._held = [np.ones((1, 1), bool)]
         self._cells = 0
 
     def layer(self, position: int) -> TapeLayer:
@@ -107,15 +108,12 @@ class Tape:
         return self._most[n]
 
     def reachable(self, n: int) -> Bools:
-        """Which values the counter may have after n steps, (most + 1,): at least all that occur."""
-        held = np.ones(1, bool)
-        for i in range(n):
-            counted = self.layer(i).counted
-            after = np.zeros(len(held) + int(counted.max(initial=0)), bool)
-            for amount in np.unique(counted).tolist():
-                after[amount : amount + len(held)] |= held
-            held = after
-        return held
+        """Which values the counter may have after n steps, (most + 1,)."""
+        while len(self._held) <= n:
+            i = len(self._held) - 1
+            self._held.append(_held_after(self.layer(i), self._held[i], self.most(i + 1) + 1))
+        reached: Bools = self._held[n].any(axis=0)
+        return reached
 
     def rows(self, term: int) -> Floats:
         """The distinct rows of feature values that a term has been shown, (rows, features)."""
@@ -163,6 +161,27 @@ def _view(part: TapeLoss, n: int) -> SpecView:
     # What only the value looks at is not in this spec, so it would be merged away.
     merge = not set(part.ends) - {part.counter}
     return SpecView(part.bound, n, np.zeros(n, np.int64), tuple(names), merge=merge)
+
+
+def _held_after(layer: TapeLayer, held: Bools, size: int) -> Bools:
+    """Which values the counter may have in each state after a layer, (states, size).
+
+    Args:
+        layer: the steps.
+        held: the same before the layer.
+        size: how many values the counter may have.
+    """
+    after = np.zeros((layer.width, size), bool)
+    source = np.broadcast_to(np.arange(len(held))[:, None], layer.targets.shape)
+    taken = layer.targets >= 0
+    steps = np.stack([layer.counted[taken], layer.targets[taken], source[taken]])
+    amounts, targets, sources = np.unique(steps, axis=1)
+    for amount in np.unique(amounts).tolist():
+        these = amounts == amount
+        into, begins = np.unique(targets[these], return_index=True)
+        moved = np.logical_or.reduceat(held[sources[these]], begins)[:, : size - amount]
+        after[into, amount : amount + moved.shape[1]] |= moved
+    return after
 
 
 def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:

@@ -14,7 +14,7 @@ __all__ = ["same_up_to_rounding"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_ROUNDING = 8 * np.finfo(np.float64).eps  # a few operations, each of which rounds by half of it
+_ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 
 
 @np.errstate(over="ignore")
