@@ -112,7 +112,7 @@ class Tape:
         while len(self._held) <= n:
             i = len(self._held) - 1
             self._held.append(_held_after(self.layer(i), self._held[i], self.most(i + 1) + 1))
-        reached: Bools = self._held[n].any(axis=0)
+        reached: Bools = np.logical_or.reduce(self._held[n], axis=0)
         return reached
 
     def rows(self, term: int) -> Floats:
