@@ -110,7 +110,7 @@ def _best(
     _guard(trellis, references, hypotheses, models[0].n, roots)
     scores = step_scores(trellis, references, hypotheses, models, roots)
     return [
-        _best_of_one(problem, hypotheses, scores, row, method)
+        _best_of_one(problem, trellis, hypotheses, scores, row, method)
         for row, problem in enumerate(problems)
     ]
 
@@ -140,7 +140,12 @@ def _guard(
 
 
 def _best_of_one(
-    problem: Problem, hypotheses: Hypotheses, scores: StepScores, row: int, method: str
+    problem: Problem,
+    trellis: SplitTrellis,
+    hypotheses: Hypotheses,
+    scores: StepScores,
+    row: int,
+    method: str,
 ) -> Found:
     n, sign = problem.n, problem.sign
     plans = hypotheses.plans[:n]
@@ -152,10 +157,11 @@ def _best_of_one(
         path, totals = select(plans, steps, ends)
         end = int(totals.argmax())
     else:
-        totals, layers = best_values(plans, steps, ends)
+        steps_of = trellis.steps(n)
+        totals, layers = best_values(plans, steps, ends, steps_of)
         end = int(totals.argmax())
         if not np.isfinite(totals[end]):
             raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
-        path = trace(plans, steps, layers, end)
+        path = trace(plans, steps, layers, end, steps_of)
     proven = is_proven(problem, totals, scores.errors[row], end, path)
     return Found(path, len(totals), sign * float(totals[end]), proven)

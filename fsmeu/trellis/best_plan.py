@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,9 @@ from fsmeu.trellis.product import ProductLayer
 from fsmeu.trellis.sparse import distinct_sets
 from fsmeu.trellis.tape import TapeLayer
 
-__all__ = ["BestPlan", "Moved", "plan_best"]
+__all__ = ["BestLayer", "BestPlan", "Moved", "plan_best"]
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -86,6 +88,68 @@ class BestPlan:
     product: ProductLayer
     rows: Ints
     adds: Ints
+
+    @cached_property
+    def tables(self) -> BestTables:
+        """What is found by several runs, moved and joined, as arrays."""
+        ways = [(base, *way) for base, found in self.joined for way in found]
+        late = [rows for *_, rows in ways]
+        return BestTables(
+            several=np.array(self.several, np.int64).reshape(-1, 2),
+            kept=_moves(self.kept),
+            made=_moves(self.made),
+            ways=np.array([way[:4] for way in ways], np.int64).reshape(-1, 4),
+            late=np.array(late, np.int64).reshape(len(ways), len(self.rows)).T.copy(),
+        )
+
+    @cached_property
+    def arcs_to(self) -> tuple[Ints, Ints]:
+        """The arcs in the order of the pairs after, and where those of each pair begin."""
+        order = np.argsort(self.product.target, kind="stable")
+        begins = np.searchsorted(self.product.target[order], np.arange(len(self.base) + 1))
+        return order, begins
+
+
+@dataclass(frozen=True, eq=False)
+class BestTables:
+    """Parts of a plan as arrays.
+
+    Attributes:
+        several: for each set of several runs, its first run and the one after its last.
+        kept: amount, old and new base of each base that is kept.
+        made: amount, place of the set and new base of each base that is made.
+        ways: base, amount, run, and place among the sets of several runs, of each way to a pair to
+            which there are several.
+        late: the score rows of each way, (terms, ways).
+    """
+
+    several: Ints
+    kept: Ints
+    made: Ints
+    ways: Ints
+    late: Ints
+
+
+def _moves(moves: Sequence[Moved]) -> Ints:
+    """Amount, old and new of all moves, (moves, 3)."""
+    rows = [np.stack([np.full(len(one.old), one.amount), one.old, one.new]) for one in moves]
+    table: Ints = np.concatenate([np.zeros((3, 0), np.int64), *rows], axis=1).T
+    return np.ascontiguousarray(table)
+
+
+@dataclass(frozen=True, eq=False)
+class BestLayer:
+    """The best worth of reaching each pair of a layer: that of its base, plus its offset.
+
+    Attributes:
+        bases: (bases, counts so far, counts to come); the count k at the end is the sum of both.
+        base: the base of each pair.
+        offsets: (pairs, k).
+    """
+
+    bases: Floats
+    base: Ints
+    offsets: Floats
 
 
 def plan_best(product: ProductLayer, tape: TapeLayer, base: Ints) -> BestPlan:

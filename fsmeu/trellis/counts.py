@@ -41,6 +41,12 @@ class Counts(Protocol):
     def total(self, rows: Floats) -> Floats:
         """The sum over all values of the count, for each row."""
 
+    def turns(self, amounts: tuple[int, ...]) -> Floats:
+        """What a row is multiplied by to count an amount, (amounts, columns).
+
+        Complex numbers in pairs, or no columns where counting is a shift.
+        """
+
     def expectation(self, values: Floats) -> Floats:
         """The matrix (columns, k) that takes a row to sums over c of P(c) values[c, k]."""
 
@@ -53,6 +59,7 @@ class Roots:
 
     def __init__(self, size: int) -> None:
         self.size, self.columns = size, 2 * (size // 2 + 1)
+        self._turns: dict[tuple[int, ...], Floats] = {}
 
     def one(self) -> Floats:
         """The row of the count that is 0 for certain, (columns,)."""
@@ -62,11 +69,17 @@ class Roots:
         """The rows of counts that are greater by an amount."""
         if not amount:
             return rows
-        turns = np.arange(self.columns // 2) * amount % self.size  # whole turns are left out
-        moved: Floats = (rows.view(np.complex128) * np.exp(-2j * np.pi * turns / self.size)).view(
-            np.float64
-        )
-        return moved
+        moved = rows.view(np.complex128) * self.turns((amount,)).view(np.complex128)[0]
+        found: Floats = moved.view(np.float64)
+        return found
+
+    def turns(self, amounts: tuple[int, ...]) -> Floats:
+        """What a row is multiplied by to count an amount, (amounts, columns): roots of unity."""
+        if amounts not in self._turns:
+            places = np.multiply.outer(np.array(amounts), np.arange(self.columns // 2))
+            turned = np.exp(-2j * np.pi * (places % self.size) / self.size)
+            self._turns[amounts] = turned.view(np.float64)
+        return self._turns[amounts]
 
     def times(self, left: Floats, right: Floats) -> Floats:
         """The rows of sums of independent counts, row by row."""
@@ -112,6 +125,10 @@ class Coefficients:
         moved = np.zeros_like(rows)
         moved[..., amount:] = rows[..., :-amount]
         return moved
+
+    def turns(self, amounts: tuple[int, ...]) -> Floats:
+        """No factors, (amounts, 0): counting is a shift."""
+        return np.zeros((len(amounts), 0))
 
     def times(self, left: Floats, right: Floats) -> Floats:
         """The rows of sums of independent counts, row by row."""

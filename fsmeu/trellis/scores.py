@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.algebra.affine import slope, starts_of
@@ -26,7 +25,7 @@ from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
-from fsmeu.trellis.sweep import backward, feature_flows, forward, taken_weights
+from fsmeu.trellis.sweep import backward, forward, taken_weights
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["StepScores", "arc_weights", "step_scores", "value_tables"]
@@ -112,28 +111,22 @@ def step_scores(
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
     entries = taken_weights(plans, weights)
     start = np.stack([model.start for model in models])
-    masses, moves = forward(plans, entries, start, counts)
-    ahead = backward(plans, entries, final, counts)
+    steps_of = trellis.steps(n * len(models))
+    masses, moves = forward(plans, entries, start, counts, steps_of)
+    ahead = backward(plans, entries, final, counts, steps_of)
     steps, sizes = [], _Sizes(len(slopes), len(models))
     for i, plan in enumerate(plans):
-        flows = feature_flows(plan, weights[i], masses[i], moves[i], ahead[i], counts)
+        flows = steps_of.flows(plan, weights[i], masses[i], moves[i], ahead[i], counts)
         added = trellis.amounts(hypotheses.plans[i].features, plan, i, n)
         met = _expected(trellis, plan.features, flows, worth, len(offset))
-        steps.append(_for_each_row(added.matrix, met))
-        sizes.see(added, counts.total(flows))
+        found, expected = steps_of.worth(added, met, counts.total(flows))
+        steps.append(found)
+        sizes.see(added, expected)
     ending = np.einsum("bp,bpc->bc", final, masses[-1])
     operations = sum(plan.operations for plan in plans) + final.shape[1] + size
     operations += max((plan.flow_operations for plan in plans), default=0)
     errors = _errors(slopes, offset, ending, counts, sizes, operations)
     return StepScores(steps, ending @ counts.expectation(offset.T), errors)
-
-
-def _for_each_row(amounts: csr_array, met: Floats) -> Floats:
-    """The products of a matrix (rows, features) with (batch, features, k), (batch, rows, k)."""
-    batch, features, ends = met.shape
-    side_by_side = met.transpose(1, 0, 2).reshape(features, batch * ends)
-    product: Floats = (amounts @ side_by_side).reshape(-1, batch, ends).transpose(1, 0, 2)
-    return product
 
 
 def arc_weights(models: Sequence[Layered]) -> list[Floats]:
@@ -172,13 +165,11 @@ class _Sizes:
         self.greatest, self.expected = np.zeros(counts), np.zeros((counts, batch))
         self.terms = 1
 
-    def see(self, added: Amounts, chances: Floats) -> None:
-        """Adds a position: what terms add, and P(feature), (batch, features)."""
+    def see(self, added: Amounts, expected: Floats) -> None:
+        """Adds a position: what terms add, and how much that is expected to be."""
         self.greatest += added.greatest
         self.terms = max(self.terms, added.longest_row)
-        weighted = added.absolute @ np.abs(chances).T
-        for count, rows in enumerate(added.rows):
-            self.expected[count] += weighted[rows].max(axis=0, initial=0.0)
+        self.expected += expected
 
 
 def _errors(

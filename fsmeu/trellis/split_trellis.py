@@ -20,6 +20,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.trellis.best_plan import BestPlan, plan_best
 from fsmeu.trellis.plan import Plan, plan_layer
 from fsmeu.trellis.product import Pairs, ProductLayer, Repeated, product_layer
+from fsmeu.trellis.steps import Steps, steps_after
 from fsmeu.trellis.tape import Tape, TapeLayer
 from fsmeu.trellis.terms import Amounts, Term, amounts, join_terms, joint_terms
 
@@ -117,6 +118,7 @@ class SplitTrellis:
         self._free: Hypotheses | None = None
         self.memo: dict[Hashable, Any] = {}
         self._served: dict[int, bool] = {}
+        self._swept = 0
 
     def serves(self, n: int) -> bool:
         """True when the trellis is that of sequences of length n as well.
@@ -127,6 +129,11 @@ class SplitTrellis:
             kept = n == self.n or (self.z.keeps_bounds(n) and self.y.keeps_bounds(n))
             self._served[n] = kept
         return self._served[n]
+
+    def steps(self, positions: int) -> Steps:
+        """What computes a sweep over so many positions."""
+        self._swept += positions
+        return steps_after(self._swept)
 
     def references(self, layered: Layered, structure: Hashable) -> References:
         """The tape of y composed with a model; kept for models of one structure."""

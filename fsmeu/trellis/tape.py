@@ -52,6 +52,15 @@ class TapeLayer:
         """For each term, the numbers of the rows of feature values that occur, ascending."""
         return tuple(np.unique(ids) for ids in self.features)
 
+    @cached_property
+    def score_rows(self) -> Ints:
+        """The place of what a step shows among ``shown`` of all terms, (terms, states, labels)."""
+        rows, known = [], 0
+        for ids, shown in zip(self.features, self.shown, strict=True):
+            rows.append(known + np.searchsorted(shown, ids))
+            known += len(shown)
+        return np.array(rows, np.int64).reshape(len(rows), *self.targets.shape)
+
 
 class Tape:
     """The layers of one tape for sequences of length n, each computed when it is asked for.

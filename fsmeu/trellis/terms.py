@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,21 +55,28 @@ class Amounts:
 
     Attributes:
         matrix: the amounts, (score rows of z, features of y), those of a term in a block.
-        absolute: their absolute values.
+        counts: the number of joint counts.
         greatest: the greatest absolute value for each joint count.
-        rows: the score rows of each joint count.
+        count: the joint count of each score row.
+        term_count: the joint count of each term.
         longest_row: the greatest number of amounts of a score row.
         dense: for each term its amounts as a plain array, None where most are 0.
         begins: for each term the first of its score rows.
     """
 
     matrix: csr_array
-    absolute: csr_array
+    counts: int
     greatest: Floats
-    rows: tuple[Ints, ...]
+    count: Ints
+    term_count: Ints
     longest_row: int
     dense: tuple[Floats | None, ...]
     begins: Ints
+
+    @cached_property
+    def absolute(self) -> csr_array:
+        """The absolute values of the amounts."""
+        return abs(self.matrix)
 
 
 def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) -> Amounts:
@@ -80,19 +88,19 @@ def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) 
         counts: the number of joint counts.
     """
     matrix = csr_array(block_diag(blocks)) if blocks else csr_array((0, 0))
-    owner = np.repeat([term.count for term in terms], [block.shape[0] for block in blocks])
+    sizes = [block.shape[0] for block in blocks]
+    term_count = np.array([term.count for term in terms], np.int64)
     greatest = np.zeros(counts)
     for term, block in zip(terms, blocks, strict=True):
         greatest[term.count] += np.abs(block.data).max(initial=0.0)
-    rows = tuple(np.flatnonzero(owner == count) for count in range(counts))
     longest = int(np.diff(matrix.indptr).max(initial=0))
-    sizes = [block.shape[0] for block in blocks]
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
     dense = tuple(
         block.toarray() if block.nnz > _DENSE * block.shape[0] * block.shape[1] else None
         for block in blocks
     )
-    return Amounts(matrix, abs(matrix), greatest, rows, longest, dense, begins)
+    count = np.repeat(term_count, np.array(sizes, np.int64))
+    return Amounts(matrix, counts, greatest, count, term_count, longest, dense, begins)
 
 
 def joint_terms(form: Split) -> tuple[Term, ...]:

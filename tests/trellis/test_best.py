@@ -60,12 +60,13 @@ def test_scores_add_up_to_expectations(name, given, n, roots):
         every, values = listed(loss, model)
         sign = 1.0 if loss.kind == "utility" else -1.0
         steps = [sign * worth[row] for worth in scores.steps]
-        totals, layers = best_values(hypotheses.plans[:n], steps, sign * scores.ends[row])
+        plans, ends, steps_of = hypotheses.plans[:n], sign * scores.ends[row], trellis.steps(n)
+        totals, layers = best_values(plans, steps, ends, steps_of)
         best = int(totals.argmax())
         assert sign * totals[best] == pytest.approx(
             (sign * values).max() * sign, rel=1e-12, abs=1e-12
         )
-        path = trace(hypotheses.plans[:n], steps, layers, best)
+        path = trace(plans, steps, layers, best, steps_of)
         place = np.flatnonzero((every == path).all(axis=1))[0]
         assert values[place] == pytest.approx(sign * totals[best], rel=1e-12, abs=1e-12)
 

@@ -1,0 +1,212 @@
+"""The loops of the sums over a position, compiled by numba: one call serves all sequences.
+
+Arrays are those of ``Plan`` and ``Amounts``; a sparse matrix is given as where its rows begin and
+the column of each entry. Rows of counts are generating functions at roots of unity where ``turns``
+has a factor for every column, else coefficients (``trellis/counts.py``). Rows are not taken out of
+their arrays: each view that is made costs more than what is done with it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["backward", "compiled", "flows", "forward", "means", "worth"]
+
+# Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
+compiled = njit(cache=True, error_model="numpy")
+
+
+@compiled
+def _add_counted(into, first, from_rows, begin, rows, s, amount, turns, place):
+    """Adds rows begin, ... of a count to rows first, ... of one that is greater by an amount."""
+    columns = into.shape[2]
+    if turns.shape[1] == 0:
+        for r in range(rows):
+            for c in range(columns - amount):
+                into[s, first + r, c + amount] += from_rows[s, begin + r, c]
+    elif amount == 0:
+        for r in range(rows):
+            for c in range(columns):
+                into[s, first + r, c] += from_rows[s, begin + r, c]
+    else:
+        for r in range(rows):
+            for c in range(0, columns, 2):
+                real, imaginary = from_rows[s, begin + r, c], from_rows[s, begin + r, c + 1]
+                x, y = turns[place, c], turns[place, c + 1]
+                into[s, first + r, c] += real * x - imaginary * y
+                into[s, first + r, c + 1] += real * y + imaginary * x
+
+
+@compiled
+def forward(mass, gather, members, arcs, goals, entries, amounts, turns, moved, after):
+    """Fills ``moved`` (batch, counted targets, columns) and ``after`` (batch, pairs, columns)."""
+    moved[:] = 0.0
+    after[:] = 0.0
+    batch, _, columns = mass.shape
+    pairs = after.shape[1]
+    row = np.empty(columns)
+    for s in range(batch):
+        for g in range(gather.shape[0] - 1):
+            row[:] = 0.0
+            for e in range(gather[g], gather[g + 1]):
+                member = members[e]
+                for c in range(columns):
+                    row[c] += mass[s, member, c]
+            for e in range(arcs[g], arcs[g + 1]):
+                goal, weight = goals[e], entries[s, e]
+                for c in range(columns):
+                    moved[s, goal, c] += weight * row[c]
+        for place in range(amounts.shape[0]):
+            begin = place * pairs
+            _add_counted(after, 0, moved, begin, pairs, s, amounts[place], turns, place)
+
+
+@compiled
+def backward(value, gather, members, arcs, goals, entries, amounts, turns, ahead, before):
+    """Fills ``ahead`` (batch, counted targets, columns), ``before`` (batch, pairs, columns)."""
+    ahead[:] = 0.0
+    before[:] = 0.0
+    batch, pairs, columns = value.shape
+    row = np.empty(columns)
+    for s in range(batch):
+        for place in range(amounts.shape[0]):
+            begin = place * pairs
+            _add_counted(ahead, begin, value, 0, pairs, s, amounts[place], turns, place)
+        for g in range(gather.shape[0] - 1):
+            row[:] = 0.0
+            for e in range(arcs[g], arcs[g + 1]):
+                goal, weight = goals[e], entries[s, e]
+                for c in range(columns):
+                    row[c] += weight * ahead[s, goal, c]
+            for e in range(gather[g], gather[g + 1]):
+                member = members[e]
+                for c in range(columns):
+                    before[s, member, c] += row[c]
+
+
+@compiled
+def _add_product(into, s, f, left, i, right, j, roots):
+    """Adds the row of the sum of two independent counts, rows i and j, to row f of sequence s."""
+    columns = into.shape[2]
+    if roots:
+        for c in range(0, columns, 2):
+            real, imaginary = left[i, c], left[i, c + 1]
+            x, y = right[j, c], right[j, c + 1]
+            into[s, f, c] += real * x - imaginary * y
+            into[s, f, c + 1] += real * y + imaginary * x
+    else:
+        for count in range(columns):
+            factor = left[i, count]
+            if factor != 0.0:
+                for c in range(columns - count):
+                    into[s, f, count + c] += factor * right[j, c]
+
+
+@compiled
+def _summed(rows, s, begins, members, into):
+    """Fills ``into`` (sets, columns) with the sums of the rows of each set."""
+    into[:] = 0.0
+    for h in range(into.shape[0]):
+        for e in range(begins[h], begins[h + 1]):
+            member = members[e]
+            for c in range(into.shape[1]):
+                into[h, c] += rows[s, member, c]
+
+
+@compiled
+def flows(
+    mass, moved, ahead, weights, roots, known, targets, holders, held, bundles, goals, index,
+    collect, uses, holder, bundle, found,
+):  # fmt: skip
+    """Fills ``found`` (batch, features, columns) with what flows through each feature.
+
+    The matrix (known, targets) is ``by_target``, (holders, held) ``others.holders``, (bundles,
+    goals, with weights by index) ``others.bundles``, (collect, uses) ``others.collect``.
+    """
+    batch, _, columns = mass.shape
+    found[:] = 0.0
+    masses = np.empty((holders.shape[0] - 1, columns))
+    values = np.empty((bundles.shape[0] - 1, columns))
+    for s in range(batch):
+        _summed(mass, s, holders, held, masses)
+        values[:] = 0.0
+        for b in range(values.shape[0]):
+            for e in range(bundles[b], bundles[b + 1]):
+                goal, weight = goals[e], weights[s, index[e]]
+                for c in range(columns):
+                    values[b, c] += weight * ahead[s, goal, c]
+        through, onward = moved[s], ahead[s]
+        for f in range(known.shape[0] - 1):
+            for e in range(known[f], known[f + 1]):
+                goal = targets[e]
+                _add_product(found, s, f, through, goal, onward, goal, roots)
+            for e in range(collect[f], collect[f + 1]):
+                use = uses[e]
+                _add_product(found, s, f, masses, holder[use], values, bundle[use], roots)
+
+
+@compiled
+def worth(begins, features, amounts, met, chances, count, steps, expected):
+    """Fills ``steps`` (batch, rows, k) with the worth of score rows.
+
+    And ``expected`` (counts, batch) with the greatest expected absolute amount of a score row.
+    """
+    steps[:] = 0.0
+    expected[:] = 0.0
+    for s in range(met.shape[0]):
+        for r in range(begins.shape[0] - 1):
+            size = 0.0
+            for e in range(begins[r], begins[r + 1]):
+                feature, amount = features[e], amounts[e]
+                for k in range(met.shape[2]):
+                    steps[s, r, k] += amount * met[s, feature, k]
+                size += abs(amount) * abs(chances[s, feature])
+            expected[count[r], s] = max(expected[count[r], s], size)
+
+
+@compiled
+def means(
+    mass, gather, members, arcs, goals, entries, amounts, count, rows, begins, features, added,
+    by_feature, holder, goal, arc, holders, held, weights, after,
+):  # fmt: skip
+    """Fills ``after`` (batch, pairs, quantities, c): mass and expectations after a position.
+
+    Quantity 0 is mass, the others are joint counts. The matrix (begins, features, entries added)
+    is what terms add; (by_feature, holder, goal, arc) are the uses of each feature.
+    """
+    batch, _, quantities, size = mass.shape
+    pairs = after.shape[1]
+    after[:] = 0.0
+    moved = np.empty((pairs * amounts.shape[0], quantities, size))
+    row = np.empty((quantities, size))
+    for s in range(batch):
+        moved[:] = 0.0
+        for g in range(gather.shape[0] - 1):
+            row[:] = 0.0
+            for e in range(gather[g], gather[g + 1]):
+                member = members[e]
+                for q in range(quantities):
+                    for c in range(size):
+                        row[q, c] += mass[s, member, q, c]
+            for e in range(arcs[g], arcs[g + 1]):
+                to, weight = goals[e], entries[s, e]
+                for q in range(quantities):
+                    for c in range(size):
+                        moved[to, q, c] += weight * row[q, c]
+        for term in range(rows.shape[0]):
+            q, r = 1 + count[term], rows[term, s]
+            for e in range(begins[r], begins[r + 1]):
+                for u in range(by_feature[features[e]], by_feature[features[e] + 1]):
+                    to, factor = goal[u], added[e] * weights[s, arc[u]]
+                    for m in range(holders[holder[u]], holders[holder[u] + 1]):
+                        member = held[m]
+                        for c in range(size):
+                            moved[to, q, c] += factor * mass[s, member, 0, c]
+        for place in range(amounts.shape[0]):
+            amount = amounts[place]
+            for pair in range(pairs):
+                to = place * pairs + pair
+                for q in range(quantities):
+                    for c in range(size - amount):
+                        after[s, pair, q, c + amount] += moved[to, q, c]

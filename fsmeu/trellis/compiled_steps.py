@@ -1,0 +1,149 @@
+"""One position of each sweep, by compiled loops; the same as ``numpy_steps``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.trellis import compiled_best, compiled_loops
+from fsmeu.trellis.best_plan import BestLayer, BestPlan
+from fsmeu.trellis.counts import Counts
+from fsmeu.trellis.plan import Plan
+from fsmeu.trellis.sparse import Sparse
+from fsmeu.trellis.terms import Amounts
+
+__all__ = ["arc_back", "backward", "best", "flows", "forward", "means", "worth"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def forward(plan: Plan, entries: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """The mass of the pairs after, and that of counted targets before amounts are counted."""
+    batch, _, columns = mass.shape
+    moved = np.empty((batch, plan.targets, columns))
+    after = np.empty((batch, plan.targets // len(plan.amounts), columns))
+    sums = (*_rows(plan.gather), *_rows(plan.arcs_to_targets), entries)
+    compiled_loops.forward(mass, *sums, *_counting(plan, counts), moved, after)
+    return after, moved
+
+
+def backward(plan: Plan, entries: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """The backward values of the pairs before, and those of counted targets."""
+    batch, _, columns = value.shape
+    ahead = np.empty((batch, plan.targets, columns))
+    before = np.empty((batch, plan.gather.shape[1], columns))
+    sums = (*_rows(plan.gather), *_rows(plan.arcs_to_targets), entries)
+    compiled_loops.backward(value, *sums, *_counting(plan, counts), ahead, before)
+    return before, ahead
+
+
+def flows(
+    plan: Plan, weights: Floats, mass: Floats, moved: Floats, ahead: Floats, counts: Counts
+) -> Floats:
+    """The mass of all paths that show each feature at a position, (batch, features, columns)."""
+    uses = plan.others
+    found = np.empty((len(mass), plan.by_target.shape[0], mass.shape[2]))
+    compiled_loops.flows(
+        mass,
+        moved,
+        ahead,
+        weights,
+        counts.turns((0,)).size > 0,
+        *_rows(plan.by_target),
+        *_rows(uses.holders),
+        *_rows(uses.bundles),
+        uses.bundles.index,
+        *_rows(uses.collect),
+        uses.holder,
+        uses.bundle,
+        found,
+    )
+    return found
+
+
+def worth(added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    """The worth of score rows, (batch, rows, k), and bounds on amounts, (counts, batch)."""
+    matrix = added.matrix
+    found = np.empty((len(met), matrix.shape[0], met.shape[2]))
+    expected = np.empty((added.counts, len(met)))
+    amounts = (matrix.indptr, matrix.indices, matrix.data)
+    compiled_loops.worth(*amounts, met, chances, added.count, found, expected)
+    return found, expected
+
+
+def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints) -> Floats:
+    """The mass and expectations after a position, (batch, pairs, 1 + counts, counter)."""
+    uses, matrix = plan.uses.by_feature, added.matrix
+    batch, _, quantities, size = mass.shape
+    after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
+    compiled_loops.means(
+        mass,
+        *_rows(plan.gather),
+        *_rows(plan.arcs_to_targets),
+        plan.arcs_to_targets.taken(weights),
+        np.array(plan.amounts, np.int64),
+        added.term_count,
+        rows,
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        uses.pointers,
+        uses.holder,
+        uses.goal,
+        uses.arc,
+        *_rows(plan.uses.holders),
+        weights,
+        after,
+    )
+    return after
+
+
+def best(plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:
+    """The best worth of reaching each pair after a position."""
+    _, so_far, to_come = layer.bases.shape
+    bases = np.empty((plan.bases, so_far + plan.most, to_come - plan.most))
+    offsets = np.empty((len(plan.base), scores.shape[1]))
+    tables = plan.tables
+    compiled_best.best(
+        layer.bases,
+        layer.offsets,
+        scores,
+        plan.source,
+        plan.early,
+        plan.runs,
+        plan.run_base,
+        tables.several,
+        tables.kept,
+        tables.made,
+        tables.ways,
+        tables.late,
+        plan.run,
+        plan.late,
+        bases,
+        offsets,
+    )
+    return BestLayer(bases, plan.base, offsets)
+
+
+def arc_back(
+    plan: BestPlan, layer: BestLayer, scores: Floats, pair: int, count: int, k: int
+) -> int:
+    """The number of the arc by which a best path reaches a pair."""
+    order, begins = plan.arcs_to
+    arcs, product = order[begins[pair] : begins[pair + 1]], plan.product
+    tables = (layer.bases, layer.base, layer.offsets, scores)
+    found: int = compiled_best.arc_back(
+        *tables, arcs, product.source, plan.adds, plan.rows, count, k
+    )
+    return found
+
+
+def _rows(matrix: Sparse) -> tuple[Ints, Ints]:
+    """Where the rows of a sparse matrix begin, and the column of each entry."""
+    return matrix.pointers, matrix.columns
+
+
+def _counting(plan: Plan, counts: Counts) -> tuple[Ints, Floats]:
+    """The amounts of a position, and what counts them."""
+    return np.array(plan.amounts, np.int64), counts.turns(plan.amounts)

@@ -1,0 +1,138 @@
+"""What computes one position of a sweep: numpy, or loops that numba has compiled.
+
+Both compute the same sums in the same way. The loops are part of the extra "fast"; loading them
+takes a while, so that they are taken once a trellis has been swept often.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.trellis import numpy_steps
+from fsmeu.trellis.best_plan import BestLayer, BestPlan
+from fsmeu.trellis.counts import Counts
+from fsmeu.trellis.plan import Plan
+from fsmeu.trellis.terms import Amounts
+
+__all__ = ["Steps", "steps_after"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COMPILED_AFTER = 1000
+"""Positions of a trellis that numpy computes first: about what loading the loops costs."""
+
+
+class Steps(Protocol):
+    """One position of each sweep; arrays have the sequences of a batch as first axis."""
+
+    def forward(
+        self, plan: Plan, entries: Floats, mass: Floats, counts: Counts
+    ) -> tuple[Floats, Floats]:
+        """The mass of the pairs after, and that of counted targets before amounts are counted.
+
+        Args:
+            plan: the plan of the position.
+            entries: the entries of its matrix ``arcs_to_targets``, (batch, entries).
+            mass: the mass of the pairs before, (batch, pairs, columns).
+            counts: how the distribution of the counter is held.
+        """
+
+    def backward(
+        self, plan: Plan, entries: Floats, value: Floats, counts: Counts
+    ) -> tuple[Floats, Floats]:
+        """The backward values of the pairs before, and those of counted targets.
+
+        Args:
+            plan: the plan of the position.
+            entries: the entries of its matrix ``arcs_to_targets``, (batch, entries).
+            value: the backward values of the pairs after, (batch, pairs, columns).
+            counts: how the distribution of the counter is held.
+        """
+
+    def flows(
+        self,
+        plan: Plan,
+        weights: Floats,
+        mass: Floats,
+        moved: Floats,
+        ahead: Floats,
+        counts: Counts,
+    ) -> Floats:
+        """The mass of all paths that show each feature at a position, (batch, features, columns).
+
+        Args:
+            plan: the plan of the position; features are those of all terms, in the terms' order.
+            weights: the weights of the acceptor's arcs, (batch, arcs).
+            mass: the mass of the pairs before, (batch, pairs, columns).
+            moved: the mass of the counted targets, (batch, targets, columns).
+            ahead: the backward values of the counted targets, (batch, targets, columns).
+            counts: how the distribution of the counter is held.
+        """
+
+    def worth(self, added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
+        """The worth of score rows, (batch, rows, k), and bounds on amounts, (counts, batch).
+
+        A bound is the greatest that a score row of a joint count adds, in the mean of its absolute
+        value.
+
+        Args:
+            added: what terms add.
+            met: what features of y are worth, (batch, features, k).
+            chances: the probability of each feature of y, (batch, features).
+        """
+
+    def means(
+        self, plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints
+    ) -> Floats:
+        """The mass and expectations after a position, (batch, pairs, 1 + counts, counter).
+
+        Args:
+            plan: the plan of the references.
+            mass: the same before the position; enough zeros at the end of the last axis.
+            weights: the weights of the acceptor's arcs, (batch, arcs).
+            added: what terms add.
+            rows: the score rows that the steps of the hypotheses show, (terms, batch).
+        """
+
+    def best(self, plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:
+        """The best worth of reaching each pair after a position.
+
+        Args:
+            plan: the plan of the position.
+            layer: the layer before.
+            scores: what score rows are worth, (rows + 1, k); the last is 0.
+        """
+
+    def arc_back(
+        self, plan: BestPlan, layer: BestLayer, scores: Floats, pair: int, count: int, k: int
+    ) -> int:
+        """The number of the arc by which a best path reaches a pair.
+
+        Args:
+            plan: the plan of the position.
+            layer: the layer before.
+            scores: what score rows are worth, (rows, k).
+            pair: the pair after.
+            count: the count there.
+            k: the count at the end.
+        """
+
+
+def steps_after(positions: int) -> Steps:
+    """What computes a position of a trellis of which so many have been computed."""
+    if positions < COMPILED_AFTER or not _is_installed():
+        return numpy_steps
+    from fsmeu.trellis import compiled_steps
+
+    return compiled_steps
+
+
+@lru_cache(maxsize=1)
+def _is_installed() -> bool:
+    return find_spec("numba") is not None
