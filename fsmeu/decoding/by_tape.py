@@ -108,7 +108,8 @@ def _best(
 ) -> list[Found]:
     models = [problem.model.layered() for problem in problems]
     _guard(trellis, references, hypotheses, models[0].n, roots)
-    scores = step_scores(trellis, references, hypotheses, models, roots)
+    sign = problems[0].sign
+    scores = step_scores(trellis, references, hypotheses, models, roots, sign)
     return [
         _best_of_one(problem, trellis, hypotheses, scores, row, method)
         for row, problem in enumerate(problems)
@@ -149,8 +150,7 @@ def _best_of_one(
 ) -> Found:
     n, sign = problem.n, problem.sign
     plans = hypotheses.plans[:n]
-    steps = [sign * worth[row] for worth in scores.steps]
-    ends = sign * scores.ends[row]
+    steps, ends = [worth[row] for worth in scores.steps], scores.ends[row]
     if not (np.isfinite(ends).all() and all(np.isfinite(worth).all() for worth in steps)):
         refuse(method, "the worth of a step must be a number that doubles can hold")
     if problem.constraint is None and is_stateless(plans):

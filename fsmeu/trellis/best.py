@@ -29,7 +29,7 @@ def best_values(
 
     Args:
         plans: the plan of each position; layer 0 has one pair.
-        scores: what score rows are worth, (rows, k) for each position.
+        scores: what score rows are worth, (rows + 1, k) for each position; the last is 0.
         ends: the worth of ending at k.
         steps: what computes a position.
     """
@@ -40,7 +40,7 @@ def best_values(
         counts = (layer.bases.shape[1] + plan.most) * layer.bases.shape[2]
         held += plan.bases * counts
         guard_size("decode", (held + len(plan.run_base) * counts) // 8)
-        layer = steps.best(plan, layer, np.concatenate([worth, np.zeros((1, size))]))
+        layer = steps.best(plan, layer, worth)
         layers.append(layer)
     reached = layer.bases[layer.base, :, 0] + layer.offsets  # (pairs, k)
     return reached.max(axis=0, initial=-np.inf) + ends, layers
@@ -57,7 +57,7 @@ def trace(
 
     Args:
         plans: the plan of each position.
-        scores: what score rows are worth, (rows, k) for each position.
+        scores: what score rows are worth, (rows + 1, k) for each position; the last is 0.
         layers: the best worth of reaching each pair of layers 0, ..., n.
         k: the count at the end.
         steps: what computes a position.
@@ -91,7 +91,7 @@ def select(
 
     Args:
         plans: the plan of each position; stateless.
-        scores: what score rows are worth, (rows, k) for each position.
+        scores: what score rows are worth, (rows + 1, k) for each position; the last is 0.
         ends: the worth of ending at k.
     """
     n, size = len(plans), len(ends)

@@ -30,12 +30,13 @@ def _add_counted(into, first, from_rows, begin, rows, s, amount, turns, place):
             for c in range(columns):
                 into[s, first + r, c] += from_rows[s, begin + r, c]
     else:
+        half = columns // 2
         for r in range(rows):
-            for c in range(0, columns, 2):
-                real, imaginary = from_rows[s, begin + r, c], from_rows[s, begin + r, c + 1]
-                x, y = turns[place, c], turns[place, c + 1]
+            for c in range(half):
+                real, imaginary = from_rows[s, begin + r, c], from_rows[s, begin + r, c + half]
+                x, y = turns[place, c], turns[place, c + half]
                 into[s, first + r, c] += real * x - imaginary * y
-                into[s, first + r, c + 1] += real * y + imaginary * x
+                into[s, first + r, c + half] += real * y + imaginary * x
 
 
 @compiled
@@ -86,69 +87,65 @@ def backward(value, gather, members, arcs, goals, entries, amounts, turns, ahead
 
 
 @compiled
-def _add_product(into, s, f, left, i, right, j, roots):
-    """Adds the row of the sum of two independent counts, rows i and j, to row f of sequence s."""
+def _add_products(into, s, begins, left, left_rows, right, right_rows, roots):
+    """Adds to each row of sequence s the rows of sums of two independent counts.
+
+    Those of row f are begins[f], ..., begins[f + 1] - 1; each is a row of ``left`` and of ``right``
+    (rows, columns).
+    """
     columns = into.shape[2]
-    if roots:
-        for c in range(0, columns, 2):
-            real, imaginary = left[i, c], left[i, c + 1]
-            x, y = right[j, c], right[j, c + 1]
-            into[s, f, c] += real * x - imaginary * y
-            into[s, f, c + 1] += real * y + imaginary * x
-    else:
-        for count in range(columns):
-            factor = left[i, count]
-            if factor != 0.0:
-                for c in range(columns - count):
-                    into[s, f, count + c] += factor * right[j, c]
-
-
-@compiled
-def _summed(rows, s, begins, members, into):
-    """Fills ``into`` (sets, columns) with the sums of the rows of each set."""
-    into[:] = 0.0
-    for h in range(into.shape[0]):
-        for e in range(begins[h], begins[h + 1]):
-            member = members[e]
-            for c in range(into.shape[1]):
-                into[h, c] += rows[s, member, c]
+    half = columns // 2
+    for f in range(begins.shape[0] - 1):
+        for e in range(begins[f], begins[f + 1]):
+            i, j = left_rows[e], right_rows[e]
+            if roots:
+                for c in range(half):
+                    real, imaginary = left[i, c], left[i, c + half]
+                    x, y = right[j, c], right[j, c + half]
+                    into[s, f, c] += real * x - imaginary * y
+                    into[s, f, c + half] += real * y + imaginary * x
+            else:
+                for count in range(columns):
+                    factor = left[i, count]
+                    if factor != 0.0:
+                        for c in range(columns - count):
+                            into[s, f, count + c] += factor * right[j, c]
 
 
 @compiled
 def flows(
     mass, moved, ahead, weights, roots, known, targets, holders, held, bundles, goals, index,
-    collect, uses, holder, bundle, found,
+    collect, entry_holder, entry_bundle, found,
 ):  # fmt: skip
     """Fills ``found`` (batch, features, columns) with what flows through each feature.
 
     The matrix (known, targets) is ``by_target``, (holders, held) ``others.holders``, (bundles,
-    goals, with weights by index) ``others.bundles``, (collect, uses) ``others.collect``.
+    goals, with weights by index) ``others.bundles``; the rest are the uses of each feature.
     """
     batch, _, columns = mass.shape
     found[:] = 0.0
     masses = np.empty((holders.shape[0] - 1, columns))
     values = np.empty((bundles.shape[0] - 1, columns))
     for s in range(batch):
-        _summed(mass, s, holders, held, masses)
+        _add_products(found, s, known, moved[s], targets, ahead[s], targets, roots)
+        masses[:] = 0.0
+        for h in range(masses.shape[0]):
+            for e in range(holders[h], holders[h + 1]):
+                member = held[e]
+                for c in range(columns):
+                    masses[h, c] += mass[s, member, c]
         values[:] = 0.0
         for b in range(values.shape[0]):
             for e in range(bundles[b], bundles[b + 1]):
                 goal, weight = goals[e], weights[s, index[e]]
                 for c in range(columns):
                     values[b, c] += weight * ahead[s, goal, c]
-        through, onward = moved[s], ahead[s]
-        for f in range(known.shape[0] - 1):
-            for e in range(known[f], known[f + 1]):
-                goal = targets[e]
-                _add_product(found, s, f, through, goal, onward, goal, roots)
-            for e in range(collect[f], collect[f + 1]):
-                use = uses[e]
-                _add_product(found, s, f, masses, holder[use], values, bundle[use], roots)
+        _add_products(found, s, collect, masses, entry_holder, values, entry_bundle, roots)
 
 
 @compiled
 def worth(begins, features, amounts, met, chances, count, steps, expected):
-    """Fills ``steps`` (batch, rows, k) with the worth of score rows.
+    """Fills ``steps`` (batch, rows + 1, k) with the worth of score rows, and a row of 0.
 
     And ``expected`` (counts, batch) with the greatest expected absolute amount of a score row.
     """

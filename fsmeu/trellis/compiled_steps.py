@@ -54,18 +54,18 @@ def flows(
         *_rows(uses.holders),
         *_rows(uses.bundles),
         uses.bundles.index,
-        *_rows(uses.collect),
-        uses.holder,
-        uses.bundle,
+        uses.collect.pointers,
+        uses.entry_holder,
+        uses.entry_bundle,
         found,
     )
     return found
 
 
 def worth(added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    """The worth of score rows, (batch, rows, k), and bounds on amounts, (counts, batch)."""
+    """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch)."""
     matrix = added.matrix
-    found = np.empty((len(met), matrix.shape[0], met.shape[2]))
+    found = np.empty((len(met), matrix.shape[0] + 1, met.shape[2]))
     expected = np.empty((added.counts, len(met)))
     amounts = (matrix.indptr, matrix.indices, matrix.data)
     compiled_loops.worth(*amounts, met, chances, added.count, found, expected)

@@ -44,7 +44,7 @@ class Counts(Protocol):
     def turns(self, amounts: tuple[int, ...]) -> Floats:
         """What a row is multiplied by to count an amount, (amounts, columns).
 
-        Complex numbers in pairs, or no columns where counting is a shift.
+        Complex numbers, or no columns where counting is a shift.
         """
 
     def expectation(self, values: Floats) -> Floats:
@@ -55,7 +55,10 @@ class Counts(Protocol):
 
 
 class Roots:
-    """Generating functions at the roots of unity of order size, in conjugate pairs."""
+    """Generating functions at the roots of unity of order size, one of each conjugate pair.
+
+    A row has the real parts first, then the imaginary parts.
+    """
 
     def __init__(self, size: int) -> None:
         self.size, self.columns = size, 2 * (size // 2 + 1)
@@ -63,27 +66,29 @@ class Roots:
 
     def one(self) -> Floats:
         """The row of the count that is 0 for certain, (columns,)."""
-        return np.ones(self.columns // 2, np.complex128).view(np.float64)
+        return _parts(np.ones(self.columns // 2, np.complex128))
 
     def plus(self, rows: Floats, amount: int) -> Floats:
         """The rows of counts that are greater by an amount."""
-        if not amount:
-            return rows
-        moved = rows.view(np.complex128) * self.turns((amount,)).view(np.complex128)[0]
-        found: Floats = moved.view(np.float64)
-        return found
+        return self.times(rows, self.turns((amount,))[0]) if amount else rows
 
     def turns(self, amounts: tuple[int, ...]) -> Floats:
         """What a row is multiplied by to count an amount, (amounts, columns): roots of unity."""
         if amounts not in self._turns:
             places = np.multiply.outer(np.array(amounts), np.arange(self.columns // 2))
-            turned = np.exp(-2j * np.pi * (places % self.size) / self.size)
-            self._turns[amounts] = turned.view(np.float64)
+            places %= self.size  # whole turns are left out
+            self._turns[amounts] = _parts(np.exp(-2j * np.pi * places / self.size))
         return self._turns[amounts]
 
     def times(self, left: Floats, right: Floats) -> Floats:
         """The rows of sums of independent counts, row by row."""
-        product: Floats = (left.view(np.complex128) * right.view(np.complex128)).view(np.float64)
+        half = self.columns // 2
+        product = np.empty_like(left)
+        real, imaginary = product[..., :half], product[..., half:]
+        np.multiply(left[..., :half], right[..., :half], out=real)
+        real -= left[..., half:] * right[..., half:]
+        np.multiply(left[..., :half], right[..., half:], out=imaginary)
+        imaginary += left[..., half:] * right[..., :half]
         return product
 
     def total(self, rows: Floats) -> Floats:
@@ -98,13 +103,18 @@ class Roots:
         share[0] = 1.0 / self.size
         if self.size % 2 == 0:
             share[-1] = 1.0 / self.size
-        both = np.stack([share * transformed.real, share * transformed.imag], axis=1)
-        return both.reshape(self.columns, values.shape[1])
+        return _parts(share * transformed, axis=0)
 
     def probabilities(self, rows: Floats) -> Floats:
         """The probability of each value of the count, (rows, size)."""
-        found: Floats = np.fft.irfft(rows.view(np.complex128), self.size, axis=-1)
+        half = self.columns // 2
+        found: Floats = np.fft.irfft(rows[..., :half] + 1j * rows[..., half:], self.size, axis=-1)
         return found
+
+
+def _parts(numbers: NDArray[np.complex128], axis: int = -1) -> Floats:
+    """The real parts, then the imaginary parts, along an axis."""
+    return np.concatenate([numbers.real, numbers.imag], axis=axis)
 
 
 class Coefficients:

@@ -48,10 +48,11 @@ def flows(
 
 
 def worth(added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
-    """The worth of score rows, (batch, rows, k), and bounds on amounts, (counts, batch)."""
+    """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch)."""
     batch, features, ends = met.shape
+    found = np.zeros((batch, added.matrix.shape[0] + 1, ends))
     side_by_side = met.transpose(1, 0, 2).reshape(features, batch * ends)
-    found = (added.matrix @ side_by_side).reshape(-1, batch, ends).transpose(1, 0, 2)
+    found[:, :-1] = (added.matrix @ side_by_side).reshape(-1, batch, ends).transpose(1, 0, 2)
     weighted = added.absolute @ np.abs(chances).T
     expected = np.zeros((added.counts, batch))
     np.maximum.at(expected, added.count, weighted)

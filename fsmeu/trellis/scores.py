@@ -25,7 +25,7 @@ from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
-from fsmeu.trellis.sweep import backward, forward, taken_weights
+from fsmeu.trellis.sweep import forward, taken_weights
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["StepScores", "arc_weights", "step_scores", "value_tables"]
@@ -41,7 +41,8 @@ class StepScores:
     """The worth of steps of z for every end k of its counter, for a batch of models.
 
     Attributes:
-        steps: for each position, the worth of score rows, (batch, rows, k).
+        steps: for each position, the worth of score rows and of one more that is 0,
+            (batch, rows + 1, k).
         ends: the worth of ending at k, whatever the path, (batch, k).
         errors: bounds on the error of the worth of every path that ends at k, (batch, k).
     """
@@ -90,6 +91,7 @@ def step_scores(
     hypotheses: Hypotheses,
     models: Sequence[Layered],
     roots: bool,
+    sign: float = 1.0,
 ) -> StepScores:
     """The worth of every step that a hypothesis can take, under each of several models.
 
@@ -101,32 +103,35 @@ def step_scores(
         hypotheses: the tape of z with what is allowed.
         models: models of this structure and of one length.
         roots: whether counts are held at roots of unity, or else as coefficients.
+        sign: what values are multiplied by; -1 makes what is least the greatest.
     """
     n = models[0].n
     size = trellis.y.most(n) + 1
     counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
     slopes, offset = value_tables(trellis, n)
-    worth = [counts.expectation(slope.T) for slope in slopes]
+    worth = [sign * counts.expectation(slope.T) for slope in slopes]
     plans, weights = references.plans[:n], arc_weights(models)
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
     entries = taken_weights(plans, weights)
     start = np.stack([model.start for model in models])
-    steps_of = trellis.steps(n * len(models))
-    masses, moves = forward(plans, entries, start, counts, steps_of)
-    ahead = backward(plans, entries, final, counts, steps_of)
+    positions = trellis.steps(n * len(models))
+    masses, moves = forward(plans, entries, start, counts, positions)
+    value = final[:, :, None] * counts.one()
     steps, sizes = [], _Sizes(len(slopes), len(models))
-    for i, plan in enumerate(plans):
-        flows = steps_of.flows(plan, weights[i], masses[i], moves[i], ahead[i], counts)
+    for i in range(n - 1, -1, -1):
+        plan = plans[i]
+        value, ahead = positions.backward(plan, entries[i], value, counts)
+        flows = positions.flows(plan, weights[i], masses[i], moves[i], ahead, counts)
         added = trellis.amounts(hypotheses.plans[i].features, plan, i, n)
         met = _expected(trellis, plan.features, flows, worth, len(offset))
-        found, expected = steps_of.worth(added, met, counts.total(flows))
+        found, expected = positions.worth(added, met, counts.total(flows))
         steps.append(found)
         sizes.see(added, expected)
     ending = np.einsum("bp,bpc->bc", final, masses[-1])
     operations = sum(plan.operations for plan in plans) + final.shape[1] + size
     operations += max((plan.flow_operations for plan in plans), default=0)
     errors = _errors(slopes, offset, ending, counts, sizes, operations)
-    return StepScores(steps, ending @ counts.expectation(offset.T), errors)
+    return StepScores(steps[::-1], sign * (ending @ counts.expectation(offset.T)), errors)
 
 
 def arc_weights(models: Sequence[Layered]) -> list[Floats]:
@@ -146,7 +151,8 @@ def _expected(
     if not trellis.terms:
         return np.zeros((len(flows), 0, ends))
     if len({term.count for term in trellis.terms}) == 1:
-        return flows @ worth[trellis.terms[0].count]
+        table = worth[trellis.terms[0].count]
+        return (flows.reshape(-1, len(table)) @ table).reshape(*flows.shape[:2], ends)
     blocks = np.split(flows, np.cumsum([len(one) for one in features])[:-1], axis=1)
     shares = [block @ worth[t.count] for block, t in zip(blocks, trellis.terms, strict=True)]
     return np.concatenate(shares, axis=1)

@@ -76,10 +76,10 @@ class Steps(Protocol):
         """
 
     def worth(self, added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
-        """The worth of score rows, (batch, rows, k), and bounds on amounts, (counts, batch).
+        """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch).
 
-        A bound is the greatest that a score row of a joint count adds, in the mean of its absolute
-        value.
+        One more row is 0. A bound is the greatest that a score row of a joint count adds, in the
+        mean of its absolute value.
 
         Args:
             added: what terms add.
@@ -117,7 +117,7 @@ class Steps(Protocol):
         Args:
             plan: the plan of the position.
             layer: the layer before.
-            scores: what score rows are worth, (rows, k).
+            scores: what score rows are worth, (rows + 1, k).
             pair: the pair after.
             count: the count there.
             k: the count at the end.

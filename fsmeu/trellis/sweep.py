@@ -1,4 +1,4 @@
-"""Sweeps over a trellis: mass forward, and backward values.
+"""The sweep forward over a trellis.
 
 Every array has the sequences of a batch as first axis: they share the structure, not the weights.
 """
@@ -14,7 +14,7 @@ from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.steps import Steps
 
-__all__ = ["backward", "forward", "taken_weights"]
+__all__ = ["forward", "taken_weights"]
 
 Floats = NDArray[np.float64]
 
@@ -51,23 +51,3 @@ def forward(
         layers.append(after)
         moves.append(moved)
     return layers, moves
-
-
-def backward(
-    plans: Sequence[Plan], entries: Sequence[Floats], final: Floats, counts: Counts, steps: Steps
-) -> list[Floats]:
-    """For each position, the backward values of its counted targets, (batch, targets, columns).
-
-    Args:
-        plans: the plan of each position.
-        entries: the entries of each plan's matrix ``arcs_to_targets``, (batch, entries).
-        final: the final weight of each pair of layer n, (batch, pairs).
-        counts: how the distribution of the counter is held.
-        steps: what computes a position.
-    """
-    value = final[:, :, None] * counts.one()
-    layers = []
-    for plan, one in zip(reversed(plans), reversed(entries), strict=True):
-        value, ahead = steps.backward(plan, one, value, counts)
-        layers.append(ahead)
-    return layers[::-1]

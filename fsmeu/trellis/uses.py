@@ -71,6 +71,16 @@ class Uses:
     collect: Sparse
 
     @cached_property
+    def entry_holder(self) -> Ints:
+        """The set of pairs of each entry of ``collect``."""
+        return self.holder[self.collect.columns]
+
+    @cached_property
+    def entry_bundle(self) -> Ints:
+        """The bundle of arcs of each entry of ``collect``."""
+        return self.bundle[self.collect.columns]
+
+    @cached_property
     def by_feature(self) -> UsesByFeature:
         """The uses of each feature, arc by arc."""
         use, bundles = self.collect.columns, self.bundles

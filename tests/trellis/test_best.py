@@ -55,12 +55,13 @@ def test_scores_add_up_to_expectations(name, given, n, roots):
     trellis = split_trellis(loss, form, n)
     references = trellis.references(models[0].layered(), models[0].structure)
     hypotheses = trellis.hypotheses(n)
-    scores = step_scores(trellis, references, hypotheses, [m.layered() for m in models], roots)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    layered = [m.layered() for m in models]
+    scores = step_scores(trellis, references, hypotheses, layered, roots, sign)
     for row, model in enumerate(models):
         every, values = listed(loss, model)
-        sign = 1.0 if loss.kind == "utility" else -1.0
-        steps = [sign * worth[row] for worth in scores.steps]
-        plans, ends, steps_of = hypotheses.plans[:n], sign * scores.ends[row], trellis.steps(n)
+        steps = [worth[row] for worth in scores.steps]
+        plans, ends, steps_of = hypotheses.plans[:n], scores.ends[row], trellis.steps(n)
         totals, layers = best_values(plans, steps, ends, steps_of)
         best = int(totals.argmax())
         assert sign * totals[best] == pytest.approx(
