@@ -74,12 +74,7 @@ def trace(
 
 def is_stateless(plans: Sequence[BestPlan]) -> bool:
     """True when no layer has more than one pair, and no step counts more than 1."""
-    return all(
-        len(plan.product.after) == 1
-        and len(plan.product.before) == 1
-        and plan.adds.max(initial=0) <= 1
-        for plan in plans
-    )
+    return all(plan.is_stateless for plan in plans)
 
 
 def select(

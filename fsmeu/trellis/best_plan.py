@@ -103,6 +103,12 @@ class BestPlan:
         )
 
     @cached_property
+    def is_stateless(self) -> bool:
+        """True when there is one pair before and one after, and no step counts more than 1."""
+        pairs = (len(self.product.before), len(self.product.after))
+        return pairs == (1, 1) and bool(self.adds.max(initial=0) <= 1)
+
+    @cached_property
     def arcs_to(self) -> tuple[Ints, Ints]:
         """The arcs in the order of the pairs after, and where those of each pair begin."""
         order = np.argsort(self.product.target, kind="stable")

@@ -1,11 +1,13 @@
 """One case: which checks are drawn for it, and what came of each."""
 
+import math
 import random
 import signal
 import warnings
 from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
+from fsmeu.trellis import steps
 from tests.explore import checks, decisions
 from tests.explore.asking import Fault, Refused
 from tests.explore.cases import random_case
@@ -45,6 +47,7 @@ def drawn_checks(seed, k):
 def run_check(case, name, draw):
     """What comes of one check of a case."""
     try:
+        steps.COMPILED_AFTER = 0 if draw % 2 else math.inf
         with limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _prepare(case)
