@@ -8,13 +8,15 @@ their arrays: each view that is made costs more than what is done with it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 __all__ = ["backward", "compiled", "flows", "forward", "means", "worth"]
 
 # Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
-compiled = njit(cache=True, error_model="numpy")
+compiled: Any = njit(cache=True, error_model="numpy")
 
 
 @compiled
@@ -40,7 +42,7 @@ def _add_counted(into, first, from_rows, begin, rows, s, amount, turns, place):
 
 
 @compiled
-def forward(mass, gather, members, arcs, goals, entries, amounts, turns, moved, after):
+def forward(mass, gather, members, arcs, goals, index, amounts, weights, turns, moved, after):
     """Fills ``moved`` (batch, counted targets, columns) and ``after`` (batch, pairs, columns)."""
     moved[:] = 0.0
     after[:] = 0.0
@@ -55,7 +57,7 @@ def forward(mass, gather, members, arcs, goals, entries, amounts, turns, moved, 
                 for c in range(columns):
                     row[c] += mass[s, member, c]
             for e in range(arcs[g], arcs[g + 1]):
-                goal, weight = goals[e], entries[s, e]
+                goal, weight = goals[e], weights[s, index[e]]
                 for c in range(columns):
                     moved[s, goal, c] += weight * row[c]
         for place in range(amounts.shape[0]):
@@ -64,7 +66,7 @@ def forward(mass, gather, members, arcs, goals, entries, amounts, turns, moved, 
 
 
 @compiled
-def backward(value, gather, members, arcs, goals, entries, amounts, turns, ahead, before):
+def backward(value, gather, members, arcs, goals, index, amounts, weights, turns, ahead, before):
     """Fills ``ahead`` (batch, counted targets, columns), ``before`` (batch, pairs, columns)."""
     ahead[:] = 0.0
     before[:] = 0.0
@@ -77,7 +79,7 @@ def backward(value, gather, members, arcs, goals, entries, amounts, turns, ahead
         for g in range(gather.shape[0] - 1):
             row[:] = 0.0
             for e in range(arcs[g], arcs[g + 1]):
-                goal, weight = goals[e], entries[s, e]
+                goal, weight = goals[e], weights[s, index[e]]
                 for c in range(columns):
                     row[c] += weight * ahead[s, goal, c]
             for e in range(gather[g], gather[g + 1]):
@@ -144,7 +146,7 @@ def flows(
 
 
 @compiled
-def worth(begins, features, amounts, met, chances, count, steps, expected):
+def worth(begins, features, amounts, met, chances, sign, count, steps, expected):
     """Fills ``steps`` (batch, rows + 1, k) with the worth of score rows, and a row of 0.
 
     And ``expected`` (counts, batch) with the greatest expected absolute amount of a score row.
@@ -157,15 +159,15 @@ def worth(begins, features, amounts, met, chances, count, steps, expected):
             for e in range(begins[r], begins[r + 1]):
                 feature, amount = features[e], amounts[e]
                 for k in range(met.shape[2]):
-                    steps[s, r, k] += amount * met[s, feature, k]
+                    steps[s, r, k] += sign * amount * met[s, feature, k]
                 size += abs(amount) * abs(chances[s, feature])
             expected[count[r], s] = max(expected[count[r], s], size)
 
 
 @compiled
 def means(
-    mass, gather, members, arcs, goals, entries, amounts, count, rows, begins, features, added,
-    by_feature, holder, goal, arc, holders, held, weights, after,
+    mass, gather, members, arcs, goals, index, amounts, weights, count, rows, begins, features,
+    added, by_feature, holder, goal, arc, holders, held, after,
 ):  # fmt: skip
     """Fills ``after`` (batch, pairs, quantities, c): mass and expectations after a position.
 
@@ -187,7 +189,7 @@ def means(
                     for c in range(size):
                         row[q, c] += mass[s, member, q, c]
             for e in range(arcs[g], arcs[g + 1]):
-                to, weight = goals[e], entries[s, e]
+                to, weight = goals[e], weights[s, index[e]]
                 for q in range(quantities):
                     for c in range(size):
                         moved[to, q, c] += weight * row[q, c]

@@ -9,7 +9,6 @@ from fsmeu.trellis import compiled_best, compiled_loops
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
-from fsmeu.trellis.sparse import Sparse
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["arc_back", "backward", "best", "flows", "forward", "means", "worth"]
@@ -18,23 +17,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def forward(plan: Plan, entries: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The mass of the pairs after, and that of counted targets before amounts are counted."""
     batch, _, columns = mass.shape
     moved = np.empty((batch, plan.targets, columns))
     after = np.empty((batch, plan.targets // len(plan.amounts), columns))
-    sums = (*_rows(plan.gather), *_rows(plan.arcs_to_targets), entries)
-    compiled_loops.forward(mass, *sums, *_counting(plan, counts), moved, after)
+    turns = counts.turns(plan.amounts)
+    compiled_loops.forward(mass, *plan.loops, weights, turns, moved, after)
     return after, moved
 
 
-def backward(plan: Plan, entries: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def backward(plan: Plan, weights: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The backward values of the pairs before, and those of counted targets."""
     batch, _, columns = value.shape
     ahead = np.empty((batch, plan.targets, columns))
     before = np.empty((batch, plan.gather.shape[1], columns))
-    sums = (*_rows(plan.gather), *_rows(plan.arcs_to_targets), entries)
-    compiled_loops.backward(value, *sums, *_counting(plan, counts), ahead, before)
+    turns = counts.turns(plan.amounts)
+    compiled_loops.backward(value, *plan.loops, weights, turns, ahead, before)
     return before, ahead
 
 
@@ -50,25 +49,20 @@ def flows(
         ahead,
         weights,
         counts.turns((0,)).size > 0,
-        *_rows(plan.by_target),
-        *_rows(uses.holders),
-        *_rows(uses.bundles),
-        uses.bundles.index,
-        uses.collect.pointers,
-        uses.entry_holder,
-        uses.entry_bundle,
+        *plan.by_target.rows,
+        *uses.loops,
         found,
     )
     return found
 
 
-def worth(added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
+def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Floats, Floats]:
     """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch)."""
     matrix = added.matrix
     found = np.empty((len(met), matrix.shape[0] + 1, met.shape[2]))
     expected = np.empty((added.counts, len(met)))
     amounts = (matrix.indptr, matrix.indices, matrix.data)
-    compiled_loops.worth(*amounts, met, chances, added.count, found, expected)
+    compiled_loops.worth(*amounts, met, chances, sign, added.count, found, expected)
     return found, expected
 
 
@@ -79,10 +73,8 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
     compiled_loops.means(
         mass,
-        *_rows(plan.gather),
-        *_rows(plan.arcs_to_targets),
-        plan.arcs_to_targets.taken(weights),
-        np.array(plan.amounts, np.int64),
+        *plan.loops,
+        weights,
         added.term_count,
         rows,
         matrix.indptr,
@@ -92,8 +84,7 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
         uses.holder,
         uses.goal,
         uses.arc,
-        *_rows(plan.uses.holders),
-        weights,
+        *plan.uses.holders.rows,
         after,
     )
     return after
@@ -137,13 +128,3 @@ def arc_back(
         *tables, arcs, product.source, plan.adds, plan.rows, count, k
     )
     return found
-
-
-def _rows(matrix: Sparse) -> tuple[Ints, Ints]:
-    """Where the rows of a sparse matrix begin, and the column of each entry."""
-    return matrix.pointers, matrix.columns
-
-
-def _counting(plan: Plan, counts: Counts) -> tuple[Ints, Floats]:
-    """The amounts of a position, and what counts them."""
-    return np.array(plan.amounts, np.int64), counts.turns(plan.amounts)

@@ -18,8 +18,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def forward(plan: Plan, entries: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The mass of the pairs after, and that of counted targets before amounts are counted."""
+    entries = plan.arcs_to_targets.taken(weights)
     moved = plan.arcs_to_targets.transposed_times(plan.gather.times(mass), entries)
     blocks = np.split(moved, len(plan.amounts), axis=1)
     after = counts.plus(np.ascontiguousarray(blocks[0]), plan.amounts[0])
@@ -28,10 +29,11 @@ def forward(plan: Plan, entries: Floats, mass: Floats, counts: Counts) -> tuple[
     return after, moved
 
 
-def backward(plan: Plan, entries: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
+def backward(plan: Plan, weights: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The backward values of the pairs before, and those of counted targets."""
     ahead = np.concatenate([counts.plus(value, amount) for amount in plan.amounts], axis=1)
-    return plan.scatter.times(plan.arcs_to_targets.times(ahead, entries)), ahead
+    arcs = plan.arcs_to_targets
+    return plan.scatter.times(arcs.times(ahead, arcs.taken(weights))), ahead
 
 
 def flows(
@@ -47,12 +49,13 @@ def flows(
     return found
 
 
-def worth(added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
+def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Floats, Floats]:
     """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch)."""
     batch, features, ends = met.shape
     found = np.zeros((batch, added.matrix.shape[0] + 1, ends))
     side_by_side = met.transpose(1, 0, 2).reshape(features, batch * ends)
-    found[:, :-1] = (added.matrix @ side_by_side).reshape(-1, batch, ends).transpose(1, 0, 2)
+    product = (added.matrix @ side_by_side).reshape(-1, batch, ends)
+    np.multiply(sign, product.transpose(1, 0, 2), out=found[:, :-1])
     weighted = added.absolute @ np.abs(chances).T
     expected = np.zeros((added.counts, batch))
     np.maximum.at(expected, added.count, weighted)

@@ -60,6 +60,14 @@ class Plan:
         return self.arcs_to_targets.shape[1]
 
     @cached_property
+    def loops(self) -> tuple[Ints, ...]:
+        """Rows of gather, those of arcs_to_targets with indices, and the amounts."""
+        index = self.arcs_to_targets.index
+        assert index is not None
+        amounts = np.array(self.amounts, np.int64)
+        return *self.gather.rows, *self.arcs_to_targets.rows, index, amounts
+
+    @cached_property
     def entry_features(self) -> tuple[Ints | None, ...]:
         """For each term, the place among its features of what entries of ``arcs_to_targets`` show.
 

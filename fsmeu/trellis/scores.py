@@ -25,7 +25,7 @@ from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
-from fsmeu.trellis.sweep import forward, taken_weights
+from fsmeu.trellis.sweep import forward
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["StepScores", "arc_weights", "step_scores", "value_tables"]
@@ -109,29 +109,42 @@ def step_scores(
     size = trellis.y.most(n) + 1
     counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
     slopes, offset = value_tables(trellis, n)
-    worth = [sign * counts.expectation(slope.T) for slope in slopes]
+    *worth, ends = _worths(trellis, n, counts)
     plans, weights = references.plans[:n], arc_weights(models)
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
-    entries = taken_weights(plans, weights)
     start = np.stack([model.start for model in models])
     positions = trellis.steps(n * len(models))
-    masses, moves = forward(plans, entries, start, counts, positions)
+    masses, moves = forward(plans, weights, start, counts, positions)
     value = final[:, :, None] * counts.one()
-    steps, sizes = [], _Sizes(len(slopes), len(models))
+    steps: list[Floats] = []
+    sizes = _Sizes(len(slopes), len(models))
     for i in range(n - 1, -1, -1):
         plan = plans[i]
-        value, ahead = positions.backward(plan, entries[i], value, counts)
+        value, ahead = positions.backward(plan, weights[i], value, counts)
         flows = positions.flows(plan, weights[i], masses[i], moves[i], ahead, counts)
         added = trellis.amounts(hypotheses.plans[i].features, plan, i, n)
         met = _expected(trellis, plan.features, flows, worth, len(offset))
-        found, expected = positions.worth(added, met, counts.total(flows))
+        found, expected = positions.worth(added, met, counts.total(flows), sign)
         steps.append(found)
         sizes.see(added, expected)
     ending = np.einsum("bp,bpc->bc", final, masses[-1])
     operations = sum(plan.operations for plan in plans) + final.shape[1] + size
     operations += max((plan.flow_operations for plan in plans), default=0)
     errors = _errors(slopes, offset, ending, counts, sizes, operations)
-    return StepScores(steps[::-1], sign * (ending @ counts.expectation(offset.T)), errors)
+    return StepScores(steps[::-1], sign * (ending @ ends), errors)
+
+
+def _worths(trellis: SplitTrellis, n: int, counts: Counts) -> list[Floats]:
+    """What takes a row of counts to the expected slope of each joint count, and to the offset.
+
+    Matrices (columns, k).
+    """
+    key = ("worths", n, type(counts))
+    if key not in trellis.memo:
+        slopes, offset = value_tables(trellis, n)
+        trellis.memo[key] = [counts.expectation(table.T) for table in (*slopes, offset)]
+    found: list[Floats] = trellis.memo[key]
+    return found
 
 
 def arc_weights(models: Sequence[Layered]) -> list[Floats]:

@@ -44,6 +44,11 @@ class Sparse:
         return len(self.columns)
 
     @property
+    def rows(self) -> tuple[Ints, Ints]:
+        """Where the entries of each row begin, and the column of each entry."""
+        return self.pointers, self.columns
+
+    @property
     def longest_row(self) -> int:
         """The greatest number of entries of a row."""
         return int(np.diff(self.pointers).max(initial=0))

@@ -32,25 +32,25 @@ class Steps(Protocol):
     """One position of each sweep; arrays have the sequences of a batch as first axis."""
 
     def forward(
-        self, plan: Plan, entries: Floats, mass: Floats, counts: Counts
+        self, plan: Plan, weights: Floats, mass: Floats, counts: Counts
     ) -> tuple[Floats, Floats]:
         """The mass of the pairs after, and that of counted targets before amounts are counted.
 
         Args:
             plan: the plan of the position.
-            entries: the entries of its matrix ``arcs_to_targets``, (batch, entries).
+            weights: the weights of the acceptor's arcs, (batch, arcs).
             mass: the mass of the pairs before, (batch, pairs, columns).
             counts: how the distribution of the counter is held.
         """
 
     def backward(
-        self, plan: Plan, entries: Floats, value: Floats, counts: Counts
+        self, plan: Plan, weights: Floats, value: Floats, counts: Counts
     ) -> tuple[Floats, Floats]:
         """The backward values of the pairs before, and those of counted targets.
 
         Args:
             plan: the plan of the position.
-            entries: the entries of its matrix ``arcs_to_targets``, (batch, entries).
+            weights: the weights of the acceptor's arcs, (batch, arcs).
             value: the backward values of the pairs after, (batch, pairs, columns).
             counts: how the distribution of the counter is held.
         """
@@ -75,7 +75,9 @@ class Steps(Protocol):
             counts: how the distribution of the counter is held.
         """
 
-    def worth(self, added: Amounts, met: Floats, chances: Floats) -> tuple[Floats, Floats]:
+    def worth(
+        self, added: Amounts, met: Floats, chances: Floats, sign: float
+    ) -> tuple[Floats, Floats]:
         """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch).
 
         One more row is 0. A bound is the greatest that a score row of a joint count adds, in the
@@ -85,6 +87,7 @@ class Steps(Protocol):
             added: what terms add.
             met: what features of y are worth, (batch, features, k).
             chances: the probability of each feature of y, (batch, features).
+            sign: what worths are multiplied by.
         """
 
     def means(

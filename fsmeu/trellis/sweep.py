@@ -14,29 +14,19 @@ from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.steps import Steps
 
-__all__ = ["forward", "taken_weights"]
+__all__ = ["forward"]
 
 Floats = NDArray[np.float64]
 
 
-def taken_weights(plans: Sequence[Plan], weights: Sequence[Floats]) -> list[Floats]:
-    """For each position the entries of its matrix ``arcs_to_targets``, (batch, entries).
-
-    Args:
-        plans: the plan of each position.
-        weights: the weights of the acceptor's arcs at each position, (batch, arcs).
-    """
-    return [plan.arcs_to_targets.taken(one) for plan, one in zip(plans, weights, strict=True)]
-
-
 def forward(
-    plans: Sequence[Plan], entries: Sequence[Floats], start: Floats, counts: Counts, steps: Steps
+    plans: Sequence[Plan], weights: Sequence[Floats], start: Floats, counts: Counts, steps: Steps
 ) -> tuple[list[Floats], list[Floats]]:
     """The mass that reaches each pair of layers 0, ..., n, and the mass of counted targets.
 
     Args:
         plans: the plan of each position.
-        entries: the entries of each plan's matrix ``arcs_to_targets``, (batch, entries).
+        weights: the weights of the acceptor's arcs at each position, (batch, arcs).
         start: the mass of each pair of layer 0, (batch, pairs).
         counts: how the distribution of the counter is held.
         steps: what computes a position.
@@ -46,7 +36,7 @@ def forward(
         each position: the mass before the amounts are counted.
     """
     layers, moves = [start[:, :, None] * counts.one()], []
-    for plan, one in zip(plans, entries, strict=True):
+    for plan, one in zip(plans, weights, strict=True):
         after, moved = steps.forward(plan, one, layers[-1], counts)
         layers.append(after)
         moves.append(moved)

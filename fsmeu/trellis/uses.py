@@ -71,14 +71,12 @@ class Uses:
     collect: Sparse
 
     @cached_property
-    def entry_holder(self) -> Ints:
-        """The set of pairs of each entry of ``collect``."""
-        return self.holder[self.collect.columns]
-
-    @cached_property
-    def entry_bundle(self) -> Ints:
-        """The bundle of arcs of each entry of ``collect``."""
-        return self.bundle[self.collect.columns]
+    def loops(self) -> tuple[Ints, ...]:
+        """Rows of holders, those of bundles with indices, and holder and bundle by feature."""
+        used, index = self.collect.columns, self.bundles.index
+        assert index is not None
+        by_feature = (self.collect.pointers, self.holder[used], self.bundle[used])
+        return *self.holders.rows, *self.bundles.rows, index, *by_feature
 
     @cached_property
     def by_feature(self) -> UsesByFeature:
