@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.fst.distinct import distinct, distinct_rows, first_places, row_keys
 from fsmeu.trellis.product import ProductLayer
 from fsmeu.trellis.sparse import distinct_sets
 from fsmeu.trellis.tape import TapeLayer
@@ -170,16 +171,17 @@ def plan_best(product: ProductLayer, tape: TapeLayer, base: Ints) -> BestPlan:
     counted = tape.counted[state, product.label]
     features, rows, known = _score_rows(tape, state, product.label)
     kinds = int(counted.max(initial=0)) + 1
-    way, first, group = np.unique(
-        product.target * kinds + counted, return_index=True, return_inverse=True
-    )
+    way, group = distinct(product.target * kinds + counted)
+    first = first_places(group, len(way))
     apart = _told_apart(rows, first, group, len(way))
     early = np.where(apart[:, group], rows, known)
     late = np.where(apart, known, rows[:, first])
-    cells, cell = np.unique(np.stack([product.source, *early]), axis=1, return_inverse=True)
-    owner, member = np.unique(np.stack([group, cell.reshape(-1)]), axis=1)
+    place, cell = distinct_rows([product.source, *early])
+    cells = np.stack([product.source, *early])[:, place]
+    place = distinct_rows([group, cell])[0]
+    owner, member = group[place], cell[place]
     number, sets, members = distinct_sets(owner, member, len(way))
-    order = np.lexsort((base[cells[0, members]], sets))
+    order = np.argsort(row_keys([sets, base[cells[0, members]]]), kind="stable")
     sets, members = sets[order], members[order]
     held = base[cells[0, members]]
     starts = np.flatnonzero((np.diff(sets, prepend=-1) != 0) | (np.diff(held, prepend=-1) != 0))
@@ -210,7 +212,7 @@ def _score_rows(tape: TapeLayer, state: Ints, label: Ints) -> tuple[tuple[Ints, 
     """The features that occur, the score rows (terms, arcs) of each arc, and the number of rows."""
     features, rows, known = [], [], 0
     for ids in tape.features:
-        found, place = np.unique(ids[state, label], return_inverse=True)
+        found, place = distinct(ids[state, label])
         features.append(found)
         rows.append(place + known)
         known += len(found)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.fst.distinct import distinct
 from fsmeu.trellis.product import ProductLayer
 from fsmeu.trellis.sparse import Sparse, distinct_sets, sparse
 from fsmeu.trellis.tape import TapeLayer
@@ -108,14 +109,14 @@ def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
     """
     state = product.before.tape[product.source]
     counted = tape.counted[state, product.label]
-    amounts, kind = np.unique(counted, return_inverse=True)
+    amounts, kind = distinct(counted)
     targets = max(1, len(amounts)) * len(product.after)
     goal = kind * len(product.after) + product.target
-    joined, which = np.unique(product.arc * max(1, targets) + goal, return_inverse=True)
+    joined, which = distinct(product.arc * max(1, targets) + goal)
     arc, target = joined // max(1, targets), joined % max(1, targets)
     number, sets, member = distinct_sets(which, product.source, len(joined))
     count, pairs = int(number.max(initial=-1)) + 1, len(product.before)
-    found = [np.unique(ids[state, product.label], return_inverse=True) for ids in tape.features]
+    found = [distinct(ids[state, product.label]) for ids in tape.features]
     features = tuple(one for one, _ in found)
     places = tuple(place for _, place in found)
     shown = Shown(features, places, product.source, pairs, which, arc, target, targets)
@@ -136,7 +137,7 @@ def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
 def _by_target(shown: Shown, goal: Ints) -> tuple[Sparse, Sequence[int]]:
     """The matrix (features, counted targets) of terms that these tell apart, and other terms."""
     rows, columns, others, known = [], [], [], 0
-    targets = np.unique(goal)
+    targets = distinct(goal)[0]
     for k, (features, place) in enumerate(zip(shown.features, shown.places, strict=True)):
         one = known_from(place, goal, shown.targets)
         if one is None:

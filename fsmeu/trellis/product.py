@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.fst.distinct import distinct
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tape import TapeLayer
 
@@ -85,6 +86,6 @@ def product_layer(before: Pairs, tape: TapeLayer, acceptor: Layer) -> ProductLay
     reached = tape.targets[before.tape[source], label]
     taken = reached >= 0
     source, arc, label, reached = source[taken], arc[taken], label[taken], reached[taken]
-    codes, target = np.unique(reached * acceptor.width + acceptor.target[arc], return_inverse=True)
+    codes, target = distinct(reached * acceptor.width + acceptor.target[arc])
     after = Pairs(codes // acceptor.width, codes % acceptor.width)
     return ProductLayer(before, after, source, arc, label, target)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.fst.distinct import row_keys
+
 __all__ = ["Sparse", "distinct_sets", "sparse"]
 
 Floats = NDArray[np.float64]
@@ -116,7 +118,7 @@ def sparse(rows: Ints, columns: Ints, shape: tuple[int, int], index: Ints | None
         shape: the number of rows and columns.
         index: the index of the weight of each entry, where they are not ones.
     """
-    order = np.lexsort((columns, rows))
+    order = np.argsort(row_keys([rows, columns]))
     pointers = np.append(0, np.cumsum(np.bincount(rows, minlength=shape[0])))
     picked = None if index is None else index[order]
     return Sparse(shape, pointers, columns[order], order, picked)
@@ -133,15 +135,13 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     Returns:
         The number of each owner's set; and the distinct sets as parallel arrays, set and member.
     """
-    order = np.lexsort((member, owner))
+    order = np.argsort(row_keys([owner, member]))
     owner, member = owner[order], member[order]
     sizes = np.bincount(owner, minlength=owners)
     begins = np.cumsum(sizes) - sizes
     marks = np.random.default_rng(0).integers(1 << 62, size=(2, int(member.max(initial=-1)) + 1))
     sums = np.add.reduceat(marks[:, member], begins, axis=1) if owners else marks[:, :0]
-    keys = np.stack([sizes, *sums], axis=1)
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    number = number.reshape(-1)
+    number, first = _alike(sizes, sums)
     shift = np.repeat(begins[first][number] - begins, sizes)
     if not np.array_equal(member[np.arange(len(member)) + shift], member):
         number, first = np.arange(owners), np.arange(owners)  # two sets have equal sums
@@ -149,3 +149,20 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     kept[first] = True
     held = kept[owner]
     return number, number[owner[held]], member[held]
+
+
+def _alike(sizes: Ints, sums: Ints) -> tuple[Ints, Ints]:
+    """The number of each set, the same for equal sizes and sums, and the first set of each number.
+
+    Args:
+        sizes: the size of each set.
+        sums: sums of marks, (marks, sets).
+    """
+    order = np.lexsort((*sums[::-1], sizes))
+    differs = np.diff(sizes[order]) != 0
+    for column in sums:
+        differs |= np.diff(column[order]) != 0
+    begins = np.append(True, differs)[: len(order)]
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(begins) - 1
+    return number, order[begins]

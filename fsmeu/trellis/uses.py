@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.fst.distinct import distinct
 from fsmeu.trellis.sparse import Sparse, distinct_sets, sparse
 
 __all__ = ["Shown", "Uses", "UsesByFeature", "uses_of"]
@@ -153,10 +154,10 @@ class _OfTerm:
 def _uses_of_term(shown: Shown, place: Ints, begin: int) -> _OfTerm:
     """The uses of a term whose first feature has this number."""
     several = max(1, _count(place))
-    owners, owner = np.unique(shown.source * several + place, return_inverse=True)
+    owners, owner = distinct(shown.source * several + place)
     bundle, sets, arc = distinct_sets(owner, shown.joined, len(owners))
     bundles = max(1, _count(bundle))
-    uses, use = np.unique(owners % several * bundles + bundle, return_inverse=True)
+    uses, use = distinct(owners % several * bundles + bundle)
     return _OfTerm(use, owners // several, sets, arc, begin + uses // bundles, uses % bundles)
 
 
