@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import TapeLoss
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.machine.view import SpecView
@@ -60,6 +62,20 @@ class TapeLayer:
             rows.append(known + np.searchsorted(shown, ids))
             known += len(shown)
         return np.array(rows, np.int64).reshape(len(rows), *self.targets.shape)
+
+
+class _Steps(NamedTuple):
+    """What the steps from some states do; arrays have shape (states, labels).
+
+    Attributes:
+        targets: the codes of the states after, -1 where there is none.
+        counted: what the step adds to the counter.
+        features: for each term, the number of the row of feature values that the step shows.
+    """
+
+    targets: Ints
+    counted: Ints
+    features: tuple[Ints, ...]
 
 
 class Tape:
@@ -136,20 +152,38 @@ class Tape:
         if repeats and np.array_equal(codes, self._codes[-2]):
             self._codes.append(codes)
             return self._layers[-1]
-        targets, gains = self.view.advance(position + 1, codes)
-        after, inverse = np.unique(targets, return_inverse=True)
-        inverse = inverse.reshape(targets.shape)
+        steps = self._continued(codes) if repeats else self._steps(position, codes)
+        after, targets = distinct(steps.targets)
         if len(after) and after[0] < 0:
-            after, inverse = after[1:], inverse - 1
+            after, targets = after[1:], targets - 1
         self._cells += targets.size
         guard_size("decode", self._cells)
+        self._codes.append(after)
+        return TapeLayer(targets, steps.counted, steps.features, len(after))
+
+    def _steps(self, position: int, codes: Ints) -> _Steps:
+        """What the steps at a position do that leave these states."""
+        targets, gains = self.view.advance(position + 1, codes)
         if gains is None:
             gains = np.zeros((0, *targets.shape))
         counted = self._counted(gains, targets.shape)
         numbers = zip(self._rows, self._columns, strict=True)
         features = tuple(_number_rows(known, gains[columns]) for known, columns in numbers)
-        self._codes.append(after)
-        return TapeLayer(inverse, counted, features, len(after))
+        return _Steps(targets, counted, features)
+
+    def _continued(self, codes: Ints) -> _Steps:
+        """The same, where the position before has the same steps: only new states are asked for."""
+        last, left, reached = self._layers[-1], self._codes[-2], self._codes[-1]
+        place = np.minimum(np.searchsorted(left, codes), len(left) - 1)
+        fresh = left[place] != codes
+        targets = np.append(reached, -1)[last.targets[place]]
+        counted, features = last.counted[place], tuple(ids[place] for ids in last.features)
+        if fresh.any():
+            new = self._steps(len(self._layers), codes[fresh])
+            targets[fresh], counted[fresh] = new.targets, new.counted
+            for ids, numbers in zip(features, new.features, strict=True):
+                ids[fresh] = numbers
+        return _Steps(targets, counted, features)
 
     def _counted(self, gains: Floats, shape: tuple[int, ...]) -> Ints:
         if self._counter is None:
@@ -183,13 +217,14 @@ def _held_after(layer: TapeLayer, held: Bools, size: int) -> Bools:
     after = np.zeros((layer.width, size), bool)
     source = np.broadcast_to(np.arange(len(held))[:, None], layer.targets.shape)
     taken = layer.targets >= 0
-    steps = np.stack([layer.counted[taken], layer.targets[taken], source[taken]])
-    amounts, targets, sources = np.unique(steps, axis=1)
-    for amount in np.unique(amounts).tolist():
+    steps = [layer.counted[taken], layer.targets[taken], source[taken]]
+    first = distinct_rows(steps)[0]
+    amounts, targets, sources = (column[first] for column in steps)
+    for amount in distinct(amounts)[0].tolist():
         these = amounts == amount
-        into, begins = np.unique(targets[these], return_index=True)
+        begins = np.flatnonzero(np.diff(targets[these], prepend=-1))
         moved = np.logical_or.reduceat(held[sources[these]], begins)[:, : size - amount]
-        after[into, amount : amount + moved.shape[1]] |= moved
+        after[targets[these][begins], amount : amount + moved.shape[1]] |= moved
     return after
 
 
@@ -201,10 +236,6 @@ def _number_rows(known: dict[bytes, int], cells: Floats) -> Ints:
         return np.zeros(shape, np.int64)
     table = np.ascontiguousarray(cells.reshape(features, -1).T) + 0.0  # -0.0 becomes 0.0
     bits = table.view(np.int64)
-    keys = np.zeros(len(bits), np.int64)
-    for column in bits.T:
-        distinct, place = np.unique(column, return_inverse=True)
-        keys = np.unique(keys * len(distinct) + place, return_inverse=True)[1]
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    numbers = [known.setdefault(table[k].tobytes(), len(known)) for k in first]
-    return np.array(numbers, np.int64)[inverse.reshape(-1)].reshape(shape)
+    first, row = distinct_rows([np.unique(column, return_inverse=True)[1] for column in bits.T])
+    numbers = [known.setdefault(values.tobytes(), len(known)) for values in table[first]]
+    return np.array(numbers, np.int64)[row].reshape(shape)
