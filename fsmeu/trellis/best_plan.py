@@ -17,29 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.distinct import distinct, distinct_rows, first_places, row_keys
+from fsmeu.trellis.bases import Moved, Runs, ends_of
 from fsmeu.trellis.product import ProductLayer
 from fsmeu.trellis.sparse import distinct_sets
 from fsmeu.trellis.tape import TapeLayer
 
-__all__ = ["BestLayer", "BestPlan", "Moved", "plan_best"]
+__all__ = ["BestLayer", "BestPlan", "plan_best"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """Bases after a position that are those of before, or of sets, with an amount counted.
-
-    Attributes:
-        amount: what is counted.
-        old: the bases before, or the places of the sets among those with a base of their own.
-        new: the bases after.
-    """
-
-    amount: int
-    old: Ints
-    new: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +171,8 @@ def plan_best(product: ProductLayer, tape: TapeLayer, base: Ints) -> BestPlan:
     sets, members = sets[order], members[order]
     held = base[cells[0, members]]
     starts = np.flatnonzero((np.diff(sets, prepend=-1) != 0) | (np.diff(held, prepend=-1) != 0))
-    runs = _Runs(sets[starts], held[starts])
-    ends = _ends(product.target[first], counted[first], number, late, runs, known)
+    runs = Runs(sets[starts], held[starts])
+    ends = ends_of(product.target[first], counted[first], number, late, runs, known)
     return BestPlan(
         features=features,
         most=int(tape.counted.max(initial=0)),
@@ -195,9 +181,9 @@ def plan_best(product: ProductLayer, tape: TapeLayer, base: Ints) -> BestPlan:
         runs=starts,
         run_base=runs.base,
         several=runs.several,
-        kept=ends.moved("old"),
-        made=ends.moved("new"),
-        joined=tuple(ends.joined),
+        kept=ends.kept,
+        made=ends.made,
+        joined=ends.joined,
         bases=ends.bases,
         base=ends.base,
         run=ends.run,
@@ -224,100 +210,3 @@ def _told_apart(rows: Ints, first: Ints, group: Ints, groups: int) -> NDArray[np
     """For each term and group of arcs, whether the arcs have different score rows."""
     differs = [np.bincount(group[row != row[first][group]], minlength=groups) > 0 for row in rows]
     return np.array(differs, bool).reshape(len(rows), groups)
-
-
-class _Runs:
-    """The runs of all sets.
-
-    Attributes:
-        base: the base of each run.
-        first: the first run of each set.
-        place: for each set, its place among the sets of several runs, -1 for sets of one.
-        several: for these, the first run and the one after the last.
-    """
-
-    def __init__(self, sets: Ints, base: Ints) -> None:
-        self.base = base
-        count = int(sets.max(initial=-1)) + 1
-        sizes = np.bincount(sets, minlength=count)
-        self.first = np.cumsum(sizes) - sizes
-        many = np.flatnonzero(sizes > 1)
-        self.place = np.full(count, -1, np.int64)
-        self.place[many] = np.arange(len(many))
-        begins = self.first[many].tolist()
-        self.several = tuple(zip(begins, (self.first + sizes)[many].tolist(), strict=True))
-
-
-class _Ends:
-    """What each pair after is made of, as it is found."""
-
-    def __init__(self, pairs: int, terms: int, none: int, runs: int) -> None:
-        self.base = np.zeros(pairs, np.int64)
-        self.run = np.full(pairs, runs, np.int64)
-        self.late = np.full((terms, pairs), none, np.int64)
-        self.known: dict[tuple[str, int, int], int] = {}
-        self.joined: list[tuple[int, tuple[tuple[int, int, int, Ints], ...]]] = []
-
-    @property
-    def bases(self) -> int:
-        """The number of bases so far."""
-        return len(self.known) + len(self.joined)
-
-    def number(self, kind: str, which: int, amount: int) -> int:
-        """The base that comes from one of before ("old") or from a set ("new")."""
-        return self.known.setdefault((kind, which, amount), self.bases)
-
-    def moved(self, kind: str) -> tuple[Moved, ...]:
-        """The bases of a kind, by what is counted."""
-        found: dict[int, tuple[list[int], list[int]]] = {}
-        for (of, which, amount), number in self.known.items():
-            if of == kind:
-                old, new = found.setdefault(amount, ([], []))
-                old.append(which)
-                new.append(number)
-        return tuple(Moved(a, np.array(old), np.array(new)) for a, (old, new) in found.items())
-
-
-def _ends(target: Ints, counted: Ints, number: Ints, late: Ints, runs: _Runs, none: int) -> _Ends:
-    """What each pair after is made of.
-
-    Args:
-        target: the pair after of each way; a way is a target and an amount, ways are in order.
-        counted: its amount.
-        number: its set of cells.
-        late: its score rows, (terms, ways).
-        runs: the runs of all sets.
-        none: the score row that is 0.
-    """
-    ends = _Ends(int(target.max(initial=-1)) + 1, len(late), none, len(runs.base))
-    ways: dict[int, list[int]] = {}
-    for way, pair in enumerate(target.tolist()):
-        ways.setdefault(pair, []).append(way)
-    for pair, found in ways.items():
-        if len(found) > 1:
-            ends.base[pair] = ends.bases
-            ends.joined.append((ends.bases, _joined(found, counted, number, late, runs)))
-            continue
-        way = found[0]
-        amount, which = int(counted[way]), int(number[way])
-        place, run = int(runs.place[which]), int(runs.first[which])
-        ends.late[:, pair] = late[:, way]
-        if place < 0:
-            ends.base[pair] = ends.number("old", int(runs.base[run]), amount)
-            ends.run[pair] = run
-        else:
-            ends.base[pair] = ends.number("new", place, amount)
-    return ends
-
-
-def _joined(
-    ways: Sequence[int], counted: Ints, number: Ints, late: Ints, runs: _Runs
-) -> tuple[tuple[int, int, int, Ints], ...]:
-    """The ways that meet in one pair: amount, run, place among the sets of several, score rows."""
-    found = []
-    for way in ways:
-        which = int(number[way])
-        place = int(runs.place[which])
-        run = int(runs.first[which]) if place < 0 else -1
-        found.append((int(counted[way]), run, place, late[:, way]))
-    return tuple(found)
