@@ -113,9 +113,7 @@ def _in_order_of_pairs(*columns: Ints) -> tuple[Ints, Ints]:
     """The first pair of each distinct row of columns, ascending, and the number of each pair."""
     first, number = distinct_rows(columns)
     order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return first[order], rank[number]
+    return first[order], np.argsort(order)[number]
 
 
 def _moved(these: NDArray[np.bool_], old: Ints, amounts: Ints) -> tuple[Moved, ...]:

@@ -53,7 +53,7 @@ class Plan:
     by_target: Sparse
     others: Uses
     _shown: Shown
-    met: dict[int, tuple[object, int, Amounts]] = field(default_factory=dict)
+    met: dict[int, tuple[tuple[Ints, ...], int, Amounts]] = field(default_factory=dict)
 
     @property
     def targets(self) -> int:

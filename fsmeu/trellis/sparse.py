@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.fst.distinct import row_keys
+from fsmeu.fst.distinct import first_places, row_keys
 
 __all__ = ["Sparse", "distinct_sets", "sparse"]
 
@@ -139,11 +139,12 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     owner, member = owner[order], member[order]
     sizes = np.bincount(owner, minlength=owners)
     begins = np.cumsum(sizes) - sizes
-    marks = np.random.default_rng(0).integers(1 << 62, size=(2, int(member.max(initial=-1)) + 1))
-    sums = np.add.reduceat(marks[:, member], begins, axis=1) if owners else marks[:, :0]
+    marks = np.random.default_rng(0).integers(1 << 62, size=int(member.max(initial=-1)) + 1)
+    sums = np.add.reduceat(marks[member], begins) if owners else marks
     number, first = _alike(sizes, sums)
-    shift = np.repeat(begins[first][number] - begins, sizes)
-    if not np.array_equal(member[np.arange(len(member)) + shift], member):
+    shift = (begins[first][number] - begins)[owner]
+    same = np.array_equal(sizes[first][number], sizes)
+    if not (same and np.array_equal(member[np.arange(len(member)) + shift], member)):
         number, first = np.arange(owners), np.arange(owners)  # two sets have equal sums
     kept = np.zeros(owners, bool)
     kept[first] = True
@@ -152,17 +153,13 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
 
 
 def _alike(sizes: Ints, sums: Ints) -> tuple[Ints, Ints]:
-    """The number of each set, the same for equal sizes and sums, and the first set of each number.
+    """The number of each set, the same for equal sums, and the first set of each number.
 
     Args:
-        sizes: the size of each set.
-        sums: sums of marks, (marks, sets).
+        sizes: the size of each set; small sets have small numbers.
+        sums: the sum of the marks of its members.
     """
-    order = np.lexsort((*sums[::-1], sizes))
-    differs = np.diff(sizes[order]) != 0
-    for column in sums:
-        differs |= np.diff(column[order]) != 0
-    begins = np.append(True, differs)[: len(order)]
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(begins) - 1
-    return number, order[begins]
+    found, place = np.unique(sums, return_inverse=True)
+    first = first_places(place, len(found))
+    order = np.lexsort((found, sizes[first]))
+    return np.argsort(order)[place], first[order]

@@ -96,6 +96,17 @@ class Hypotheses(_Composed[BestPlan]):
         return plan_best(product, steps, base)
 
 
+def _met_before(below: Plan, above: tuple[Ints, ...], clock: int) -> Amounts | None:
+    """What a plan keeps for equal features at this position, None for nothing.
+
+    Those of the hypotheses that are allowed are often all that the tape shows.
+    """
+    for other, at, joined in below.met.values():
+        if at == clock and all(map(np.array_equal, other, above)):
+            return joined
+    return None
+
+
 class SplitTrellis:
     """The tapes of a split loss for sequences of length n, or of every length up to n.
 
@@ -175,13 +186,17 @@ class SplitTrellis:
         clock = i if self.reads_clock else -1
         known = below.met.get(id(above))
         if known is None or known[0] is not above or known[1] != clock:
-            pairs = zip(above, below.features, strict=True)
-            blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
-            joined = join_terms(self.terms, blocks, len(self.form.joint_counts))
+            joined = _met_before(below, above, clock) or self._joined(above, below, i, n)
             while len(below.met) >= _MOST_MET:
                 del below.met[next(iter(below.met))]
             below.met[id(above)] = known = (above, clock, joined)
         return known[2]
+
+    def _joined(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
+        """The same, where it is not known yet."""
+        pairs = zip(above, below.features, strict=True)
+        blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
+        return join_terms(self.terms, blocks, len(self.form.joint_counts))
 
     def _table(self, k: int, i: int, n: int) -> csr_array:
         """What a term adds at a position for all rows of feature values, (of z, of y)."""

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, csr_array, vstack
+from scipy.sparse import csr_array, vstack
 
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.algebra.separate import terms_of_sum
@@ -87,7 +87,7 @@ def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) 
         blocks: what each adds, (its score rows, its features of y).
         counts: the number of joint counts.
     """
-    matrix = csr_array(block_diag(blocks)) if blocks else csr_array((0, 0))
+    matrix = _diagonal(blocks)
     sizes = [block.shape[0] for block in blocks]
     term_count = np.array([term.count for term in terms], np.int64)
     greatest = np.zeros(counts)
@@ -101,6 +101,19 @@ def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) 
     )
     count = np.repeat(term_count, np.array(sizes, np.int64))
     return Amounts(matrix, counts, greatest, count, term_count, longest, dense, begins)
+
+
+def _diagonal(blocks: Sequence[csr_array]) -> csr_array:
+    """The matrix with these blocks along its diagonal, (rows of all, columns of all)."""
+    data, indices, pointers = [np.zeros(0)], [np.zeros(0, np.int32)], [np.zeros(1, np.int32)]
+    width = entries = 0
+    for block in blocks:
+        data.append(block.data)
+        indices.append(block.indices + width)
+        pointers.append(block.indptr[1:] + entries)
+        width, entries = width + block.shape[1], entries + block.nnz
+    held = (np.concatenate(data), np.concatenate(indices), np.concatenate(pointers))
+    return csr_array(held, shape=(len(held[2]) - 1, width))
 
 
 def joint_terms(form: Split) -> tuple[Term, ...]:
