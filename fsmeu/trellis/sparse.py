@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,8 +139,8 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     owner, member = owner[order], member[order]
     sizes = np.bincount(owner, minlength=owners)
     begins = np.cumsum(sizes) - sizes
-    marks = np.random.default_rng(0).integers(1 << 62, size=int(member.max(initial=-1)) + 1)
-    sums = np.add.reduceat(marks[member], begins) if owners else marks
+    marks = _marks(int(member.max(initial=0)).bit_length())
+    sums = np.add.reduceat(marks[member], begins) if owners else marks[:0]
     number, first = _alike(sizes, sums)
     shift = (begins[first][number] - begins)[owner]
     same = np.array_equal(sizes[first][number], sizes)
@@ -150,6 +150,12 @@ def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, I
     kept[first] = True
     held = kept[owner]
     return number, number[owner[held]], member[held]
+
+
+@lru_cache(maxsize=4)
+def _marks(bits: int) -> Ints:
+    """Random numbers, one for each number of as many bits; more bits have the same and others."""
+    return np.random.default_rng(0).integers(1 << 62, size=1 << bits)
 
 
 def _alike(sizes: Ints, sums: Ints) -> tuple[Ints, Ints]:
