@@ -152,6 +152,8 @@ def _classes(
 
 def _first(rows: Floats) -> Ints:
     """For each row the place of the first that equals it."""
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    places: Ints = first[inverse.reshape(-1)]
+    cells = np.ascontiguousarray(rows) + 0.0  # -0.0 becomes 0.0: equal rows have equal bytes
+    whole = cells.view(f"V{cells.itemsize * cells.shape[1]}").ravel()
+    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
+    places: Ints = first[inverse]
     return places
