@@ -55,6 +55,11 @@ class TapeLoss:
         register = next(r for r in self.bound.spec.registers if r.name == self.ends[0])
         return register.name if _counts(register, self.bound.spec) else None
 
+    @property
+    def counted(self) -> bool:
+        """True when the value looks at no more than one counter."""
+        return not self.ends or self.counter is not None
+
 
 def _counts(register: Register, spec: Spec) -> bool:
     """True for an accumulator that starts at 0 and that no other register looks at."""
@@ -108,7 +113,7 @@ class Split:
     @cached_property
     def counted(self) -> bool:
         """True when the value looks at no more than one counter of each tape."""
-        return all(not part.ends or part.counter is not None for part in (self.z, self.y))
+        return self.z.counted and self.y.counted
 
 
 def split(bound: BoundLoss) -> Split | None:
