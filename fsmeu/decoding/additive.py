@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fsmeu.decoding.problem import Answer, Problem, refuse
+from fsmeu.decoding.method import Method
+from fsmeu.decoding.problem import Answer, Problem
 
-__all__ = ["additive", "additive_many"]
+__all__ = ["ADDITIVE", "additive_many"]
 
 
-def additive(problem: Problem) -> Answer:
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the loss and does not; None where it is additive."""
+    form = problem.split
+    if form is None or not form.additive:
+        return "the value must be a sum over positions that splits by tape"
+    return None
+
+
+def _additive(problem: Problem) -> Answer | str:
     """The best path through the z-part.
 
     Requires a loss that splits by tape, its value affine in accumulators alone.
@@ -27,13 +36,17 @@ def additive(problem: Problem) -> Answer:
     return additive_many([problem])[0]
 
 
-def additive_many(problems: Sequence[Problem]) -> list[Answer]:
+def additive_many(problems: Sequence[Problem]) -> list[Answer | str]:
     """The same for several problems that differ in the numbers of the model only."""
-    form = problems[0].split
-    if form is None or not form.additive:
-        refuse("additive", "the value must be a sum over positions that splits by tape")
     why = "the value is a sum over positions, and each tape's share of a step is known"
     from fsmeu.decoding.by_tape import best_by_tape  # loads scipy, which takes a while
 
-    best = best_by_tape(problems, form, "additive")
-    return [Answer(found.indices, found.proven, why, 0, found.value) for found in best]
+    return [
+        found
+        if isinstance(found, str)
+        else Answer(found.indices, found.proven, why, 0, found.value)
+        for found in best_by_tape(problems)
+    ]
+
+
+ADDITIVE = Method("additive", _condition, _additive)

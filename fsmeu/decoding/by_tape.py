@@ -4,6 +4,9 @@ The worth of steps comes from the joint distribution of steps of y and the end o
 by roots of unity, which is fast. Where the values that this is multiplied by are so unequal that
 its errors could change the decision, it is computed by convolutions, whose errors are relative.
 What then still could is cancellation between values of both signs, and nothing is claimed.
+
+Two things are only seen while computing, and are results: that a counter does not grow by whole
+numbers, once its steps are known, and that what a step is worth is more than doubles can hold.
 """
 
 from __future__ import annotations
@@ -16,10 +19,9 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.constraint import walk
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Problem, refuse
+from fsmeu.decoding.problem import Problem
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
-from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
@@ -55,35 +57,36 @@ class Found:
 
 
 @one_thread()
-def best_by_tape(problems: Sequence[Problem], form: Split, method: str) -> list[Found]:
+def best_by_tape(problems: Sequence[Problem]) -> list[Found | str]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 
-    Requires that the value looks at no more than one counter of each tape.
+    Requires a loss that splits by tape, its value looking at no more than one counter of each.
 
-    Raises:
-        RefusalError: a counter does not count in whole numbers, or the worth of a step is no number
-            that doubles can hold.
+    Returns:
+        What was found, or what must hold and does not: a counter does not grow by whole numbers, or
+        the worth of a step is no number that doubles can hold.
     """
-    first = problems[0]
+    first, form = problems[0], problems[0].split
     assert isinstance(first.loss, SpecLoss)
+    assert form is not None
     try:
         trellis = split_trellis(first.loss, form, first.n)
         references = trellis.references(first.model.layered(), first.model.structure)
         hypotheses = _hypotheses(trellis, first)
         size = _block(trellis, references, hypotheses, first.n)
-        found: list[Found] = []
+        found: list[Found | str] = []
         for begin in range(0, len(problems), size):
             part = problems[begin : begin + size]
-            found += _best(part, trellis, references, hypotheses, method, roots=True)
-        doubtful = [k for k, one in enumerate(found) if not one.proven]
+            found += _best(part, trellis, references, hypotheses, roots=True)
+        doubtful = [k for k, one in enumerate(found) if isinstance(one, Found) and not one.proven]
         for k in doubtful if trellis.y.most(first.n) else ():
             try:
                 one = [problems[k]]
-                found[k] = _best(one, trellis, references, hypotheses, method, roots=False)[0]
+                found[k] = _best(one, trellis, references, hypotheses, roots=False)[0]
             except SizeLimitError:
                 continue
     except UncountableError as error:
-        refuse(method, str(error))
+        return [str(error)] * len(problems)
     return found
 
 
@@ -102,16 +105,15 @@ def _best(
     trellis: SplitTrellis,
     references: References,
     hypotheses: Hypotheses,
-    method: str,
     *,
     roots: bool,
-) -> list[Found]:
+) -> list[Found | str]:
     models = [problem.model.layered() for problem in problems]
     _guard(trellis, references, hypotheses, models[0].n, roots)
     sign = problems[0].sign
     scores = step_scores(trellis, references, hypotheses, models, roots, sign)
     return [
-        _best_of_one(problem, trellis, hypotheses, scores, row, method)
+        _best_of_one(problem, trellis, hypotheses, scores, row)
         for row, problem in enumerate(problems)
     ]
 
@@ -141,18 +143,13 @@ def _guard(
 
 
 def _best_of_one(
-    problem: Problem,
-    trellis: SplitTrellis,
-    hypotheses: Hypotheses,
-    scores: StepScores,
-    row: int,
-    method: str,
-) -> Found:
+    problem: Problem, trellis: SplitTrellis, hypotheses: Hypotheses, scores: StepScores, row: int
+) -> Found | str:
     n, sign = problem.n, problem.sign
     plans = hypotheses.plans[:n]
     steps, ends = [worth[row] for worth in scores.steps], scores.ends[row]
     if not (np.isfinite(ends).all() and all(np.isfinite(worth).all() for worth in steps)):
-        refuse(method, "the worth of a step must be a number that doubles can hold")
+        return "the worth of a step must be a number that doubles can hold"
     if problem.constraint is None and is_stateless(plans):
         path, totals = select(plans, steps, ends)
         end = int(totals.argmax())

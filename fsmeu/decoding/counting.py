@@ -11,13 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.losses.algebra.split import TapeLoss
+from fsmeu.decoding.method import Method
+from fsmeu.decoding.problem import Answer, Problem
 
-__all__ = ["counting", "counting_many"]
+__all__ = ["COUNTING", "counting_many"]
 
 
-def counting(problem: Problem) -> Answer:
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the loss and does not; None where it looks at one count of each tape."""
+    form = problem.split
+    if form is None:
+        return "what reads both tapes must only be counted, and the value be linear in it"
+    for part, tape in ((form.z, "z"), (form.y, "y")):
+        if not part.counted:
+            seen = ", ".join(part.ends)
+            may = f"the value may look at one count of {tape} that nothing else reads"
+            return f"{may}, not at {seen}"
+    return None
+
+
+def _counting(problem: Problem) -> Answer | str:
     """The best sequence for each end of the hypothesis's count, then the best of these.
 
     Requires a loss that splits by tape, its value looking at no more than one count of each tape.
@@ -30,26 +43,20 @@ def counting(problem: Problem) -> Answer:
     return counting_many([problem])[0]
 
 
-def counting_many(problems: Sequence[Problem]) -> list[Answer]:
+def counting_many(problems: Sequence[Problem]) -> list[Answer | str]:
     """The same for several problems that differ in the numbers of the model only."""
-    form = problems[0].split
-    if form is None:
-        must = "what reads both tapes must only be counted, and the value be linear in it"
-        refuse("counting", must)
-    for part, tape in ((form.z, "z"), (form.y, "y")):
-        _one_counter(part, tape)
     from fsmeu.decoding.by_tape import best_by_tape  # loads scipy, which takes a while
 
-    best = best_by_tape(problems, form, "counting")
-    counts = (
-        ", ".join(joint_count.register for joint_count in form.joint_counts) or "no joint count"
-    )
+    form = problems[0].split
+    names = [joint_count.register for joint_count in form.joint_counts] if form else []
+    counts = ", ".join(names) or "no joint count"
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
-    return [Answer(found.indices, found.proven, why, found.ends, found.value) for found in best]
+    return [
+        found
+        if isinstance(found, str)
+        else Answer(found.indices, found.proven, why, found.ends, found.value)
+        for found in best_by_tape(problems)
+    ]
 
 
-def _one_counter(part: TapeLoss, tape: str) -> None:
-    if part.ends and part.counter is None:
-        seen = ", ".join(part.ends)
-        must = f"the value may look at one count of {tape} that nothing else reads, not at {seen}"
-        refuse("counting", must)
+COUNTING = Method("counting", _condition, _counting)

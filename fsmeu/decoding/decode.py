@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fsmeu.decoding.additive import additive
+from fsmeu.decoding.choice import EXACT, METHODS, UNPROVEN, WITH_KEEP, exact_in_order, fitting
 from fsmeu.decoding.clock import SECONDS, Clock, checked_seconds
 from fsmeu.decoding.constraint import as_constraint
-from fsmeu.decoding.counting import counting
 from fsmeu.decoding.precision import checked
-from fsmeu.decoding.problem import Answer, Decision, Method, Problem, RefusalError
-from fsmeu.decoding.ranking import ranking
-from fsmeu.decoding.ranking_fast import ranking_fast
-from fsmeu.decoding.search import search
-from fsmeu.decoding.simple import exhaustive, marginal, nbest, viterbi
+from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
 from fsmeu.expectation.query import bind_labels
 from fsmeu.losses.protocol import Loss
@@ -23,25 +18,6 @@ from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import as_model
 
 __all__ = ["EXACT", "METHODS", "decision", "decode", "decode_problem", "explain"]
-
-METHODS: dict[str, Method] = {
-    "ranking_fast": ranking_fast,
-    "additive": additive,
-    "counting": counting,
-    "viterbi": viterbi,
-    "ranking": ranking,
-    "exhaustive": exhaustive,
-    "search": search,
-    "nbest": nbest,
-    "marginal": marginal,
-}
-"""Every method by name, in the order in which "auto" tries those that it tries."""
-
-EXACT = ("ranking_fast", "additive", "counting", "viterbi", "ranking", "exhaustive")
-_CHEAP_ALL = 4096
-_NOT_THIS_ONE = (RefusalError, SizeLimitError, LossFileError)
-"""What makes a method fail where another may not; some look at references that are impossible, for
-which a loss may be undefined."""
 
 
 def decode(
@@ -96,39 +72,49 @@ def decode_problem(problem: Problem, method: str) -> Decision:
 
 
 def _first_that_fits(problem: Problem) -> tuple[str, Answer]:
-    """The first method that proves its answer; else the best answer of those that do not."""
+    """The first method that fits and proves its answer; else the best answer of those that fit."""
     if problem.keep is not None:
-        return _first_of(problem, ["ranking", "exhaustive", "nbest"], proven=False)[0]
-    names = list(EXACT)
-    if len(problem.model.labels) ** min(problem.n, 64) > min(problem.budget, _CHEAP_ALL):
-        names.remove("exhaustive")
-    tried = _first_of(problem, names, proven=True)
-    if tried and tried[-1][1].exact:
-        return tried[-1]
-    tried = _first_of(problem, ["search", "nbest"], proven=False) + tried
-    return max(tried, key=lambda pair: problem.sign * (pair[1].value or 0.0))
+        return _first_answer(problem, WITH_KEEP)
+    unproven = []
+    for name in fitting(problem, exact_in_order(problem)):
+        answer = _answer(problem, name)
+        if answer is not None and answer.exact:
+            return name, answer
+        if answer is not None:
+            unproven.append((name, answer))
+    found = [_first_answer(problem, UNPROVEN), *unproven]
+    return max(found, key=lambda pair: problem.sign * (pair[1].value or 0.0))
 
 
-def _first_of(problem: Problem, names: list[str], *, proven: bool) -> list[tuple[str, Answer]]:
-    """The answers of these methods up to the first, or up to the first that is proven.
+def _first_answer(problem: Problem, names: Sequence[str]) -> tuple[str, Answer]:
+    """The answer of the first of these methods that has one.
 
     Raises:
-        FsmeuError: there must be an answer, and even the last method does not have one.
+        FsmeuError: even the last method has none.
     """
-    found: list[tuple[str, Answer]] = []
-    for name in names:
-        try:
-            these = problem if name != "exhaustive" else _first_half(problem)
-            found.append((name, checked(problem, METHODS[name](these))))
-        except RangeError:
-            raise
-        except _NOT_THIS_ONE:
-            if name == names[-1] and not proven:
-                raise
-            continue
-        if found[-1][1].exact or not proven:
-            break
-    return found
+    *others, last = names
+    for name in fitting(problem, others):
+        answer = _answer(problem, name)
+        if answer is not None:
+            return name, answer
+    return last, checked(problem, METHODS[last](problem))
+
+
+def _answer(problem: Problem, name: str) -> Answer | None:
+    """The answer of a method that fits, None where it was seen while computing that it has none.
+
+    How large a trellis grows is known once it is built, and whether the file gives a value to all
+    labels and counts that a method looks at, possible or not, once they are valued: these two are
+    told by errors, and another method may do without.
+    """
+    these = problem if name != "exhaustive" else _first_half(problem)
+    try:
+        answer = METHODS[name].decide(these)
+        return None if isinstance(answer, str) else checked(problem, answer)
+    except RangeError:
+        raise
+    except (SizeLimitError, LossFileError):
+        return None
 
 
 def _first_half(problem: Problem) -> Problem:

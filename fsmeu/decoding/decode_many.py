@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.choice import METHODS, first_among
 from fsmeu.decoding.clock import SECONDS, checked_seconds
-from fsmeu.decoding.decode import METHODS, decode
+from fsmeu.decoding.constraint import as_constraint
+from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many_by_tape import by_tape_together
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
-from fsmeu.decoding.ranking_fast import WHY, fast_ratio, fast_values
+from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels
@@ -64,9 +66,9 @@ def decode_many(
         raise InputError(sentence("decode_many", must, progress))
     tell = progress or (lambda made: None)
     found: dict[int, Decision] = {}
-    if keep is None and constraint is None and method in ("auto", "ranking_fast"):
+    if keep is None and method in ("auto", RANKING_FAST.name):
         for rows, p in _independent(models):
-            made = _ranked_together(loss, rows, p)
+            made = _ranked_together(loss, rows, p, method, constraint)
             found.update(made)
             tell(len(made))
     options: dict[str, Any] = {
@@ -122,20 +124,20 @@ def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
     return blocks
 
 
-def _ranked_together(loss: Loss, rows: list[int], p: Floats) -> dict[int, Decision]:
+def _ranked_together(
+    loss: Loss, rows: list[int], p: Floats, method: str, constraint: Any
+) -> dict[int, Decision]:
     """Decisions by ``ranking_fast`` for sequences of one length, those that it proves.
 
-    None where it does not apply.
+    None where it does not fit.
     """
     try:
         bound = bind_labels(loss, BINARY, "decode_many")
-        problem = Problem(bound, Bernoulli(p[0]))
-        form = problem.confusion
-        if form is None:
+        problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, p.shape[1]))
+        if first_among(problem, method, (RANKING_FAST.name,)) is None:
             return {}
-        ratio = fast_ratio(problem, form)
         order = np.argsort(-p, axis=1, kind="stable")
-        values, errors = fast_values(form, ratio, np.take_along_axis(p, order, axis=1))
+        values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
     except RangeError:
         raise
     except FsmeuError:
@@ -147,7 +149,7 @@ def _ranked_together(loss: Loss, rows: list[int], p: Floats) -> dict[int, Decisi
     labels = np.array(bound.alphabet.labels, dtype=object)[chosen].tolist()
     value = values[np.arange(len(rows)), best].tolist()
     return {
-        row: Decision(labels[k], value[k], "ranking_fast", True, n + 1, WHY)
+        row: Decision(labels[k], value[k], RANKING_FAST.name, True, n + 1, WHY)
         for k, row in enumerate(rows)
         if proven[k]
     }

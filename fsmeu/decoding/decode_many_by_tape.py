@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from fsmeu.decoding.additive import additive_many
+from fsmeu.decoding.choice import first_among
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting_many
 from fsmeu.decoding.decode import decision
 from fsmeu.decoding.precision import checked
-from fsmeu.decoding.problem import Answer, Decision, Problem, RefusalError
+from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.query import bind_labels
@@ -23,7 +24,7 @@ from fsmeu.models import Model
 
 __all__ = ["by_tape_together"]
 
-_METHODS: dict[str, Callable[[Sequence[Problem]], list[Answer]]] = {
+_METHODS: dict[str, Callable[[Sequence[Problem]], list[Answer | str]]] = {
     "additive": additive_many,
     "counting": counting_many,
 }
@@ -42,13 +43,15 @@ def by_tape_together(
         method: "auto", or a method by name.
         constraint: as for ``decode``.
     """
+    if method not in ("auto", *_METHODS):
+        return
     for rows in _alike(models):
         first = models[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
-        name = _method(bound, first, method)
+        limits = as_constraint(constraint, first.alphabet, first.n)
+        name = first_among(Problem(bound, first, limits), method, _METHODS)
         if name is None or not isinstance(bound, SpecLoss):
             continue
-        limits = as_constraint(constraint, first.alphabet, first.n)
         problems = {row: Problem(bound, models[row], limits) for row in rows}
         for begin in range(0, len(rows), _AT_ONCE):
             block = {row: problems[row] for row in rows[begin : begin + _AT_ONCE]}
@@ -64,30 +67,23 @@ def _alike(models: Mapping[int, Model]) -> list[list[int]]:
     return [rows for rows in found.values() if len(rows) > 1]
 
 
-def _method(loss: Loss, model: Model, method: str) -> str | None:
-    """The method by tape that ``decode`` would take first, None where it takes another."""
-    form = loss.split if isinstance(loss, SpecLoss) else None
-    ranks = len(model.labels) == 2 and max(model.layered().widths) == 1
-    if form is None or not form.counted or (ranks and method == "auto"):
-        return None
-    fits = "additive" if form.additive else "counting"
-    return fits if method in ("auto", fits) else None
-
-
 def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict[int, Decision]:
-    """The decisions of a block that are proven."""
+    """The decisions of a block that are proven; what is only seen by computing is left out."""
     try:
-        answers = _METHODS[name](list(problems.values()))
-        z = np.stack([answer.indices for answer in answers])
-        again = split_values(loss, z, [problem.model for problem in problems.values()])
+        told = zip(problems.items(), _METHODS[name](list(problems.values())), strict=True)
+        answers = [(*pair, answer) for pair, answer in told if isinstance(answer, Answer)]
+        if not answers:
+            return {}
+        z = np.stack([answer.indices for _, _, answer in answers])
+        again = split_values(loss, z, [problem.model for _, problem, _ in answers])
         found = {}
-        for k, (row, problem) in enumerate(problems.items()):
+        for k, (row, problem, answer) in enumerate(answers):
             value = None if again is None else float(again[0][k])
-            answer = checked(problem, answers[k], value)
-            if answer.exact:
-                found[row] = decision(problem, name, answer)
+            sure = checked(problem, answer, value)
+            if sure.exact:
+                found[row] = decision(problem, name, sure)
     except RangeError:
         raise
-    except (RefusalError, SizeLimitError, LossFileError):
+    except (SizeLimitError, LossFileError):
         return {}
     return found

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import NoReturn
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
-from fsmeu.decoding.constraint import Constraint, restricted
-from fsmeu.errors import InputError, sentence
+from fsmeu.decoding.constraint import Constraint, restricted, walk
+from fsmeu.errors import InputError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
@@ -23,10 +24,12 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Model
 from fsmeu.models.most_probable import most_probable
 
-__all__ = ["Answer", "Decision", "Method", "Problem", "RefusalError", "refuse"]
+__all__ = ["Answer", "Decision", "Problem", "RefusalError"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,29 @@ class Problem:
             return self.model.probabilities[:, 1]
         return None
 
+    @cached_property
+    def feasible(self) -> bool:
+        """True when a sequence of this length satisfies the constraint."""
+        if self.constraint is None:
+            return True
+        return len(walk(self.constraint, len(self.model.labels), self.n).ends) > 0
+
+    def kept(self, what: Hashable, derive: Callable[[], T]) -> T:
+        """A property of the loss at this length, derived when it is first asked for.
+
+        It is kept on the loss; on the problem where the loss keeps nothing, as one in Python.
+        """
+        loss = self.loss
+        memo = loss.memo(("decoding", self.n)) if isinstance(loss, SpecLoss) else self._memo
+        if what not in memo:
+            memo[what] = derive()
+        found: T = memo[what]
+        return found
+
+    @cached_property
+    def _memo(self) -> dict[Hashable, Any]:
+        return {}
+
     def value(self, indices: Ints) -> float:
         """The exact expected value of a sequence of label indices."""
         return expect(self.loss, self.loss.alphabet.decode(indices), self.model).value
@@ -97,15 +123,18 @@ class Problem:
             layered = restricted(layered, self.constraint)
         return [indices for indices, _ in most_probable(layered, k)]
 
-    def some_sequence(self) -> Ints | None:
-        """A sequence that is allowed, the most probable one unless none is probable, or None."""
+    def some_sequence(self) -> Ints:
+        """A sequence that is allowed, the most probable one unless none is probable.
+
+        Requires that there is one (``feasible``).
+        """
         found = self.most_probable(1)
         if not found:
             everything = any_layers(self.model.alphabet, self.n)
             if self.constraint is not None:
                 everything = restricted(everything, self.constraint)
             found = [indices for indices, _ in most_probable(everything, 1)]
-        return found[0] if found else None
+        return found[0]
 
     def allows(self, indices: Ints) -> bool:
         """True when the constraint accepts the sequence."""
@@ -152,14 +181,5 @@ class Decision:
     why: str
 
 
-Method = Callable[[Problem], Answer]
-
-
 class RefusalError(InputError):
     """A method's condition does not hold for a problem."""
-
-
-def refuse(method: str, must: str) -> NoReturn:
-    """Refuses a problem for which the condition of a method does not hold."""
-    remedy = 'Use method="auto", or one that fits'
-    raise RefusalError(sentence(f"decode by {method}", must, None, remedy))

@@ -11,11 +11,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven, relative_error
-from fsmeu.decoding.problem import Answer, Problem, refuse
+from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
 
-__all__ = ["LEAST", "ROUNDINGS", "prefix_counts", "ranked", "ranked_problem", "ranking"]
+__all__ = [
+    "LEAST",
+    "RANKING",
+    "ROUNDINGS",
+    "prefix_counts",
+    "ranked",
+    "ranked_fault",
+    "ranked_problem",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -32,7 +41,23 @@ _WHY = (
 )
 
 
-def ranking(problem: Problem) -> Answer:
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where ranked sequences suffice."""
+    fault = ranked_fault(problem)
+    if fault is not None:
+        return fault
+    form, _ = ranked_problem(problem)
+    found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
+    if found is None:
+        return None
+    return (
+        f"more true positives must never make it worse; with n={found.n} hyp={found.hyp} "
+        f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
+        f"{found.value_with_one_more:g} at tp={found.tp + 1}"
+    )
+
+
+def _ranking(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability.
 
     Requires independent labels of two kinds and a loss of the confusion table that is TP-monotonic.
@@ -45,15 +70,7 @@ def ranking(problem: Problem) -> Answer:
     their errors are at most ``ROUNDINGS`` n units of rounding of their expected absolute values,
     and the best is claimed if no other reaches it by more than ``PRECISION``.
     """
-    form, p = ranked_problem(problem, "ranking")
-    found = tp_counterexample(form, problem.n)
-    if found is not None:
-        must = (
-            f"more true positives must never make it worse; with n={found.n} hyp={found.hyp} "
-            f"ref={found.ref} the value is {found.value:g} at tp={found.tp} but "
-            f"{found.value_with_one_more:g} at tp={found.tp + 1}"
-        )
-        refuse("ranking", must)
+    form, p = ranked_problem(problem)
     order = np.argsort(-p, kind="stable")
     if problem.keep is not None:
         values = problem.values([ranked(order, k) for k in range(problem.n + 1)])
@@ -68,15 +85,22 @@ def ranking(problem: Problem) -> Answer:
     return Answer(chosen, proven, _WHY, problem.n + 1, float(values[best]))
 
 
-def ranked_problem(problem: Problem, method: str) -> tuple[Confusion, Floats]:
-    """The confusion form and the probabilities, where a problem has both."""
-    form, p = problem.confusion, problem.probabilities
-    if form is None:
-        refuse(method, "the value must depend on (tp, hyp, ref, n) of two labels only")
-    if p is None:
-        refuse(method, "the labels must be independent")
+def ranked_fault(problem: Problem) -> str | None:
+    """What ranking positions needs and a problem does not have; None where it has it."""
+    if problem.confusion is None:
+        return "the value must depend on (tp, hyp, ref, n) of two labels only"
+    if problem.probabilities is None:
+        return "the labels must be independent"
     if problem.constraint is not None:
-        refuse(method, "there must be no constraint: the ranked sequences may not satisfy it")
+        return "there must be no constraint: the ranked sequences may not satisfy it"
+    return None
+
+
+def ranked_problem(problem: Problem) -> tuple[Confusion, Floats]:
+    """The confusion form and the probabilities of a problem that has both."""
+    form, p = problem.confusion, problem.probabilities
+    assert form is not None
+    assert p is not None
     return form, p
 
 
@@ -120,3 +144,6 @@ def _candidate_values(form: Confusion, p: Floats) -> Floats:
         size = np.abs(table)
         found[:, k] = left @ table @ right, left @ size @ right, (n + 1) * LEAST * size.max()
     return found
+
+
+RANKING = Method("ranking", _condition, _ranking)

@@ -8,31 +8,49 @@ positions, so one array serves all n + 1 candidates.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.fast_ratio import fast_ratio, whole_weights
+from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven, relative_error
-from fsmeu.decoding.problem import Answer, Problem, refuse
-from fsmeu.decoding.ranking import LEAST, ROUNDINGS, prefix_counts, ranked, ranked_problem
+from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.ranking import (
+    LEAST,
+    ROUNDINGS,
+    prefix_counts,
+    ranked,
+    ranked_fault,
+    ranked_problem,
+)
 from fsmeu.fst.compose import guard_size
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
-from fsmeu.losses.algebra.ratio import Fractional, fractional
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.algebra.ratio import Fractional
 
-__all__ = ["WHY", "fast_ratio", "fast_values", "ranking_fast"]
+__all__ = ["RANKING_FAST", "WHY", "fast_values"]
 
 Floats = NDArray[np.float64]
 
-_MOST_SCALE = 200
 WHY = (
     "labels are independent and the value is a ratio of sums of counts that never gets worse "
     "with more true positives, so the best sequence ranks positions by probability"
 )
 
 
-def ranking_fast(problem: Problem) -> Answer:
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where the recurrence serves it."""
+    fault = ranked_fault(problem)
+    if fault is None and problem.keep is not None:
+        fault = "keep is for methods that value one candidate at a time"
+    if fault is not None:
+        return fault
+    guard_size("decode", problem.n * problem.n // 4)
+    ratio = fast_ratio(problem)
+    return ratio if isinstance(ratio, str) else None
+
+
+def _ranking_fast(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
 
     Requires independent labels of two kinds and a fractional-linear value of the confusion table
@@ -46,109 +64,20 @@ def ranking_fast(problem: Problem) -> Answer:
     ``ROUNDINGS`` n units of rounding of the sums without signs, and the best is claimed if no
     other reaches it by more than ``PRECISION``.
     """
-    form, p = ranked_problem(problem, "ranking_fast")
-    if problem.keep is not None:
-        refuse("ranking_fast", "keep is for methods that value one candidate at a time")
-    ratio = fast_ratio(problem, form)
+    _, p = ranked_problem(problem)
     order = np.argsort(-p, kind="stable")
-    values, errors = (table[0] for table in fast_values(form, ratio, p[None, order]))
+    values, errors = (table[0] for table in fast_values(problem, p[None, order]))
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
     proven = is_proven(problem, problem.sign * values, errors, best, chosen)
     return Answer(chosen, proven, WHY, problem.n + 1, float(values[best]))
 
 
-def fast_ratio(problem: Problem, form: Confusion) -> Fractional:
-    """The ratio, for which the recurrence and the ranking principle hold at this length.
-
-    It is derived and checked once for a loss and a length.
-
-    Raises:
-        RefusalError: there is none.
-        RangeError: a value lies outside the declared range.
-    """
-    guard_size("decode", problem.n * problem.n // 4)
-    kept = problem.loss.memo(("ratio", problem.n)) if isinstance(problem.loss, SpecLoss) else {}
-    if "ratio" not in kept:
-        kept["ratio"] = _checked_ratio(problem, form)
-    if isinstance(kept["ratio"], str):
-        refuse("ranking_fast", kept["ratio"])
-    ratio: Fractional = kept["ratio"]
-    return ratio
-
-
-def _checked_ratio(problem: Problem, form: Confusion) -> Fractional | str:
-    """The ratio, or what must hold and does not."""
-    ratio = fractional(form, problem.n)
-    if ratio is None:
-        return "the value must be a ratio of sums of counts"
-    fault = _fault(ratio, problem.n, problem.sign)
-    if fault is None and form.bound.spec.range is not None:
-        value_of_counts(form, problem.n, *_extremes(ratio, problem.n))
-    return ratio if fault is None else fault
-
-
-def _whole(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, int]]:
-    """A whole number that makes d0 n and the other d whole, and these times it."""
-    d0, *others = ratio.denominator
-    parts = (d0 * n, *others)
-    scale = lcm(*(d.denominator for d in parts))
-    start, d1, d2, d3 = (int(d * scale) for d in parts)
-    return scale, (start, d1, d2, d3)
-
-
-def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-    """The denominator's weight of true and false negatives, false and true positives."""
-    d0, d1, d2, d3 = ratio.denominator
-    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
-
-
-def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
-    """What the recurrence or the ranking principle needs and the ratio does not have."""
-    _, (_, w1, w2, w3) = _whole(ratio, n)
-    c0, c1, c2, c3 = ratio.numerator
-    d0, d1, d2, d3 = ratio.denominator
-    if c3:
-        return "the numerator must not count ref on its own (c3 = 0)"
-    size = abs(w1) + abs(w2) + abs(w3)
-    if size > _MOST_SCALE:
-        return f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {size}"
-    for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp)
-        if (slope < 0) if sign > 0 else (slope > 0):
-            return "more true positives must never make it worse"
-    tn, fn, fp, tp = _cells(ratio)
-    if min(tn, fn, fp, tp) < 0:
-        return "the denominator must never be negative"
-    if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
-        return "the denominator must count a kind of right labels and a kind of mistakes"
-    return None
-
-
-def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
-    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
-
-    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
-    have all pairs in one cell that it counts, or one there and the others in one that it does not.
-    """
-    weights = _cells(ratio)
-    counted = [c for c in range(4) if weights[c]]
-    others = [c for c in range(4) if not weights[c]]
-    tables = np.zeros((len(counted) * (1 + len(others)), 4))
-    pairs = [(c, c) for c in counted] + [(c, other) for c in counted for other in others]
-    for row, (one, rest) in enumerate(pairs):
-        tables[row, rest] += n - 1
-        tables[row, one] += 1
-    _, fn, fp, tp = tables.T
-    return tp, fp + tp, fn + tp
-
-
-def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> tuple[Floats, Floats]:
+def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
     """The expected value of every ranked candidate of every sequence.
 
     Args:
-        form: the loss as a function of the confusion table.
-        ratio: its fractional-linear form.
+        problem: one that the method fits; its loss and length are those of all sequences.
         p: probabilities in descending order, (sequences, n).
 
     Returns:
@@ -156,9 +85,12 @@ def fast_values(form: Confusion, ratio: Fractional, p: Floats) -> tuple[Floats, 
         its error.
     """
     n = p.shape[1]
+    form, _ = ranked_problem(problem)
+    ratio = fast_ratio(problem)
+    assert isinstance(ratio, Fractional)
     c0, c1, c2, _ = ratio.numerator
     weights = (_float(c0 * n), _float(c1), _float(c2))
-    steps = _whole(ratio, n)
+    steps = whole_weights(ratio, n)
     first = prefix_counts(p)
     extra, size = _exceptions(form, steps[1], first, p)
     with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is checked
@@ -253,3 +185,6 @@ def _exceptions(
         extra[:, one] += chances @ answers
         size[:, one] += chances @ np.abs(answers)
     return extra, size
+
+
+RANKING_FAST = Method("ranking_fast", _condition, _ranking_fast)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.clock import OutOfTimeError
-from fsmeu.decoding.problem import Answer, Problem, refuse
+from fsmeu.decoding.method import Method
+from fsmeu.decoding.problem import Answer, Problem
 
-__all__ = ["search"]
+__all__ = ["SEARCH"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,15 +26,18 @@ _SMALL = 1024
 _BLOCK = 256
 
 
-def search(problem: Problem) -> Answer:
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where there is a sequence to start from."""
+    return None if problem.feasible else "a sequence must satisfy the constraint"
+
+
+def _search(problem: Problem) -> Answer:
     """The best of several local optima under single-label changes.
 
     Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
     ranked sequences.
     """
     some = problem.some_sequence()
-    if some is None:
-        refuse("search", "a sequence must satisfy the constraint")
     best = _Best(some)
     try:
         starts = _starts(problem, some)
@@ -148,3 +152,6 @@ def _first_allowed(
         if problem.allows(changed):
             return changed
     return None
+
+
+SEARCH = Method("search", _condition, _search)

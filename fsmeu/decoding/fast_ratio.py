@@ -1,0 +1,101 @@
+"""The ratio of a fractional-linear value, where ranking in quadratic time is proven for it.
+
+What the recurrence needs: no count of ref alone in the numerator, and a denominator of small whole
+numbers that is never negative. What the ranking principle needs (Natarajan 2016, Theorem 6): more
+true positives never make the value worse.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.ranking import ranked_problem
+from fsmeu.losses.algebra.confusion import value_of_counts
+from fsmeu.losses.algebra.ratio import Fractional, fractional
+
+__all__ = ["fast_ratio", "whole_weights"]
+
+Floats = NDArray[np.float64]
+
+_MOST_SCALE = 200
+
+
+def fast_ratio(problem: Problem) -> Fractional | str:
+    """The ratio, or what must hold of it and does not; derived once for a loss and a length.
+
+    Raises:
+        RangeError: a value lies outside the declared range.
+    """
+    return problem.kept("ratio", lambda: _checked_ratio(problem))
+
+
+def _checked_ratio(problem: Problem) -> Fractional | str:
+    """The ratio, for which the recurrence and the ranking principle hold; or what does not hold."""
+    form, _ = ranked_problem(problem)
+    ratio = fractional(form, problem.n)
+    if ratio is None:
+        return "the value must be a ratio of sums of counts"
+    fault = _fault(ratio, problem.n, problem.sign)
+    if fault is None and form.bound.spec.range is not None:
+        value_of_counts(form, problem.n, *_extremes(ratio, problem.n))
+    return ratio if fault is None else fault
+
+
+def whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, int]]:
+    """A whole number that makes d0 n and the other d whole, and these times it."""
+    d0, *others = ratio.denominator
+    parts = (d0 * n, *others)
+    scale = lcm(*(d.denominator for d in parts))
+    start, d1, d2, d3 = (int(d * scale) for d in parts)
+    return scale, (start, d1, d2, d3)
+
+
+def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """The denominator's weight of true and false negatives, false and true positives."""
+    d0, d1, d2, d3 = ratio.denominator
+    return d0, d0 + d3, d0 + d2, d0 + d1 + d2 + d3
+
+
+def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
+    """What the recurrence or the ranking principle needs and the ratio does not have."""
+    _, (_, w1, w2, w3) = whole_weights(ratio, n)
+    c0, c1, c2, c3 = ratio.numerator
+    d0, d1, d2, d3 = ratio.denominator
+    if c3:
+        return "the numerator must not count ref on its own (c3 = 0)"
+    size = abs(w1) + abs(w2) + abs(w3)
+    if size > _MOST_SCALE:
+        return f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {size}"
+    for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp)
+        if (slope < 0) if sign > 0 else (slope > 0):
+            return "more true positives must never make it worse"
+    tn, fn, fp, tp = _cells(ratio)
+    if min(tn, fn, fp, tp) < 0:
+        return "the denominator must never be negative"
+    if not (tn + tp and fn + fp):  # else a swap can lead into or out of 0/0
+        return "the denominator must count a kind of right labels and a kind of mistakes"
+    return None
+
+
+def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
+    """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
+
+    A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these
+    have all pairs in one cell that it counts, or one there and the others in one that it does not.
+    """
+    weights = _cells(ratio)
+    counted = [c for c in range(4) if weights[c]]
+    others = [c for c in range(4) if not weights[c]]
+    tables = np.zeros((len(counted) * (1 + len(others)), 4))
+    pairs = [(c, c) for c in counted] + [(c, other) for c in counted for other in others]
+    for row, (one, rest) in enumerate(pairs):
+        tables[row, rest] += n - 1
+        tables[row, one] += 1
+    _, fn, fp, tp = tables.T
+    return tp, fp + tp, fn + tp
