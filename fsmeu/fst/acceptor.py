@@ -17,12 +17,11 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import label_numbers
 from fsmeu.fst.determinize import Effort, deterministic
 from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.limits import CELLS_PER_STATE
 
 __all__ = ["acceptor_table", "is_machine"]
 
 Ints = NDArray[np.int64]
-
-_CELLS_PER_STATE = 4
 
 
 def is_machine(given: Any) -> bool:
@@ -59,7 +58,7 @@ def acceptor_table(
     effort = Effort(table.states + table.arcs)
     lazy = _Subsets(trimmed, alphabet, table, effort)
     after, start, accepting = deterministic(lazy, n, effort)
-    guard_size("constraint", len(after) * len(alphabet) // _CELLS_PER_STATE)
+    guard_size("constraint", len(after) * len(alphabet) // CELLS_PER_STATE)
     following = np.full((len(after), len(alphabet)), -1, np.int64)
     if after.shape[1] == len(lazy.labels):
         following[:, lazy.labels] = after

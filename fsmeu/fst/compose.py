@@ -8,6 +8,13 @@ import pynini
 import pywrapfst
 
 from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
+from fsmeu.limits import (
+    ARCS_PER_STATE,
+    MOST_STATES,
+    STATES_PER_LAYER,
+    STATES_PER_PAIR,
+    WALK_STEPS_PER_STATE,
+)
 
 __all__ = [
     "compose",
@@ -20,12 +27,7 @@ __all__ = [
     "states_within",
 ]
 
-_MAX_STATES = 5_000_000
 _VARIABLE = "FSMEU_MAX_STATES"
-_ARCS_PER_STATE = 4
-_STATES_PER_LAYER = 50  # a layer takes as long as so many states
-_STATES_PER_PAIR = 4
-_STEPS_PER_STATE = 80
 
 
 def max_states(limit: int | None = None) -> int:
@@ -34,7 +36,7 @@ def max_states(limit: int | None = None) -> int:
         return whole("machine", "max_states", limit)
     text = os.environ.get(_VARIABLE, "").strip()
     if not text:
-        return _MAX_STATES
+        return MOST_STATES
     number = as_number(text)
     if number is None or number < 1:
         must = "must be a whole number of at least 1, such as 5000000"
@@ -72,7 +74,7 @@ def states_within(arcs: int, limit: int | None = None) -> int:
 
 
 def _max_arcs(limit: int | None) -> int:
-    return _ARCS_PER_STATE * max(max_states(limit), max_states())
+    return ARCS_PER_STATE * max(max_states(limit), max_states())
 
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
@@ -86,7 +88,7 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    most = _STEPS_PER_STATE * max_states(limit)
+    most = WALK_STEPS_PER_STATE * max_states(limit)
     if steps > most:
         must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
         remedy = f"raise the limit on states with {_VARIABLE} or the argument max_states"
@@ -100,7 +102,7 @@ def guard_layers(where: str, n: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the length, the limit, and how to raise it.
     """
-    most = max_states(limit) // _STATES_PER_LAYER
+    most = max_states(limit) // STATES_PER_LAYER
     _guard(where, "layers", n, most, "Use a smaller n")
 
 
@@ -110,7 +112,7 @@ def guard_pairs(where: str, labels: int) -> None:
     Raises:
         SizeLimitError: naming the number of pairs, the limit, and how to raise it.
     """
-    most = max_states() // _STATES_PER_PAIR
+    most = max_states() // STATES_PER_PAIR
     if labels * labels > most:
         pairs = f"these {labels:,} labels make {labels * labels:,}"
         must = f"a step may read one of at most {most:,} pairs of labels, {pairs}"

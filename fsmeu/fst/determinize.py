@@ -16,15 +16,12 @@ from numpy.typing import NDArray
 from fsmeu.errors import EmptyError, SizeLimitError, sentence
 from fsmeu.fst.compose import max_states
 from fsmeu.fst.minimize import indistinguishable
+from fsmeu.limits import CONSTRAINT_SHARE, CONSTRAINT_WORK_PER_STATE, FEW_CONSTRAINT_STATES
 
 __all__ = ["Effort", "Lazy", "deterministic"]
 
 Ints = NDArray[np.int64]
 State = TypeVar("State", bound=Hashable)
-
-_SHARE = 250  # an acceptor is composed with the model and the loss
-_FEW = 1000
-_WORK_PER_STATE = 60
 
 
 class Lazy(Protocol):
@@ -52,9 +49,9 @@ class Effort:
     """
 
     def __init__(self, given: int = 0) -> None:
-        self.states = max(1, max_states() // _SHARE, given)
-        self.few = min(self.states, max(_FEW, given))
-        self.work = self._left = _WORK_PER_STATE * self.states
+        self.states = max(1, max_states() // CONSTRAINT_SHARE, given)
+        self.few = min(self.states, max(FEW_CONSTRAINT_STATES, given))
+        self.work = self._left = CONSTRAINT_WORK_PER_STATE * self.states
 
     def spend(self, work: int) -> None:
         """Takes note of steps of work.

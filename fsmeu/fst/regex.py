@@ -21,6 +21,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.determinize import Effort, deterministic
 from fsmeu.fst.terms import EMPTY, NONE, Terms
+from fsmeu.limits import CELLS_PER_STATE
 
 __all__ = ["regex_acceptor"]
 
@@ -33,7 +34,6 @@ _TOKEN = re.compile(
 _MOST_REPEATS = 1000
 _MOST_DEPTH = 100
 _MOST_CHARACTERS = 100_000
-_CELLS_PER_STATE = 4
 
 
 def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> tuple[Ints, int, Ints]:
@@ -73,7 +73,7 @@ def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> tuple[Ints, int, 
     places = [int(np.flatnonzero(classes == k)[0]) for k in range(symbols)]
     lazy = _Derivatives(parser.terms, start, places)
     following, first, accepting = deterministic(lazy, n, effort)
-    guard_size("constraint", len(following) * len(alphabet) // _CELLS_PER_STATE)
+    guard_size("constraint", len(following) * len(alphabet) // CELLS_PER_STATE)
     following = following[:, np.minimum(classes, following.shape[1] - 1)]
     for array in (following, accepting):
         array.setflags(write=False)

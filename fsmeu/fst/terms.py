@@ -12,13 +12,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from fsmeu.limits import WORK_OF_PART, WORK_OF_TERM
+
 __all__ = ["EMPTY", "NONE", "Terms"]
 
 NONE, EMPTY = 0, 1
 """The terms that match nothing, and the empty sequence alone."""
-
-_WORK_OF_TERM = 8
-_WORK_OF_PART = 4
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Terms:
         if short > self._most or short > long:
             return NONE
         if term not in self._numbers:
-            self._spend(_WORK_OF_TERM)
+            self._spend(WORK_OF_TERM)
             self._numbers[term] = len(self._terms)
             self._terms.append(term)
             self._lengths.append((short, long))
@@ -166,7 +165,7 @@ class Terms:
             return EMPTY if symbol in term.symbols else NONE
         if term.kind == "then":
             return self._after_first(term, symbol)
-        self._spend(_WORK_OF_PART * len(term.parts))
+        self._spend(WORK_OF_PART * len(term.parts))
         parts = [self.after(part, symbol) for part in term.parts]
         if term.kind == "either":
             return self.either(parts)
@@ -183,7 +182,7 @@ class Terms:
         """The derivative of a sequence: of its first part, and of the next where that is empty."""
         found = []
         while True:
-            self._spend(_WORK_OF_PART)
+            self._spend(WORK_OF_PART)
             first, rest = term.parts
             found.append(self.then(self.after(first, symbol), rest))
             if not self._nullable[first]:
@@ -196,7 +195,7 @@ class Terms:
         """A term that matches the same sequences of exactly this length, and fewer others."""
         term = self._terms[number]
         if term.kind in ("either", "both", "not"):
-            self._spend(_WORK_OF_PART * len(term.parts))
+            self._spend(WORK_OF_PART * len(term.parts))
             parts = [self.of_length(part, length) for part in term.parts]
             if term.kind == "not":
                 return self.neither(parts[0])

@@ -16,6 +16,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.sequences import listed
+from fsmeu.limits import MOST_MEMOS
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, split
 from fsmeu.losses.algebra.swap import swapped_spec
@@ -34,8 +35,6 @@ __all__ = ["SpecLoss", "bind_loss"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_MEMOS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +107,7 @@ class SpecLoss:
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels, where the file leaves them open."""
         if alphabet not in self._relabelled:
-            if len(self._relabelled) >= _MOST_MEMOS:
+            if len(self._relabelled) >= MOST_MEMOS:
                 self._relabelled.clear()
             self._relabelled[alphabet] = replace(self, labels_given=alphabet)
         return self._relabelled[alphabet]
@@ -151,7 +150,7 @@ class SpecLoss:
         """What was found out about this loss, for views of a kind or lengths; the last few held."""
         memo = self._memos.pop(key, {})
         self._memos[key] = memo
-        if len(self._memos) > _MOST_MEMOS:
+        if len(self._memos) > MOST_MEMOS:
             del self._memos[next(iter(self._memos))]
         return memo
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.limits import LONGEST_WINDOWED, MOST_WINDOW_GAINS
 from fsmeu.losses.algebra.affine import slope, starts_of
 from fsmeu.losses.algebra.rewrite import fold, replace_parts
 from fsmeu.losses.language.dependencies import names_read, steps, tapes
@@ -44,8 +45,6 @@ Floats = NDArray[np.float64]
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)
 _NONE: Mapping[str, float] = MappingProxyType({})
-_LONGEST = 50_000
-_MOST_GAINS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]
-    if n > _LONGEST or any(_may_fail(bound, n, r) for r in beside):
+    if n > LONGEST_WINDOWED or any(_may_fail(bound, n, r) for r in beside):
         return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
@@ -177,7 +176,7 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     after = [track[0, 1:] for track in tracks.values()]
     rows = np.stack([*before, *after, clock], axis=1)
     met, kinds = np.unique(rows, axis=0, return_inverse=True)
-    if len(met) > _MOST_GAINS:
+    if len(met) > MOST_WINDOW_GAINS:
         return None
     gains = []
     for row in met.tolist():

@@ -16,14 +16,12 @@ import numpy as np
 
 from fsmeu.errors import SizeLimitError
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.limits import MAX_PREFIXES
 from fsmeu.models.checks import check_arcs
 from fsmeu.models.distances import log_sums, logarithm
 from fsmeu.models.marginals import probability
 
 __all__ = ["MAX_PREFIXES", "best_first"]
-
-MAX_PREFIXES = 200_000
-"""Most prefixes that are extended before the search gives up."""
 
 _Prefix = tuple[int, ...]
 

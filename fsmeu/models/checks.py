@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence
 from fsmeu.fst.layers import Floats
+from fsmeu.limits import MAX_ARCS
 
 __all__ = [
     "MAX_ARCS",
@@ -30,9 +31,6 @@ __all__ = [
     "probability_array",
     "real_array",
 ]
-
-MAX_ARCS = 20_000_000
-"""Most arcs a model may have, unless the environment variable FSMEU_MAX_ARCS says otherwise."""
 
 SUM_TOLERANCE = 1e-9
 """How far probabilities may sum from 1 before they are refused."""

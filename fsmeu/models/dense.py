@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.fst.layers import Floats, Layered, check_layers
+from fsmeu.limits import MAX_DENSE_ENTRIES
 
-__all__ = ["MAX_ENTRIES", "Dense", "dense", "dense_tables"]
-
-MAX_ENTRIES = 4_000_000
-"""Most entries of a dense array, unless the caller says otherwise."""
+__all__ = ["Dense", "dense", "dense_tables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +27,7 @@ class Dense:
     final: Floats
 
 
-def dense(layered: Layered, limit: int = MAX_ENTRIES) -> Dense | None:
+def dense(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Dense | None:
     """The layers as dense arrays; None if they need more than ``limit`` entries."""
     tables = dense_tables(layered, limit)
     if tables is None:
@@ -39,7 +37,7 @@ def dense(layered: Layered, limit: int = MAX_ENTRIES) -> Dense | None:
     return Dense(tables, start, final)
 
 
-def dense_tables(layered: Layered, limit: int = MAX_ENTRIES) -> Floats | None:
+def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:
     """The arc weights as an array T[i, s, l, t]; None if it needs more than ``limit`` entries.
 
     T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the

@@ -25,7 +25,7 @@ def accepted(constraint, n):
 @pytest.mark.parametrize("few", [1, 1000])
 def test_expressions_for_one_length_are_those_of_python(monkeypatch, few):
     """Random expressions with ``&`` and ``!``, states of each position apart or not."""
-    monkeypatch.setattr(determinize, "_FEW", few)
+    monkeypatch.setattr(determinize, "FEW_CONSTRAINT_STATES", few)
     rng = random.Random(5)
     empty = 0
     for number in range(150):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.limits import DEEPEST_WIDTH
 from fsmeu.losses.language.dependencies import tapes
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.machine.machine import machine_view
@@ -24,8 +25,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 __all__ = ["least_states"]
 
 Ints = NDArray[np.int64]
-
-_DEEPEST = 4096
 
 
 def least_states(bound: BoundLoss, n: int, enough: int) -> int:
@@ -44,7 +43,7 @@ def least_states(bound: BoundLoss, n: int, enough: int) -> int:
     )
     widths, most = (1, 1), 1
     try:
-        for _ in range(min(n, _DEEPEST) + 1):
+        for _ in range(min(n, DEEPEST_WIDTH) + 1):
             widths = (next(alone[0], widths[0]), next(alone[1], widths[1]))
             most = max(most, math.prod(widths))
             if most > enough:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.limits import MOST_MERGED_CELLS, SMALL_CORE, WORTH_MERGING
 from fsmeu.losses.language.dependencies import names_read, steps, unread_registers
 from fsmeu.losses.machine.view import SpecView
 
@@ -23,11 +24,6 @@ __all__ = ["QuotientView", "quotient_given_z"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_SMALL_CORE = 64
-_MOST_CELLS = 1 << 24
-_WORTH_IT = 2.0
-"""Layers must get smaller by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
     domains = view.space_of.domains
     size = int(np.prod([float(domains[name].size) for name in names]))
     beside = copies * int(np.prod([float(min(domains[name].size, view.n + 1)) for name in sums]))
-    if size < _SMALL_CORE or beside < _SMALL_CORE:
+    if size < SMALL_CORE or beside < SMALL_CORE:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     found = _walk(core, names)
@@ -122,13 +118,13 @@ def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
             codes.append(after[after >= 0])
             steps.append((targets, np.zeros((0, *targets.shape)) if gains is None else gains))
             cells += targets.size * (1 + core.linear)
-            if cells > _MOST_CELLS:
+            if cells > MOST_MERGED_CELLS:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
     layers = _classes(core, names, codes, steps)
     merged = sum(len(np.unique(first)) for _, first in layers)
-    if _WORTH_IT * merged > sum(map(len, codes)):
+    if WORTH_MERGING * merged > sum(map(len, codes)):
         return None
     return [_Layer(held, core.space_of.decode(held[first])) for held, first in layers]
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.limits import LARGEST_MERGED_DOMAIN, MOST_MERGED_CELLS, MOST_MERGED_VALUES
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
@@ -40,10 +41,6 @@ __all__ = ["merged_registers", "observations"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_VALUES = 1 << 16
-_LARGEST_DOMAIN = 1 << 23
-_MOST_CELLS = 1 << 24
 
 
 @lru_cache(maxsize=256)
@@ -136,7 +133,7 @@ def _settled(bound: BoundLoss, name: str) -> list[Merged]:
 
 def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
     domain = domain_of(bound, register, n)
-    if domain.pool is not None or domain.size > _LARGEST_DOMAIN:
+    if domain.pool is not None or domain.size > LARGEST_MERGED_DOMAIN:
         return None
     memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
     look = _Look(bound, register.name, memories, n)
@@ -191,7 +188,7 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
     rows: list[Ints] = []
     begin, depth = 0, 0
     while begin < len(values) and depth < look.n:
-        if len(values) * len(look.bound.label_values) ** 2 > _MOST_CELLS:
+        if len(values) * len(look.bound.label_values) ** 2 > MOST_MERGED_CELLS:
             return None
         after = look.at(register.update, values[begin:]) - domain.low
         whole = after.astype(np.int64)
@@ -202,7 +199,7 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
         rows.append(place[whole])
         begin, depth = len(values), depth + 1
         values = np.concatenate([values, fresh + float(domain.low)])
-        if len(values) > _MOST_VALUES:
+        if len(values) > MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
     columns = rows[0].shape[1] if rows else 1

@@ -11,6 +11,15 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, states_within
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
+from fsmeu.limits import (
+    FEW_FOR_CYCLES,
+    FEW_FOR_LOOKUP,
+    LARGEST_LOOKUP,
+    LAYERS_BEFORE_GUARD,
+    LAYERS_TO_FORESEE,
+    STEPS_AT_ONCE,
+    STEPS_BEFORE_SAMPLE,
+)
 from fsmeu.losses.machine.sampled_size import has_more_states
 from fsmeu.losses.machine.view import View
 
@@ -18,14 +27,6 @@ __all__ = ["explore", "foresee", "in_blocks"]
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-_MOST_LOOKUP = 1 << 26
-_FEW = 4096  # states up to which a table of all codes costs more than it saves
-_SEEN = 16
-_BLOCK = 1 << 20
-_FEW_STATES = 4096
-_MANY_CELLS = 1 << 20
-_MANY_LAYERS = 1000  # new states after so many come from counts, and come to the end
 
 
 def explore(
@@ -97,11 +98,11 @@ def _explore_free(view: View, found: _Found) -> None:
         begin = len(found.codes)
         for block in in_blocks(fresh, len(columns)):
             found.expand(i, block, columns)
-            if not asked and len(found.codes) * len(columns) > _MANY_CELLS:
+            if not asked and len(found.codes) * len(columns) > STEPS_BEFORE_SAMPLE:
                 asked = True
                 found.guard_sampled()
         news.append(len(found.codes) - begin)
-        if i == _MANY_LAYERS and news[-1]:
+        if i == LAYERS_BEFORE_GUARD and news[-1]:
             guard_layers(found.name, view.n)
         if i >= found.settled:
             found.guard(min(len(found.codes) + foresee(news, view.n - i), found.most))
@@ -109,7 +110,7 @@ def _explore_free(view: View, found: _Found) -> None:
 
 def in_blocks(states: Ints, symbols: int) -> list[Ints]:
     """Many states in parts, each of which takes little memory to step from on these symbols."""
-    size = max(1, _BLOCK // max(1, symbols))
+    size = max(1, STEPS_AT_ONCE // max(1, symbols))
     return [states[k : k + size] for k in range(0, len(states), size)]
 
 
@@ -126,11 +127,11 @@ def foresee(news: list[int], more: int) -> int:
         The sum of the next terms; 0 when the last ones are not those of a polynomial of low degree,
         whose differences of some order are constant.
     """
-    if len(news) < _SEEN:
+    if len(news) < LAYERS_TO_FORESEE:
         return 0
-    rows = [news[-_SEEN:]]
+    rows = [news[-LAYERS_TO_FORESEE:]]
     while len(set(rows[-1])) > 1:
-        if len(rows) > _SEEN // 2:
+        if len(rows) > LAYERS_TO_FORESEE // 2:
             return 0
         rows.append([b - a for a, b in itertools.pairwise(rows[-1])])
     return sum(row[-1] * math.comb(more + k, k + 1) for k, row in enumerate(rows))
@@ -147,7 +148,7 @@ def _ending(targets: Ints, n: int) -> Bools:
     here[0] = True
     met: dict[bytes, int] = {}
     for depth in range(n):
-        if states <= _FEW_STATES:
+        if states <= FEW_FOR_CYCLES:
             since = met.setdefault(here.tobytes(), depth)
             if since < depth:
                 return _ending(targets, since + (n - since) % (depth - since))
@@ -216,7 +217,11 @@ class _Found:
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
         flat = codes[codes >= 0]
-        if self._lookup is None and len(self.codes) > _FEW and self.most <= _MOST_LOOKUP:
+        if (
+            self._lookup is None
+            and len(self.codes) > FEW_FOR_LOOKUP
+            and self.most <= LARGEST_LOOKUP
+        ):
             self._lookup = np.full(self.most, -1, np.int32)
             self._lookup[self.codes] = np.arange(len(self.codes))
         if self._lookup is not None:

@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.minimize import indistinguishable
+from fsmeu.limits import FEWEST_SORTS, MOST_SORTED_CELLS, MOST_SORTS
 
 __all__ = ["by_first", "group", "refine", "refine_layers"]
 
 Ints = NDArray[np.int64]
-
-_MOST_ROUNDS = 64
-_FEWEST_ROUNDS = 8
-_MOST_CELLS = 1 << 23
 
 
 def group(columns: Ints) -> Ints:
@@ -50,8 +47,8 @@ def refine(targets: Ints, outputs: Ints) -> Ints:
     array([0, 1, 1, 2])
     """
     classes = np.unique(outputs, return_inverse=True)[1]
-    rounds = max(_FEWEST_ROUNDS, _MOST_CELLS // max(1, targets.size))
-    for _ in range(min(_MOST_ROUNDS, rounds)):
+    rounds = max(FEWEST_SORTS, MOST_SORTED_CELLS // max(1, targets.size))
+    for _ in range(min(MOST_SORTS, rounds)):
         after = np.append(classes, -1)[targets]
         finer = group(np.concatenate([classes[:, None], after], axis=1))
         if finer.max(initial=-1) == classes.max(initial=-1):

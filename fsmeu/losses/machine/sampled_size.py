@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.limits import LARGEST_SAMPLE, SAMPLE_DEPTH, SAMPLE_INTERVAL, SAMPLE_SYMBOLS
 from fsmeu.losses.machine.view import View
 
 __all__ = ["has_more_states"]
@@ -23,11 +24,6 @@ Ints = NDArray[np.int64]
 _EXPECTED = 40
 _FEW = 8
 """With as many states as the limit, 40 meetings are expected; 8 or fewer happen once in 10^9."""
-
-_SYMBOLS = 8
-_DEEPEST = 64
-_LOOK_EVERY = 8
-_LARGEST_SAMPLE = 200_000
 
 
 def has_more_states(view: View, limit: int) -> bool:
@@ -41,11 +37,11 @@ def has_more_states(view: View, limit: int) -> bool:
         False where that does not show within some positions. The draws are the same every time.
     """
     size = math.ceil(math.sqrt(2.0 * _EXPECTED * limit)) + 1
-    if size > _LARGEST_SAMPLE:
+    if size > LARGEST_SAMPLE:
         return False
     rng = np.random.default_rng(0)
     codes = np.full(size, view.start, np.int64)
-    last = min(view.n, _DEEPEST)
+    last = min(view.n, SAMPLE_DEPTH)
     for i in range(1, last + 1):
         try:
             codes = _stepped(view, i, codes, rng)
@@ -53,7 +49,7 @@ def has_more_states(view: View, limit: int) -> bool:
             return False
         if codes.min() < 0:
             return False
-        if (i % _LOOK_EVERY == 0 or i == last) and _meetings(codes) <= _FEW:
+        if (i % SAMPLE_INTERVAL == 0 or i == last) and _meetings(codes) <= _FEW:
             return True
     return False
 
@@ -67,7 +63,7 @@ def _meetings(codes: Ints) -> int:
 def _stepped(view: View, i: int, codes: Ints, rng: np.random.Generator) -> Ints:
     """Each state after a step on a symbol that is drawn from a few, which lead one state apart."""
     targets = view.advance(i, rng.choice(codes, 1))[0][0]
-    symbols = rng.permutation(np.unique(targets, return_index=True)[1])[:_SYMBOLS]
+    symbols = rng.permutation(np.unique(targets, return_index=True)[1])[:SAMPLE_SYMBOLS]
     kinds = rng.integers(0, len(symbols), len(codes))
     after = np.empty_like(codes)
     for kind, symbol in enumerate(symbols):

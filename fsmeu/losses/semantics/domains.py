@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.limits import (
+    DENSE_SPACE,
+    LARGEST_DENSE_SPACE,
+    MAX_DOMAIN,
+    POOL_SIZE,
+    SMALL_POOL,
+    SPARED_SPACE,
+)
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
@@ -22,7 +30,6 @@ from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, 
 
 __all__ = [
     "MAX_BITS",
-    "MAX_DOMAIN",
     "Domain",
     "Merged",
     "Pool",
@@ -38,11 +45,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_BITS = 62
-MAX_DOMAIN = 1_000_000
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
 _MOST_WHOLE = 2.0**53
-_POOL_SIZE, _SMALL_POOL = 1 << 20, 1 << 4
 
 
 @dataclass(eq=False)
@@ -56,7 +61,7 @@ class Pool:
     pays none of it.
     """
 
-    size: int = _POOL_SIZE
+    size: int = POOL_SIZE
     number: dict[float, int] = field(default_factory=dict)
     values: list[float] = field(default_factory=list)
     _array: Floats = field(default_factory=lambda: np.zeros(0))
@@ -162,7 +167,7 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
 
 
 def _numbered_as_met() -> Domain:
-    return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
+    return Domain(0, POOL_SIZE, False, Pool(), reachable=POOL_SIZE)
 
 
 def keep_bounds(bound: BoundLoss, register: Register, n: int, values: Floats) -> None:
@@ -268,7 +273,7 @@ def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
     if not pools:
         return dict(domains)
     room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
-    size = min(_POOL_SIZE, max(room, _SMALL_POOL))
+    size = min(POOL_SIZE, max(room, SMALL_POOL))
     smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
     return {**domains, **smaller}
 
@@ -299,7 +304,8 @@ class Space:
         reachable = 1
         for domain in self.domains.values():
             reachable *= min(domain.reachable, domain.size)
-        return self.size <= 2048 or (self.size <= 1 << 22 and self.size <= 4 * reachable)
+        most = min(LARGEST_DENSE_SPACE, SPARED_SPACE * reachable)
+        return self.size <= max(DENSE_SPACE, most)
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""
