@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from fsmeu.limits import LEAST_TRELLIS_LENGTH, MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.split_trellis import SplitTrellis
 
 __all__ = ["split_trellis"]
-
-_LEAST_LENGTH = 128
-"""The second length that is asked for makes a trellis for all lengths up to this, or a power of 2;
-the first may be the only one."""
-
-_MOST_KEPT = 4
 
 
 def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
@@ -31,11 +26,11 @@ def split_trellis(loss: SpecLoss, form: Split, n: int) -> SplitTrellis:
     length = n
     if kept and n not in kept and not form.reads_length:
         length = next((k for k, t in kept.items() if k >= n and t.serves(n)), 0)
-        length = length or max(_LEAST_LENGTH, 1 << (n - 1).bit_length())
+        length = length or max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
     found = kept.pop(length) if length in kept else SplitTrellis(form, length)
     if not found.serves(n):
         found = kept.pop(n) if n in kept else SplitTrellis(form, n)
     kept[found.n] = found
-    while len(kept) > _MOST_KEPT:
+    while len(kept) > MOST_TRELLISES:
         del kept[next(iter(kept))]
     return found

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
+from fsmeu.limits import COUNTER_ROOM
 from fsmeu.trellis.scores import arc_weights, value_tables
 from fsmeu.trellis.split_trellis import References, SplitTrellis
 
@@ -20,9 +21,6 @@ __all__ = ["hypothesis_values"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_ROOM = 16
-"""Arrays over the values of the counter grow by as many at once."""
 
 
 def hypothesis_values(
@@ -65,7 +63,7 @@ def hypothesis_values(
 def _room(trellis: SplitTrellis, position: int, n: int) -> int:
     """How many values of the counter arrays hold before a position: enough, in few sizes."""
     enough = trellis.y.most(position) + 1
-    return min(trellis.y.most(n) + 1, -(-enough // _ROOM) * _ROOM)
+    return min(trellis.y.most(n) + 1, -(-enough // COUNTER_ROOM) * COUNTER_ROOM)
 
 
 def _with_room(mass: Floats, size: int) -> Floats:

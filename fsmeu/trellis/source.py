@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, pair_layers
+from fsmeu.limits import CUBE_CELLS_PER_STATE, LARGE_CUBE, MANY_LABELS, SPARSE_CUBE
 from fsmeu.models import Model
 from fsmeu.models.dense import Dense
 from fsmeu.trellis.chain_step import ChainStep
@@ -18,11 +19,6 @@ from fsmeu.trellis.chain_step import ChainStep
 __all__ = ["Source", "cube_source", "model_source", "pair_source"]
 
 Floats = NDArray[np.float64]
-
-_FEW_LABELS = 5  # with fewer, arrays that are mostly zeros are small and fast
-_LARGE = 1 << 18
-_SPARSE = 32
-_ENTRIES_PER_STATE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +47,7 @@ class Source:
 def model_source(model: Model) -> Source:
     """The input of a view with the hypothesis given: the model alone."""
     size = len(model.alphabet)
-    if size < _FEW_LABELS or model.structure != ("chain", size, 1):
+    if size < MANY_LABELS or model.structure != ("chain", size, 1):
         return cube_source(model)
     layered = model.layered()
 
@@ -89,11 +85,11 @@ def _from_layers(layered: Layered, symbols: int) -> Source:
 
     def factors(position: int) -> Floats:
         layer = layered.layers[position]
-        guard_size("model layer", sizes[position] // _ENTRIES_PER_STATE)
+        guard_size("model layer", sizes[position] // CUBE_CELLS_PER_STATE)
         cube = np.zeros((layer.width, symbols, widths[position]))
         np.add.at(cube, (layer.target, layer.label, layer.source), layer.weight)
         return cube
 
     arcs = sum(len(layer.source) for layer in layered.layers)
-    sparse = max(sizes, default=0) > _LARGE and _SPARSE * arcs < sum(sizes)
+    sparse = max(sizes, default=0) > LARGE_CUBE and SPARSE_CUBE * arcs < sum(sizes)
     return Source(factors, layered.start, layered.final, lambda: layered, sparse=sparse)

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.fst.distinct import first_places, row_keys
+from fsmeu.limits import MOST_BLOCK_MATRICES
 
 __all__ = ["Sparse", "distinct_sets", "sparse"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_COPIES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,7 @@ class Sparse:
         With a negative number of copies, its transpose.
         """
         if batch not in self.blocks:
-            if len(self.blocks) >= _MOST_COPIES:
+            if len(self.blocks) >= MOST_BLOCK_MATRICES:
                 self.blocks.clear()
             copies = self._copies(abs(batch))
             self.blocks[batch] = copies if batch > 0 else copies.T

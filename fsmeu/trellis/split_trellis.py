@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.limits import MOST_AMOUNT_TABLES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.trellis.best_plan import BestPlan, plan_best
 from fsmeu.trellis.plan import Plan, plan_layer
@@ -28,9 +29,6 @@ __all__ = ["Hypotheses", "References", "SplitTrellis"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_MET = 2
-"""How many tables of amounts a plan keeps: for all hypotheses, and for those under a constraint."""
 
 
 P = TypeVar("P")
@@ -187,7 +185,7 @@ class SplitTrellis:
         known = below.met.get(id(above))
         if known is None or known[0] is not above or known[1] != clock:
             joined = _met_before(below, above, clock) or self._joined(above, below, i, n)
-            while len(below.met) >= _MOST_MET:
+            while len(below.met) >= MOST_AMOUNT_TABLES:
                 del below.met[next(iter(below.met))]
             below.met[id(above)] = known = (above, clock, joined)
         return known[2]

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.limits import MOST_PAIRED_SYMBOLS
 from fsmeu.trellis.transfer import Transfer, make_transfer
 
 __all__ = ["is_steady", "steady_walk"]
 
 Floats = NDArray[np.float64]
-
-_MOST_SYMBOLS = 4
 
 
 def is_steady(transfers: Sequence[Transfer]) -> bool:
@@ -39,7 +38,7 @@ def steady_walk(transfers: Sequence[Transfer], factors: Floats, mass: Floats) ->
     matrices = _matrices(transfers, factors, quantities)
     now = np.zeros((quantities * width, states + 1))
     now[:, :-1] = mass.reshape(-1, states)
-    if factors.shape[2] ** 2 <= _MOST_SYMBOLS:
+    if factors.shape[2] ** 2 <= MOST_PAIRED_SYMBOLS:
         odd = len(transfers) % 2
         _walk(transfers[:odd], matrices[:odd], now)
         transfers, matrices = _in_pairs(transfers[odd:], matrices[odd:])

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.limits import COMPILED_AFTER
 from fsmeu.trellis import numpy_steps
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
@@ -23,9 +24,6 @@ __all__ = ["Steps", "steps_after"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-COMPILED_AFTER = 1000
-"""Positions of a trellis that numpy computes first: about what loading the loops costs."""
 
 
 class Steps(Protocol):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import AMOUNTS_AT_ONCE, DENSE_AMOUNTS
 from fsmeu.losses.algebra.separate import terms_of_sum
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
@@ -25,9 +26,6 @@ __all__ = ["Amounts", "Term", "amounts", "join_terms", "joint_terms"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_CELLS = 1 << 20
-_DENSE = 0.2  # of the amounts; above that, looking them up one by one costs more
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) 
     longest = int(np.diff(matrix.indptr).max(initial=0))
     begins = np.cumsum(sizes, dtype=np.int64) - sizes
     dense = tuple(
-        block.toarray() if block.nnz > _DENSE * block.shape[0] * block.shape[1] else None
+        block.toarray() if block.nnz > DENSE_AMOUNTS * block.shape[0] * block.shape[1] else None
         for block in blocks
     )
     count = np.repeat(term_count, np.array(sizes, np.int64))
@@ -144,7 +142,7 @@ def amounts(form: Split, term: Term, z_rows: Floats, y_rows: Floats, i: int, n: 
         n: the length.
     """
     guard_size("decode", len(z_rows) * len(y_rows) // 64)
-    size = max(1, _CELLS // max(1, len(y_rows)))
+    size = max(1, AMOUNTS_AT_ONCE // max(1, len(y_rows)))
     blocks = [
         csr_array(_block(form, term, z_rows[begin : begin + size], y_rows, i, n))
         for begin in range(0, len(z_rows), size)

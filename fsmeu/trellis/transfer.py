@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layer, arcs_by_label
+from fsmeu.limits import FEW_SOURCES, SENT_AT_ONCE
 from fsmeu.trellis.chain_step import ChainStep, backward_chain, forward_chain
 
 __all__ = [
@@ -28,9 +29,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_FEW = 8
-_MOST_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
     starts = (np.cumsum(counts) - counts)[reached]
     most = int(counts.max(initial=0))
     before = None
-    if most <= _FEW:
+    if most <= FEW_SOURCES:
         before = np.full((most, width), flat.size, np.int64)
         rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
         before[rank, flat[order]] = order
@@ -186,7 +184,7 @@ def forward_step_by_arcs(transfer: Transfer, mass: Floats, layer: Layer) -> Floa
         states = states[np.argsort(to[states], kind="stable")]
         goals, runs = np.unique(to[states], return_index=True)
         gains = None if transfer.gains is None else transfer.gains[:, symbol][:, None, states]
-        size = max(1, _MOST_CELLS // (len(mass) * len(states)))
+        size = max(1, SENT_AT_ONCE // (len(mass) * len(states)))
         for some in (arcs[k : k + size] for k in range(0, len(arcs), size)):
             after, starts = np.unique(layer.target[some], return_index=True)
             sent = mass[:, layer.source[some]][:, :, states] * layer.weight[some][:, None]

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.limits import KEPT_STEPS, SMALL_SPACE
 from fsmeu.losses.machine.view import View
 from fsmeu.trellis.transfer import Transfer, make_transfer, restrict
 
@@ -21,9 +22,6 @@ __all__ = ["DenseWalker", "SparseWalker", "Walker"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-_SMALL = 4096
-_CACHE = 1 << 22
 
 
 class SparseWalker:
@@ -76,7 +74,7 @@ class DenseWalker:
         self._all = everything
         self.widths: list[int] | None = None
         self.place = view.start
-        if space > _SMALL:
+        if space > SMALL_SPACE:
             self._order_by_first_layer()
         else:
             self._raw = view.memo.setdefault("steps", self._raw)
@@ -86,12 +84,12 @@ class DenseWalker:
     @property
     def contexts_repeat(self) -> bool:
         """True when few steps differ, so that all transfers can be held at once."""
-        return len(set(self.contexts)) * len(self._all) <= _CACHE
+        return len(set(self.contexts)) * len(self._all) <= KEPT_STEPS
 
     def _steps(self, i: int) -> tuple[Ints, Floats | None]:
         key = self.contexts[i - 1]
         if key not in self._raw:
-            if len(self._raw) * len(self._all) > _CACHE:
+            if len(self._raw) * len(self._all) > KEPT_STEPS:
                 self._raw.clear()
             self._raw[key] = self.view.advance(i, self._all)
         return self._raw[key]
@@ -122,7 +120,7 @@ class DenseWalker:
         """The step at position i over the whole space."""
         key = self.contexts[i - 1]
         if key not in self._whole:
-            if len(self._whole) * len(self._all) > _CACHE:
+            if len(self._whole) * len(self._all) > KEPT_STEPS:
                 self._whole.clear()
             fresh = key not in self._raw
             targets, gains = self._steps(i)
