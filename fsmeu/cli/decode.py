@@ -15,6 +15,7 @@ from fsmeu.cli.options import (
     Probabilities,
     TypeList,
 )
+from fsmeu.limits import CANDIDATES, SECONDS
 
 if TYPE_CHECKING:
     from fsmeu.decoding.problem import Decision
@@ -87,8 +88,8 @@ def decode_labels(
     method: _MethodName = "auto",
     constraint: _Constraint = None,
     keep: _Keep = None,
-    budget: _Budget = 65_536,
-    seconds: _Seconds = 10.0,
+    budget: _Budget = CANDIDATES,
+    seconds: _Seconds = SECONDS,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,

@@ -22,6 +22,7 @@ from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, SWEPT_CELLS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
@@ -34,9 +35,6 @@ __all__ = ["Found", "best_by_tape"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_CELLS_AT_ONCE = 1 << 21
-"""Numbers that the sweeps of a block hold, about: 16 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +123,7 @@ def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses
     rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
     arcs = sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
     cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1) + arcs
-    return max(1, _CELLS_AT_ONCE // max(1, cells))
+    return max(1, SWEPT_CELLS // max(1, cells))
 
 
 def _guard(
@@ -134,12 +132,12 @@ def _guard(
     """Refuses sweeps that would take too much room, or too many products of polynomials."""
     y_size, z_size = trellis.y.most(n) + 1, trellis.z.most(n) + 1
     pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
-    guard_size("decode", pairs * y_size // 4)
-    guard_size("decode", z_size * y_size // 4)
+    guard_size("decode", pairs * y_size // CELLS_PER_STATE)
+    guard_size("decode", z_size * y_size // CELLS_PER_STATE)
     rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
-    guard_size("decode", rows * z_size // 8)
+    guard_size("decode", rows * z_size // KEPT_CELLS_PER_STATE)
     if not roots:
-        guard_size("decode", y_size * y_size // 4)
+        guard_size("decode", y_size * y_size // CELLS_PER_STATE)
 
 
 def _best_of_one(

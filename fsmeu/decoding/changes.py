@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Problem
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import CELLS_PER_STATE, HELD_STEPS
 from fsmeu.trellis.source import cube_source
 
 __all__ = ["Changes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_CELLS = 1 << 24
-_CELLS_PER_STATE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +145,9 @@ class Changes:
             layers.append(changed[changed >= 0])
             kept = kept[kept >= 0]
             masses += len(codes) * self._arcs[i].factors.shape[1]
-            guard_size("search", masses // _CELLS_PER_STATE)
+            guard_size("search", masses // CELLS_PER_STATE)
             cells += targets.size * (1 + self._view.linear)
-            if cells <= _MOST_CELLS:
+            if cells <= HELD_STEPS:
                 held[i] = _numbered(targets, gains, layers[-1])
         return layers, held
 
@@ -159,7 +157,7 @@ class Changes:
         return _numbered(*self._advance(i, layers[i]), layers[i + 1])
 
     def _advance(self, i: int, codes: Ints) -> tuple[Ints, Floats | None]:
-        guard_size("search", len(codes) * self._view.symbols // _CELLS_PER_STATE)
+        guard_size("search", len(codes) * self._view.symbols // CELLS_PER_STATE)
         return self._view.advance(i + 1, codes)
 
 

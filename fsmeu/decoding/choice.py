@@ -12,6 +12,7 @@ from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ranking_fast import RANKING_FAST
 from fsmeu.decoding.search import SEARCH
 from fsmeu.decoding.simple import EXHAUSTIVE, MARGINAL, NBEST, VITERBI
+from fsmeu.limits import FEW_SEQUENCES
 
 __all__ = ["EXACT", "METHODS", "UNPROVEN", "WITH_KEEP", "exact_in_order", "first_among", "fitting"]
 
@@ -29,8 +30,6 @@ WITH_KEEP = (RANKING.name, EXHAUSTIVE.name, NBEST.name)
 UNPROVEN = (SEARCH.name, NBEST.name)
 """The methods that answer where none proves its answer."""
 
-_CHEAP_ALL = 4096
-
 
 def exact_in_order(problem: Problem) -> tuple[str, ...]:
     """The names of the methods that "auto" takes for a proven answer, in order.
@@ -38,7 +37,7 @@ def exact_in_order(problem: Problem) -> tuple[str, ...]:
     All sequences are compared only where they are few; where they are more, only when that is asked
     for by name.
     """
-    most = min(problem.budget, _CHEAP_ALL)
+    most = min(problem.budget, FEW_SEQUENCES)
     if len(problem.model.labels) ** min(problem.n, 64) > most:
         return tuple(name for name in EXACT if name != EXHAUSTIVE.name)
     return EXACT

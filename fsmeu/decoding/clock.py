@@ -9,10 +9,7 @@ from numbers import Real
 
 from fsmeu.errors import FsmeuError, InputError, sentence
 
-__all__ = ["SECONDS", "Clock", "OutOfTimeError", "checked_seconds"]
-
-SECONDS = 10.0
-"""How long a decision that is not proven may take, unless the caller says otherwise."""
+__all__ = ["Clock", "OutOfTimeError", "checked_seconds"]
 
 _BETWEEN = 0.1
 

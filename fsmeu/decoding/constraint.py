@@ -15,12 +15,11 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
+from fsmeu.limits import ARCS_PER_STATE
 
 __all__ = ["Constraint", "Walk", "as_constraint", "restricted", "walk"]
 
 Ints = NDArray[np.int64]
-
-_ARCS_PER_STATE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +138,7 @@ def restricted(layered: Layered, constraint: Constraint) -> Layered:
     guard_size("decode", sum(widths))
     layers = []
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
-        guard_size("decode", len(layer.label) * len(steps) // _ARCS_PER_STATE)
+        guard_size("decode", len(layer.label) * len(steps) // ARCS_PER_STATE)
         after = steps[:, layer.label]
         state, arc = np.nonzero(after >= 0)
         source = layer.source[arc] * len(steps) + state

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from fsmeu.decoding.choice import EXACT, METHODS, UNPROVEN, WITH_KEEP, exact_in_order, fitting
-from fsmeu.decoding.clock import SECONDS, Clock, checked_seconds
+from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
 from fsmeu.expectation.query import bind_labels
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import as_model
@@ -27,7 +28,7 @@ def decode(
     method: str = "auto",
     keep: int | None = None,
     constraint: Any = None,
-    budget: int = 65_536,
+    budget: int = CANDIDATES,
     seconds: float | None = SECONDS,
     progress: Callable[[float], None] | None = None,
 ) -> Decision:

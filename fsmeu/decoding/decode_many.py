@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.choice import METHODS, first_among
-from fsmeu.decoding.clock import SECONDS, checked_seconds
+from fsmeu.decoding.clock import checked_seconds
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many_by_tape import by_tape_together
@@ -21,6 +21,7 @@ from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.sequences import listed
+from fsmeu.limits import CANDIDATES, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
@@ -31,8 +32,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_MOST_CELLS = 8_000_000
-
 
 def decode_many(
     loss: Loss,
@@ -41,7 +40,7 @@ def decode_many(
     method: str = "auto",
     keep: int | None = None,
     constraint: Any = None,
-    budget: int = 65_536,
+    budget: int = CANDIDATES,
     seconds: float | None = SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> list[Decision]:
@@ -114,7 +113,7 @@ def _independent(models: Sequence[Any]) -> list[tuple[list[int], Floats]]:
             by_length.setdefault(len(given), []).append(row)
     blocks = []
     for n, rows in by_length.items():
-        size = max(1, _MOST_CELLS // (n + 1) ** 2)
+        size = max(1, RANKED_CELLS // (n + 1) ** 2)
         for begin in range(0, len(rows), size):
             part = rows[begin : begin + size]
             p = np.stack([vectors[row] for row in part])

@@ -17,6 +17,7 @@ from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.query import bind_labels
+from fsmeu.limits import DECISIONS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError
@@ -28,8 +29,6 @@ _METHODS: dict[str, Callable[[Sequence[Problem]], list[Answer | str]]] = {
     "additive": additive_many,
     "counting": counting_many,
 }
-_AT_ONCE = 64
-"""Decisions after which progress is told."""
 
 
 def by_tape_together(
@@ -53,8 +52,8 @@ def by_tape_together(
         if name is None or not isinstance(bound, SpecLoss):
             continue
         problems = {row: Problem(bound, models[row], limits) for row in rows}
-        for begin in range(0, len(rows), _AT_ONCE):
-            block = {row: problems[row] for row in rows[begin : begin + _AT_ONCE]}
+        for begin in range(0, len(rows), DECISIONS_AT_ONCE):
+            block = {row: problems[row] for row in rows[begin : begin + DECISIONS_AT_ONCE]}
             yield _decided(bound, block, name)
 
 

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import ranked_problem
+from fsmeu.limits import LARGEST_DENOMINATOR
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional, fractional
 
 __all__ = ["fast_ratio", "whole_weights"]
 
 Floats = NDArray[np.float64]
-
-_MOST_SCALE = 200
 
 
 def fast_ratio(problem: Problem) -> Fractional | str:
@@ -69,8 +68,8 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
     if c3:
         return "the numerator must not count ref on its own (c3 = 0)"
     size = abs(w1) + abs(w2) + abs(w3)
-    if size > _MOST_SCALE:
-        return f"the denominator in whole numbers may add up to {_MOST_SCALE}, here {size}"
+    if size > LARGEST_DENOMINATOR:
+        return f"the denominator in whole numbers may add up to {LARGEST_DENOMINATOR}, here {size}"
     for hyp, ref in ((0, 0), (0, 1), (1, 0), (1, 1)):
         slope = c1 * (d0 + d2 * hyp + d3 * ref) - d1 * (c0 + c2 * hyp)
         if (slope < 0) if sign > 0 else (slope > 0):

@@ -19,6 +19,7 @@ from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.lattice import run
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import BOUNDED_STATES, LARGEST_BLOCK, MOST_WALKS
 from fsmeu.losses.machine.view import View
 from fsmeu.trellis.source import model_source
 from fsmeu.trellis.view_layers import SparseWalker
@@ -28,9 +29,6 @@ __all__ = ["best_listed", "late"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_MOST_STATES = 200_000
-_MOST_WALKS = 4096
-_LARGEST_BLOCK = 1024
 _PER_STEP = 20
 
 
@@ -57,7 +55,7 @@ def best_listed(
         errors = np.full(len(values), error * greatest * problem.model.total_mass())
         if is_proven(problem, values, errors, best, candidates[best]):
             return candidates[best], True, done
-    if len(candidates) > _MOST_WALKS or problem.clock.over():
+    if len(candidates) > MOST_WALKS or problem.clock.over():
         return candidates[best], False, done
     walked = np.array([_walked(problem, indices) for indices in candidates])
     values, sizes = problem.sign * walked[:, 0], walked[:, 1]
@@ -76,7 +74,7 @@ def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
     while done < len(candidates) and not problem.clock.over():
         problem.clock.tell(done / len(candidates))
         left = (problem.clock.seconds - problem.clock.elapsed) / max(problem.clock.elapsed, 1e-9)
-        size = max(1, min(done, _LARGEST_BLOCK, int(min(left * done, _LARGEST_BLOCK))))
+        size = max(1, min(done, LARGEST_BLOCK, int(min(left * done, LARGEST_BLOCK))))
         values.append(problem.values(candidates[done : done + size]))
         done = min(done + size, len(candidates))
     return np.concatenate(values)
@@ -108,7 +106,7 @@ def _greatest(view: View) -> float:
     grown = np.zeros(view.linear)
     for i in range(1, view.n + 1):
         codes, transfer = walker.step(i, codes)
-        guard_size("decode", len(codes), _MOST_STATES)
+        guard_size("decode", len(codes), BOUNDED_STATES)
         if transfer.gains is not None:
             grown += np.abs(transfer.gains).max(axis=(1, 2))
     offset, slopes = view.values(codes)

@@ -20,6 +20,7 @@ from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
+from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
 
@@ -33,9 +34,6 @@ PRECISION = 1e-9
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """The relative error of one operation."""
-
-_CHEAP = 2_000_000
-"""How many states a walk may visit to value a sequence once more."""
 
 
 def relative_error(operations: int) -> float:
@@ -105,7 +103,7 @@ def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
 
 def _cheap_states(problem: Problem) -> int:
     """The number of states of a layer up to which walking all layers is cheap."""
-    return max(1, _CHEAP // max(1, problem.n))
+    return max(1, CHEAP_STATES // max(1, problem.n))
 
 
 def _value(problem: Problem, indices: Ints) -> float | None:

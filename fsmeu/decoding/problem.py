@@ -17,6 +17,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import any_layers
+from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -49,7 +50,7 @@ class Problem:
     model: Model
     constraint: Constraint | None = None
     keep: int | None = None
-    budget: int = 65_536
+    budget: int = CANDIDATES
     clock: Clock = field(default_factory=Clock)
 
     @property

@@ -25,6 +25,7 @@ from fsmeu.decoding.ranking import (
     ranked_problem,
 )
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional
 
@@ -45,7 +46,7 @@ def _condition(problem: Problem) -> str | None:
         fault = "keep is for methods that value one candidate at a time"
     if fault is not None:
         return fault
-    guard_size("decode", problem.n * problem.n // 4)
+    guard_size("decode", problem.n * problem.n // CELLS_PER_STATE)
     ratio = fast_ratio(problem)
     return ratio if isinstance(ratio, str) else None
 

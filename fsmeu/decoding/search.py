@@ -13,17 +13,12 @@ from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.limits import BEAM_BLOCK, BEAM_STATES, BEAM_WIDTH, CLIMB_STEPS, SEARCH_STARTS
 
 __all__ = ["SEARCH"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_STARTS = 8
-_ROUNDS = 100
-_WIDTH = 4
-_SMALL = 1024
-_BLOCK = 256
 
 
 def _condition(problem: Problem) -> str | None:
@@ -77,7 +72,7 @@ def _starts(problem: Problem, some: Ints) -> list[Ints]:
     """Distinct allowed sequences to climb from, the given one first."""
     alphabet, n = problem.loss.alphabet, problem.n
     marginals = problem.model.marginals()
-    candidates = [some, *problem.most_probable(_STARTS // 2), marginals.argmax(axis=1)]
+    candidates = [some, *problem.most_probable(SEARCH_STARTS), marginals.argmax(axis=1)]
     candidates += _beam(problem, some)
     for share in (0.25, 0.5, 0.75):
         order = np.argsort(marginals[:, 0], kind="stable")
@@ -97,7 +92,7 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
     """
     size, n = len(problem.loss.alphabet), problem.n
     space = problem.loss.view(n, rest, weights=True).space
-    if space is None or space > _SMALL or n * _WIDTH * size > problem.budget:
+    if space is None or space > BEAM_STATES or n * BEAM_WIDTH * size > problem.budget:
         return []
     if problem.model.dense() is None:
         return []
@@ -112,18 +107,18 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
                     extended[changed.tobytes()] = changed
         candidates = list(extended.values()) or beam
         values = []
-        for begin in range(0, len(candidates), _BLOCK):
+        for begin in range(0, len(candidates), BEAM_BLOCK):
             problem.clock.check()
-            values.append(problem.values(candidates[begin : begin + _BLOCK]))
+            values.append(problem.values(candidates[begin : begin + BEAM_BLOCK]))
         order = np.argsort(-problem.sign * np.concatenate(values), kind="stable")
-        beam = [candidates[k] for k in order[:_WIDTH]]
+        beam = [candidates[k] for k in order[:BEAM_WIDTH]]
     return beam
 
 
 def _climb(problem: Problem, changes: Changes, indices: Ints, best: _Best) -> None:
     """Takes the best allowed single-label change while there is one that improves."""
     current = indices
-    for _ in range(_ROUNDS):
+    for _ in range(CLIMB_STEPS):
         if current.tobytes() in best.seen:
             return
         best.seen.add(current.tobytes())

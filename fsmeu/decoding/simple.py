@@ -12,12 +12,11 @@ from fsmeu.decoding.method import Method, always
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.zero_one import zero_one_values
 from fsmeu.fst.compose import max_states
+from fsmeu.limits import LIST_LENGTH
 
 __all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "VITERBI"]
 
 Ints = NDArray[np.int64]
-
-_DEFAULT_LIST = 100
 
 
 def _equality_alone(problem: Problem) -> str | None:
@@ -60,7 +59,7 @@ def _nbest(problem: Problem) -> Answer | str:
     Whether the constraint allows a sequence of positive probability is seen by listing them.
     Proven where the list holds every sequence, as ``exhaustive`` is.
     """
-    candidates = problem.most_probable(min(_DEFAULT_LIST, problem.budget))
+    candidates = problem.most_probable(min(LIST_LENGTH, problem.budget))
     if not candidates:
         return "a sequence of positive probability must satisfy the constraint"
     everything = len(candidates) == len(problem.model.labels) ** problem.n

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.errors import FsmeuError
+from fsmeu.limits import ZERO_ONE_STATES, ZERO_ONE_TRIAL
 from fsmeu.losses.protocol import Loss
 
 __all__ = ["zero_one_values"]
-
-_MOST_STATES = 20_000
-_TRIAL = 3
 
 
 def zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
@@ -22,9 +20,9 @@ def zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
     Proven: every pair of length n ends in one of the states that are looked at, and values are
     equal to the last digit. None also where the machine would be too large, or a pair has no value.
     """
-    for length in sorted({min(n, _TRIAL), n}):
+    for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
         try:
-            machine = loss.compile(length, max_states=_MOST_STATES)
+            machine = loss.compile(length, max_states=ZERO_ONE_STATES)
         except FsmeuError:
             return None
         size = len(loss.alphabet)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.expectation.result import check_finite
+from fsmeu.limits import BATCHED_CELLS, MOST_BATCHED_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.declared_range import check_range
@@ -29,9 +30,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Groups = list[tuple[Ints, Transfer]]
 """Rows that step alike, with the step they take."""
-
-_MOST_STATES = 4096
-_MOST_CELLS = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +70,10 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
         many, or that a step is undefined in some that no sequence reaches.
     """
     view = loss.view(z.shape[1], z[0], weights=True)
-    if view.space is None or view.space > _MOST_STATES:
+    if view.space is None or view.space > MOST_BATCHED_STATES:
         return None
     cells = (1 + view.linear) * view.space * view.symbols * arrays.width
-    size = max(1, _MOST_CELLS // max(cells, arrays.cells))
+    size = max(1, BATCHED_CELLS // max(cells, arrays.cells))
     values = np.empty(len(z))
     try:
         for begin in range(0, len(z), size):

@@ -9,20 +9,15 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import CACHED_CELLS, CELLS_PER_STATE, MANY_LABELS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.trellis.threads import one_thread
 
-__all__ = ["MANY_LABELS", "split_values"]
+__all__ = ["split_values"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MANY_LABELS = 5
-"""From this many labels on, sums over the arcs of a trellis cost less than over dense arrays."""
-
-_CELLS_AT_ONCE = 1 << 18
-"""Numbers of one layer for all sequences of a block: what stays in the processor's cache."""
 
 
 @one_thread()
@@ -54,11 +49,11 @@ def split_values(
         trellis = split_trellis(loss, form, n)
         references = trellis.references(models[0].layered(), models[0].structure)
         size = trellis.y.most(n) + 1
-        guard_size("composition", size * trellis.z.most(n) // 4, max_states)
+        guard_size("composition", size * trellis.z.most(n) // CELLS_PER_STATE, max_states)
         cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
-        guard_size("composition", cells // 4, max_states)
+        guard_size("composition", cells // CELLS_PER_STATE, max_states)
         arcs = max((len(layer.weight) for layer in models[0].layered().layers), default=0)
-        block = max(1, _CELLS_AT_ONCE // max(cells, arcs))
+        block = max(1, CACHED_CELLS // max(cells, arcs))
         found = []
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)

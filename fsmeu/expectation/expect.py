@@ -24,6 +24,7 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import Layered, pair_layers
+from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -35,7 +36,6 @@ __all__ = ["ENGINES", "compose", "expect"]
 Floats = NDArray[np.float64]
 
 ENGINES = ("lattice", "openfst")
-_MUCH_TO_REMEMBER = 64  # fewer contents cost no more as states
 _MOST_LOG = 746  # -log of the least double
 
 
@@ -88,7 +88,7 @@ def _streamed(asked: Query, max_states: int | None) -> Expectation:
 def _windows(asked: Query) -> Windows | None:
     """The loss as a sum over windows, where it is one with much to remember."""
     form = windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
-    return form if form is not None and form.contents >= _MUCH_TO_REMEMBER else None
+    return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
 def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | None:

@@ -21,6 +21,7 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered, pair_layers
+from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
 from fsmeu.trellis.source import Source
@@ -31,8 +32,6 @@ __all__ = ["gradient", "value_and_gradient"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_CELLS_PER_STATE = 8  # all layers are kept, as plain numbers
 
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
@@ -82,7 +81,7 @@ def _streamed(asked: Query) -> tuple[float, list[Floats]]:
         transfers.append(transfer)
         cells += (1 + view.linear) * transfer.width * models
         spread = (1 + view.linear) * transfer.targets.size * models
-        guard_size("gradient", max(cells, spread) // _CELLS_PER_STATE)
+        guard_size("gradient", max(cells, spread) // KEPT_CELLS_PER_STATE)
         masses.append(forward_step(transfer, masses[-1], source.factors(i - 1)))
     held = masses[-1][0].any(axis=0) if _zeros_stay(asked) else np.ones(len(codes), bool)
     ending, slopes = view.values(codes[held])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.layers import Layer, arcs_by_label
+from fsmeu.limits import CELLS_PER_STATE, MOST_DENSE_STEPS, STEPS_PER_STATE
 from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
 from fsmeu.trellis.source import Source
@@ -28,10 +29,6 @@ __all__ = ["Final", "merged_view", "possible_steps", "run"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-_STEPS_PER_STATE = 8
-_MOST_STEPS = 1 << 25  # of all states of a space at once
-_CELLS_PER_STATE = 4  # a state that is one cell of an array takes less room than one that is listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +59,7 @@ def run(
     merged = merged_view(view, source)
     if merged is not None:
         return _run(SparseWalker(merged), source, keep, max_states)
-    if view.space is not None and keep is None and view.space * view.symbols <= _MOST_STEPS:
+    if view.space is not None and keep is None and view.space * view.symbols <= MOST_DENSE_STEPS:
         try:
             return _run_dense(DenseWalker(view, view.space), source, max_states)
         except LossFileError:
@@ -81,7 +78,7 @@ def _run_dense(walker: DenseWalker, source: Source, max_states: int | None) -> F
     """Takes the faster walk where the steps allow it."""
     most = len(walker.codes) if walker.widths is None else walker.widths[-1]
     cells = most * max(len(source.start), len(source.final))
-    guard_size("composition", cells // _CELLS_PER_STATE, max_states)
+    guard_size("composition", cells // CELLS_PER_STATE, max_states)
     if walker.widths is None and source.table is not None and walker.contexts_repeat:
         transfers = walker.transfers()
         if is_steady(transfers):
@@ -110,7 +107,7 @@ def _run(walker: Walker, source: Source, keep: int | None, max_states: int | Non
             codes, mass = _most_probable(codes, mass, keep)
         if sparse:
             steps = len(codes) * view.symbols
-            guard_size("composition", steps // _STEPS_PER_STATE, max_states)
+            guard_size("composition", steps // STEPS_PER_STATE, max_states)
             guard_work("composition", done + steps * (view.n + 1 - i), max_states)
             done += steps
         try:

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from fsmeu.expectation.batch import batch_values, whole_stack
+from fsmeu.limits import WINDOW_CELLS_AT_ONCE
 from fsmeu.losses.windows import Windows
 from fsmeu.models.dense import Dense
 
@@ -18,8 +19,6 @@ __all__ = ["windowed_value"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_MOST_ENTRIES = 1 << 22
 
 
 def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float] | None:
@@ -41,7 +40,7 @@ def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float]
         return value, mass
     hypotheses = sliding_window_view(z, form.k)
     tables = sliding_window_view(arrays.tables, form.k, axis=0).transpose(0, 4, 1, 2, 3)
-    size = max(1, _MOST_ENTRIES // max(1, tables[0].size))
+    size = max(1, WINDOW_CELLS_AT_ONCE // max(1, tables[0].size))
     for begin in range(0, count, size):
         rows = slice(begin, min(begin + size, count))
         ends = slice(rows.start + form.k, rows.stop + form.k)

@@ -136,7 +136,7 @@ def test_iterators_will_do():
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])
 def test_a_bucket_may_be_walked_in_parts(monkeypatch, cells):
-    monkeypatch.setattr(batch, "_MOST_CELLS", cells)
+    monkeypatch.setattr(batch, "BATCHED_CELLS", cells)
     zs, models = some_pairs(3, (0, 1), 40, longest=3)
     assert_same(fsmeu.load("fscore"), zs, models)
     assert_same(fsmeu.load("pk", k=2), zs, models)
@@ -190,7 +190,7 @@ def test_losses_that_no_array_spans(body):
 def test_losses_of_too_many_states(monkeypatch):
     """Sequences that are too long for the arrays are asked about one at a time."""
     alone = []
-    monkeypatch.setattr(batch, "_MOST_STATES", 4)
+    monkeypatch.setattr(batch, "MOST_BATCHED_STATES", 4)
     monkeypatch.setattr(many, "expect", lambda *x: alone.append(x[1]) or fsmeu.expect(*x))
     zs, models = some_pairs(13, (0, 1))
     assert_same(fsmeu.load("fscore"), zs, models)
