@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -52,6 +52,7 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         return 2
     try:
         prepare(Project(root))
+        keep_bytecode(Project(root), os.environ)
         return COMMANDS[name].run(Project(root), rest)
     except console.SetupFailure as failure:
         print(failure.report(), file=sys.stderr)
@@ -77,6 +78,19 @@ def prepare(project: Project) -> None:
     environment.bring_up_to_date(project)
     for number, handler in handlers.items():
         signal.signal(number, handler)
+
+
+def keep_bytecode(project: Project, variables: MutableMapping[str, str]) -> None:
+    """Has compiled modules kept in the environment where Python is told not to write any.
+
+    They are installed without (``stamp.PIP_OPTIONS``), so that each start would compile them anew.
+
+    Args:
+        project: The project.
+        variables: Those that the command is given.
+    """
+    if variables.pop("PYTHONDONTWRITEBYTECODE", ""):
+        variables.setdefault("PYTHONPYCACHEPREFIX", str(project.venv / "bytecode"))
 
 
 def help_text() -> str:

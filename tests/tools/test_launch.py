@@ -115,3 +115,22 @@ def test_old_python_is_refused_in_words():
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert result.returncode == 1
     assert result.stderr == "fsmeu needs Python 3.10 or newer, but python3 is 3.8.\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"PYTHONDONTWRITEBYTECODE": "1"}, {"PYTHONPYCACHEPREFIX": "/copy/.venv/bytecode"}),
+        (
+            {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": "/own"},
+            {"PYTHONPYCACHEPREFIX": "/own"},
+        ),
+        ({"PYTHONDONTWRITEBYTECODE": "", "HOME": "/home"}, {"HOME": "/home"}),
+        ({}, {}),
+    ],
+)
+def test_compiled_modules_are_kept(given, kept):
+    """Python writes them beside the sources, unless it is told not to: then in the environment."""
+    variables = dict(given)
+    launch.keep_bytecode(Project(Path("/copy")), variables)
+    assert variables == kept
