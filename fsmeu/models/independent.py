@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,7 @@ class Independent(Parametrized):
         check_rows(array, "Independent probabilities")
         alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=frozen(array), labels=alphabet.labels, n=len(array))
+        self._keep(alphabet=alphabet)
 
     @property
     def structure(self) -> Hashable:
@@ -132,7 +134,7 @@ def independent_dense(rows: Floats) -> Dense:
 def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphabet:
     """The alphabet of ``size`` labels: those given, or 0, ..., size - 1."""
     if labels is None:
-        return Alphabet(tuple(range(size)))
+        return _kept(tuple(range(size)))
     alphabet = labels_of(labels, where)
     if len(alphabet) != size:
         must = f"there must be {size} labels, as many as the model has"
@@ -144,7 +146,16 @@ def labels_of(labels: Sequence[Label] | Alphabet, where: str) -> Alphabet:
     """The alphabet of these labels, of whatever a caller or a file may give."""
     if isinstance(labels, Alphabet):
         return labels
-    return as_alphabet(listed(labels, where, "must be a list of labels"))
+    given = listed(labels, where, "must be a list of labels")
+    if set(map(type, given)) <= {int, str}:  # not bool: True is equal to 1, but is no label
+        return _kept(tuple(given))
+    return as_alphabet(given)
+
+
+@lru_cache(maxsize=16)
+def _kept(labels: tuple[Label, ...]) -> Alphabet:
+    """The alphabet of these labels, checked once for all models of a corpus."""
+    return Alphabet(labels)
 
 
 def _independent_layers(alphabet: Alphabet, rows: Floats) -> Layered:

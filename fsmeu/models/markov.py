@@ -72,6 +72,7 @@ class Markov(Parametrized):
         self._keep(
             initial=frozen(first), transition=frozen(steps), n=length, labels=alphabet.labels
         )
+        self._keep(alphabet=alphabet)
 
     @property
     def order(self) -> int:

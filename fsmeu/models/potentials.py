@@ -68,6 +68,7 @@ class Potentials(Parametrized):
         check_arcs("potentials", size + max(0, n - 1) * size * size)
         alphabet = alphabet_of(labels, size, "potentials labels")
         self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
+        self._keep(alphabet=alphabet)
         _check_possible(scores, self._links)
 
     @property
