@@ -21,11 +21,12 @@ Questions, each a function of layers with a method of the same name on every mod
 - ``dense_tables`` (``dense``)
 
 ``Model``, and ``Parametrized``, which can pull derivatives back to its parameters, are in ``base``;
-what is asked of numbers and sizes is in ``checks``.
+there is ``layered_many(models)``, too, which builds the layers of many models together. What is
+asked of numbers and sizes is in ``checks``.
 """
 
 from fsmeu.models.acceptor import Acceptor
-from fsmeu.models.base import Gradient, Model, Parametrized
+from fsmeu.models.base import Gradient, Model, Parametrized, layered_many
 from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.coerce import as_model
 from fsmeu.models.dense import dense_tables
@@ -57,6 +58,7 @@ __all__ = [
     "from_json",
     "from_potentials",
     "hmm",
+    "layered_many",
     "log_total",
     "normalize",
     "total",

@@ -1,7 +1,9 @@
-"""Linear chains given by log-potentials, normalised exactly with logarithms throughout.
+"""Linear chains given by log-potentials, normalised exactly, many of one length at a time.
 
 A chain gives a sequence y the score sum_i unary[i, y_i] + sum_i pairwise[i, y_i, y_{i+1}]; a score
-of -inf forbids it. ``conditionals`` turns the scores into P(y_1) and P(y_{i+1} | y_i).
+of -inf forbids it. ``conditionals`` turns the scores into P(y_1) and P(y_{i+1} | y_i): by sums of
+products of potentials where these stay far from the limits of doubles, else with logarithms
+throughout.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Floats
 
@@ -17,6 +20,10 @@ __all__ = ["Conditionals", "conditionals", "first_impossible"]
 _MOST_SPREAD = 150.0
 """Scores that differ by no more than this are multiplied as they are: the least product of four of
 them is far above the least double."""
+
+_LEAST_REST = 1e-150
+"""What follows a label, as a part of the greatest at its position, may weigh as little as this: its
+product with two potentials is still above the least double, so that no sum becomes 0 by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,73 +41,144 @@ class Conditionals:
     log_partition: float
 
 
-def conditionals(unary: Floats, pairwise: Floats) -> Conditionals:
-    """Normalises a chain of at least one position, of which some sequence is possible.
+def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
+    """The conditional probabilities of each chain of a batch.
+
+    The chains have one length, at least 1, and each allows some sequence.
+
+    Args:
+        unary: log-potentials, shape (batch, n, L).
+        pairwise: log-potentials, shape (batch, tables, L, L): one table for all positions of a
+            chain, or n - 1 of them.
+    """
+    if unary.shape[1] == 1:
+        pairwise = pairwise[:, :0]
+    fits = _spread(unary) + _spread(pairwise) <= _MOST_SPREAD
+    found: dict[int, Conditionals] = {}
+    rows = np.flatnonzero(fits)
+    if len(rows) == len(unary):
+        found = _by_products(unary, pairwise)
+    elif len(rows):
+        some = _by_products(unary[rows], pairwise[rows])
+        found = {int(rows[k]): one for k, one in some.items()}
+    return [
+        found[k] if k in found else _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))
+    ]
+
+
+def _spread(scores: Floats) -> Floats:
+    """The difference between the greatest and the least finite score of each chain, (batch,)."""
+    if not scores.size:
+        return np.zeros(len(scores))
+    flat = scores.reshape(len(scores), -1)
+    top, least = flat.max(axis=1), flat.min(axis=1)
+    if least.min() == -np.inf:
+        least = np.where(flat == -np.inf, top[:, None], flat).min(axis=1)
+    difference: Floats = top - least
+    return difference
+
+
+def _by_products(unary: Floats, pairwise: Floats) -> dict[int, Conditionals]:
+    """The conditional probabilities, by the row, of chains whose sums stay within doubles.
+
+    Args:
+        unary: log-potentials, shape (batch, n, L).
+        pairwise: log-potentials, shape (batch, tables, L, L).
+    """
+    n, labels = unary.shape[1:]
+    if (pairwise[1:] == pairwise[:1]).all():
+        pairwise = pairwise[:1]
+    tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
+    single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
+    double = np.exp(pairwise - link_tops[:, :, None, None])
+    with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
+        ahead, sums, factors = _sums_ahead(single, double)
+        totals = ahead[0].sum(axis=1)
+        logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
+        logs = logs + link_tops.sum(axis=1) * ((n - 1) / max(1, link_tops.shape[1]))
+        first = ahead[0] / totals[:, None]
+    none = sums == 0
+    held = ((sums >= _LEAST_REST * factors) | none).all(axis=(0, 2))
+    sums[none] = 1.0
+    found = {}
+    for k in np.flatnonzero(held).tolist():
+        steps = np.empty((n - 1, labels, labels))
+        np.multiply(double[k % len(double)], ahead[1:, k, None], out=steps)
+        steps /= sums[:, k, :, None]
+        found[k] = Conditionals(first[k], steps, float(logs[k]))
+    return found
+
+
+def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]:
+    """What the rest of a sequence weighs from each position on, up to a factor.
+
+    Args:
+        single: potentials of labels, shape (n, batch, L).
+        double: potentials of neighbours, shape (batch, tables, L, L), or those of one chain for
+            all, (1, tables, L, L).
+
+    Returns:
+        The weight of each label with all that may follow it, divided by the factors of later
+        positions, (n, batch, L); the sum over what may follow it, (n - 1, batch, L); and the
+        factors, the greatest of these sums, (n - 1, batch, 1).
+    """
+    n, batch, labels = single.shape
+    ahead, sums = np.empty((n, batch, labels)), np.empty((n - 1, batch, labels))
+    factors = np.empty((n - 1, batch, 1))
+    rest: Floats | float = 1.0
+    for i in range(n - 2, -1, -1):
+        after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
+        table = double[:, i % double.shape[1]]
+        if len(table) == 1:
+            np.matmul(after, table[0].T, out=sums[i])
+        else:
+            np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
+        np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
+        rest = sums[i] / factors[i]
+    np.multiply(single[0], rest, out=ahead[0])
+    return ahead, sums, factors
+
+
+def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
+    """The conditional probabilities of one chain, whatever its potentials.
 
     Args:
         unary: log-potentials, shape (n, L).
-        pairwise: log-potentials, shape (n - 1, L, L).
+        pairwise: log-potentials, shape (tables, L, L).
     """
-    shared = len(pairwise) > 1 and pairwise.strides[0] == 0
-    if _spread(unary) + _spread(pairwise[:1] if shared else pairwise) <= _MOST_SPREAD:
-        return _conditionals_by_products(unary, pairwise[:1] if shared else pairwise)
     n, labels = unary.shape
     steps = np.empty((n - 1, labels, labels))
     rest = np.zeros(labels)
     shifts = np.zeros(n)
     for i in range(n - 2, -1, -1):
-        steps[i], logs = _softmax(pairwise[i] + (unary[i + 1] + rest))
+        steps[i], logs = _softmax(pairwise[i % len(pairwise)] + (unary[i + 1] + rest))
         shifts[i + 1] = logs.max()
         rest = logs - shifts[i + 1]
-    first, shifts_first = _softmax(unary[0] + rest)
-    shifts[0] = shifts_first
+    first, shifts[0] = _softmax(unary[0] + rest)
     return Conditionals(first, steps, float(shifts.sum()))
 
 
-def _spread(scores: Floats) -> float:
-    """The difference between the greatest and the least score that is finite."""
-    top = scores.max(initial=-np.inf)
-    least = np.where(np.isneginf(scores), top, scores).min(initial=np.inf) if scores.size else top
-    return float(top - least) if np.isfinite(top) else 0.0
-
-
-def _conditionals_by_products(unary: Floats, pairwise: Floats) -> Conditionals:
-    """The same where products of potentials stay far from the limits of doubles.
-
-    The pairwise potentials may be one table for all positions, (1, L, L).
-    """
-    n, labels = unary.shape
-    tops = unary.max(axis=1)
-    single = np.exp(unary - tops[:, None])
-    top = pairwise.max(axis=(1, 2), initial=-np.inf)
-    double = np.broadcast_to(np.exp(pairwise - top[:, None, None]), (n - 1, labels, labels))
-    ahead, rest, logs = np.empty((n, labels)), np.ones(labels), 0.0
-    sums = np.empty((n - 1, labels))
-    for i in range(n - 1, 0, -1):
-        ahead[i] = single[i] * rest
-        sums[i - 1] = double[i - 1] @ ahead[i]
-        greatest = sums[i - 1].max()
-        rest = sums[i - 1] / greatest
-        logs += float(np.log(greatest))
-    first = single[0] * rest
-    total = first.sum()
-    divisor = np.where(sums > 0, sums, 1.0)
-    steps = double * ahead[1:, None, :] / divisor[:, :, None]
-    logs += float(np.log(total)) + float(tops.sum())
-    logs += float(np.broadcast_to(top, (max(0, n - 1),)).sum())
-    return Conditionals(first / total, steps, logs)
-
-
 def first_impossible(unary: Floats, pairwise: Floats) -> int | None:
-    """The first position (from 0) that no allowed sequence reaches, or None."""
-    reached = np.ones(unary.shape[1], bool)
-    for i in range(len(unary)):
-        if i:
-            reached = (np.isfinite(pairwise[i - 1]) & reached[:, None]).any(axis=0)
-        reached &= np.isfinite(unary[i])
-        if not reached.any():
-            return i
-    return None
+    """The first position (from 0) that no allowed sequence reaches, or None.
+
+    Args:
+        unary: log-potentials, shape (n, L).
+        pairwise: log-potentials, shape (L, L) for all positions, or (n - 1, L, L).
+    """
+    allowed, linked = np.isfinite(unary), np.isfinite(pairwise)
+    if linked.all():
+        return _first_without(allowed)
+    linked = np.broadcast_to(linked, (max(0, len(unary) - 1), *linked.shape[-2:]))
+    reached = allowed.copy()
+    for i in range(1, len(unary)):
+        reached[i] &= (linked[i - 1] & reached[i - 1, :, None]).any(axis=0)
+    return _first_without(reached)
+
+
+def _first_without(true: NDArray[np.bool_]) -> int | None:
+    """The first row without a true entry, or None."""
+    rows = np.flatnonzero(~true.any(axis=1))
+    return int(rows[0]) if len(rows) else None
 
 
 def _softmax(scores: Floats) -> tuple[Floats, Floats]:

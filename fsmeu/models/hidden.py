@@ -86,8 +86,7 @@ def _observations(observations: Iterable[int], symbols: int) -> Ints:
 
 
 def _check_possible(unary: Floats, pairwise: Floats, seen: Ints) -> None:
-    links = np.broadcast_to(pairwise, (max(0, len(unary) - 1), *pairwise.shape[-2:]))
-    at = first_impossible(unary, links)
+    at = first_impossible(unary, pairwise)
     if at is not None:
         what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
         must = f"must have positive probability, but {what}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Floats, Layer, Layered
+from fsmeu.fst.layers import Floats, Ints, Layer, Layered
 from fsmeu.models.base import Parametrized
 from fsmeu.models.checks import (
     check_arcs,
@@ -25,6 +26,9 @@ from fsmeu.models.checks import (
 from fsmeu.models.independent import alphabet_of
 
 __all__ = ["Markov", "initial_layers", "transition_layers"]
+
+_MOST_KEPT = 1 << 16
+"""Arcs of a table up to which all chains of a size share where they lead."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +191,20 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
 
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
-    arc = np.arange(tables.shape[1], dtype=np.int64)
-    width = len(arc) // size
-    source, label, target = arc // size, arc % size, arc % width
+    arcs = tables.shape[1]
+    shared = arcs <= _MOST_KEPT
+    source, label, target = (_kept_arcs if shared else _transition_arcs)(arcs, size)
+    width = arcs // size
     return [Layer(source, label, target, weight, width) for weight in tables]
+
+
+def _transition_arcs(arcs: int, size: int) -> tuple[Ints, Ints, Ints]:
+    """Sources, labels and targets of the arcs of a transition table, each (arcs,)."""
+    arc = np.arange(arcs, dtype=np.int64)
+    found = arc // size, arc % size, arc % (arcs // size)
+    for array in found:
+        array.setflags(write=False)
+    return found
+
+
+_kept_arcs = lru_cache(maxsize=8)(_transition_arcs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Layered
-from fsmeu.models.base import Parametrized
+from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.chain import Conditionals, conditionals, first_impossible
 from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
 from fsmeu.models.distances import forward
@@ -24,6 +24,9 @@ __all__ = ["MAX_POTENTIAL", "Potentials", "from_potentials"]
 
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
+
+_MOST_CELLS = 1 << 18
+"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,19 +72,18 @@ class Potentials(Parametrized):
         alphabet = alphabet_of(labels, size, "potentials labels")
         self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
         self._keep(alphabet=alphabet)
-        _check_possible(scores, self._links)
+        _check_possible(scores, links)
 
-    @property
-    def _links(self) -> Floats:
-        """The pairwise potentials of every position, without copying a shared table."""
-        size = len(self.labels)
-        return np.broadcast_to(self.pairwise, (max(0, self.n - 1), size, size))
+    @classmethod
+    def _prepare(cls, models: Sequence[Model]) -> None:
+        fields = [one for one in models if isinstance(one, Potentials)]
+        for block in _blocks([one for one in fields if "_chain" not in one.__dict__]):
+            for one, chain in zip(block, _normalised(block), strict=True):
+                one._keep(_chain=chain)
 
     @cached_property
     def _chain(self) -> Conditionals:
-        if self.n == 0:
-            return Conditionals(np.zeros(0), np.zeros((0, 0, 0)), 0.0)
-        return conditionals(self.unary, self._links)
+        return _normalised([self])[0]
 
     @property
     def log_partition(self) -> float:
@@ -144,8 +146,31 @@ def from_potentials(
     return Potentials(unary, pairwise, labels)
 
 
+def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
+    """Blocks of models whose potentials have the same shapes."""
+    alike: dict[Hashable, list[Potentials]] = {}
+    for one in fields:
+        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
+    for some in alike.values():
+        size = max(1, _MOST_CELLS // max(1, some[0].unary.size + some[0].pairwise.size))
+        for begin in range(0, len(some), size):
+            yield some[begin : begin + size]
+
+
+def _normalised(block: Sequence[Potentials]) -> list[Conditionals]:
+    """The conditional probabilities of each model, the potentials of all having the same shapes."""
+    n, size = block[0].unary.shape
+    if n == 0:
+        return [Conditionals(np.zeros(0), np.zeros((0, 0, 0)), 0.0) for _ in block]
+    unary = np.stack([one.unary for one in block])
+    pairwise = np.stack([one.pairwise.reshape(-1, size, size) for one in block])
+    return conditionals(unary, pairwise)
+
+
 def _scores(value: ArrayLike, where: str) -> Floats:
     array = real_array(value, where)
+    if array.size and array.min() >= -MAX_POTENTIAL and array.max() <= MAX_POTENTIAL:
+        return array
     bad = ~((np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array))
     if bad.any():
         at = first_index(bad)

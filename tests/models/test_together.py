@@ -1,0 +1,202 @@
+"""Chains that are normalised together: against listing sequences and sums of logarithms."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.errors import EmptyError
+from fsmeu.models import Bernoulli, Markov, NBest, chain, from_potentials, layered_many, potentials
+from tests.models import oracle
+
+INF = float("inf")
+SCALES = (1.0, 40.0, 700.0)
+
+
+def some_chain(random, size, n, scale=1.0, forbidden=0.2, kind=np.float64):
+    """Potentials (n, L) and (L, L) or (n - 1, L, L), some -inf; the path of zeros is allowed."""
+    each = (max(0, n - 1),) if random.random() < 0.5 else ()
+    unary, links = random.normal(size=(n, size)), random.normal(size=(*each, size, size))
+    for array in (unary, links):
+        array *= scale
+        array[random.random(array.shape) < forbidden] = -INF
+    unary[:, 0], links[..., 0, 0] = scale / 3, -scale / 2
+    return unary.astype(kind), links.astype(kind)
+
+
+def weights(model):
+    """P(first label) and P(next label given the one before), (L,) and (n - 1, L, L)."""
+    first, *rest = (layer.weight for layer in model.layered().layers)
+    size = len(model.labels)
+    return first, np.array(rest).reshape(-1, size, size)
+
+
+def log_sum(logs):
+    """The logarithm of the sum of exp over the last axis, -inf for nothing."""
+    top = np.maximum(logs.max(axis=-1), -1e308)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(logs - top[..., None]).sum(axis=-1)) + top
+
+
+def by_logarithms(unary, pairwise):
+    """log P(first label), log P(next label given the one before), and the log partition."""
+    links = np.broadcast_to(pairwise, (len(unary) - 1, *pairwise.shape[-2:]))
+    rest, steps = np.zeros(unary.shape[1]), []
+    for scores, link in zip(unary[:0:-1], links[::-1], strict=True):
+        joint = link + scores + rest
+        rest = log_sum(joint)
+        steps.append(joint - np.maximum(rest, -1e308)[:, None])
+    whole = log_sum(unary[0] + rest)
+    return unary[0] + rest - whole, np.array(steps[::-1]), whole
+
+
+# -- against other arithmetic ---------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 3), kind=st.sampled_from(["f8", "f4"]))
+def test_every_sequence_has_its_probability(seed, size, kind):
+    """Lengths and sizes of potentials of all kinds in one call, each against its own list."""
+    random = np.random.default_rng(seed)
+    chains = [
+        some_chain(random, size, n, scale, kind=kind)
+        for n in (0, 1, 1, 2, 4, 4)
+        for scale in SCALES
+    ]
+    models = [from_potentials(*one) for one in chains]
+    random.shuffle(order := list(range(len(models))))
+    layered_many([models[k] for k in order])
+    for (unary, links), model in zip(chains, models, strict=True):
+        exact = unary.astype(np.float64), links.astype(np.float64)
+        for y, p in oracle.potentials(*exact, model.labels, model.n).items():
+            assert model.probability(y) == pytest.approx(p, rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize("each", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 20.0, 300.0])
+def test_many_labels_equal_sums_of_logarithms(each, scale):
+    """Thirty labels at forty positions, and the partition."""
+    random = np.random.default_rng(7)
+    shape = (39, 30, 30) if each else (30, 30)
+    links = scale * random.normal(size=shape)
+    links[..., 3] = links[..., 4, :20] = -INF
+    chains = [scale * random.normal(size=(40, 30)) for _ in range(5)]
+    models = [from_potentials(unary, links) for unary in chains]
+    layered_many(models)
+    for unary, model in zip(chains, models, strict=True):
+        first, steps, whole = by_logarithms(unary, links)
+        found_first, found_steps = weights(model)
+        np.testing.assert_allclose(found_first, np.exp(first), rtol=1e-10, atol=1e-300)
+        np.testing.assert_allclose(found_steps, np.exp(steps), rtol=1e-10, atol=1e-300)
+        assert model.log_partition == pytest.approx(whole, rel=1e-13)
+
+
+def test_what_hardly_weighs_is_not_lost():
+    """Two ways that never meet, one 1e-217 times as probable: sums of products would lose it."""
+    unary, apart = np.zeros((13, 2)), np.array([[0.0, -INF], [-INF, 0.0]])
+    unary[:4, 0] = unary[4:, 1] = -100.0
+    model = from_potentials(unary, apart)
+    assert model.log_probability([1] * 13) == pytest.approx(-500.0, rel=1e-14)
+    assert model.log_probability([0] * 13) == pytest.approx(0.0, abs=1e-14)
+    assert model.log_partition == pytest.approx(-400.0, rel=1e-14)
+
+
+def test_what_is_certain_stays_exactly_so():
+    """One label can follow each: every step of positive weight has weight 1."""
+    random = np.random.default_rng(2)
+    turn = np.where(np.roll(np.eye(4), 1, axis=1) > 0, 0.0, -INF)
+    links = turn + random.normal(size=(4, 4))
+    models = [from_potentials(random.normal(size=(9, 4)), links) for _ in range(3)]
+    layered_many(models)
+    for model in models:
+        assert set(np.unique(weights(model)[1])) == {0.0, 1.0}
+
+
+# -- together is each -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [1, 100, 1 << 18])
+def test_blocks_of_any_size(monkeypatch, cells):
+    """Values do not depend on what else is normalised in the call."""
+    monkeypatch.setattr(potentials, "_MOST_CELLS", cells)
+    random = np.random.default_rng(11)
+    chains = [
+        some_chain(random, 5, n, scale)
+        for n, scale in itertools.product([0, 1, 2, 7, 7], [*SCALES, 0.1])
+    ]
+    models = [from_potentials(*one) for one in chains]
+    layered_many(models)
+    for one, model in zip(chains, models, strict=True):
+        alone = from_potentials(*one)
+        assert model.log_partition == pytest.approx(alone.log_partition, rel=1e-13, abs=1e-13)
+        pairs = zip(model.layered().layers, alone.layered().layers, strict=True)
+        for mine, other in pairs:
+            np.testing.assert_allclose(mine.weight, other.weight, rtol=1e-12, atol=1e-300)
+            for name in ("source", "label", "target", "width"):
+                assert np.array_equal(getattr(mine, name), getattr(other, name))
+
+
+def test_layers_are_kept(monkeypatch):
+    """Each chain is normalised once, however often and with whichever others it is asked for."""
+    seen, plain = [], chain.conditionals
+    monkeypatch.setattr(
+        potentials, "conditionals", lambda u, p: seen.extend(range(len(u))) or plain(u, p)
+    )
+    random = np.random.default_rng(3)
+    models = [from_potentials(*some_chain(random, 3, 4)) for _ in range(6)]
+    assert math.isfinite(models[0].log_partition)
+    before = models[1].layered()
+    found = layered_many([*models, models[5], models[1]])
+    assert found[1] is before
+    assert all(one is model.layered() for one, model in zip(found, models, strict=False))
+    assert found[6] is found[5]
+    layered_many(models)
+    assert len(seen) == 6
+
+
+def test_models_of_all_kinds():
+    random = np.random.default_rng(4)
+    models = [
+        Bernoulli([0.25, 0.5]),
+        from_potentials(*some_chain(random, 2, 3)),
+        Markov([0.5, 0.5], [[0.1, 0.9], [0.5, 0.5]], n=3),
+        NBest([[0, 1], [1, 1]], [1, 3]),
+        from_potentials(*some_chain(random, 4, 3)),
+    ]
+    found = layered_many(models)
+    assert all(one is model.layered() for one, model in zip(found, models, strict=True))
+    assert layered_many([]) == []
+    for model in models:
+        assert model.total_mass() == pytest.approx(1.0, rel=1e-14)
+
+
+# -- what is asked of potentials ------------------------------------------------------------------
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(0, 4), forbidden=st.floats(0, 1))
+def test_the_first_position_without_a_label(seed, n, forbidden):
+    """Told as listing all beginnings finds it."""
+    random = np.random.default_rng(seed)
+    unary, links = random.normal(size=(n, 2)), random.normal(size=(max(0, n - 1), 2, 2))
+    if random.random() < 0.5:
+        links = random.normal(size=(2, 2))
+    unary[random.random(unary.shape) < forbidden] = -INF
+    links[random.random(links.shape) < forbidden * random.integers(0, 2)] = -INF
+    tables = np.broadcast_to(links, (max(0, n - 1), 2, 2))
+
+    def score(y):
+        scores = [unary[i, k] for i, k in enumerate(y)]
+        return sum(scores) + sum(tables[i][pair] for i, pair in enumerate(itertools.pairwise(y)))
+
+    lengths = [
+        m for m in range(1, n + 1) if max(map(score, itertools.product((0, 1), repeat=m))) == -INF
+    ]
+    if lengths:
+        with pytest.raises(EmptyError, match=f"no label for position {lengths[0]}\\b"):
+            from_potentials(unary, links)
+    else:
+        assert from_potentials(unary, links).n == n
