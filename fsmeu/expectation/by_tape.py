@@ -11,7 +11,7 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import CACHED_CELLS, CELLS_PER_STATE, MANY_LABELS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model
+from fsmeu.models import Model, layered_many
 from fsmeu.trellis.threads import one_thread
 
 __all__ = ["split_values"]
@@ -57,7 +57,7 @@ def split_values(
         found = []
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)
-            layered = [model.layered() for model in models[rows]]
+            layered = layered_many(models[rows])
             found.append(hypothesis_values(trellis, references, z[rows], layered))
     except (LossFileError, SizeLimitError, UncountableError):
         return None

@@ -22,6 +22,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
+from fsmeu.models.base import prepare_many
 from fsmeu.models.dense import Dense
 
 __all__ = ["expect_many", "vector_of_numbers"]
@@ -190,7 +191,12 @@ def _stacked(parts: Sequence[_Reference]) -> Stack:
         shared = _stack([first])
         return Stack(lambda rows: shared, width, 0)
     cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)  # type: ignore[arg-type]
-    return Stack(lambda rows: _stack([part.arrays for part in parts[rows]]), width, cells)
+
+    def rows_of(rows: slice) -> Dense:
+        prepare_many([part.model for part in parts[rows] if part.model is not None])
+        return _stack([part.arrays for part in parts[rows]])
+
+    return Stack(rows_of, width, cells)
 
 
 def _stack(parts: Sequence[Any]) -> Dense:

@@ -1,0 +1,82 @@
+"""Conditional random fields of many lengths in one call, against listing every pair."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.models import from_potentials
+from tests.decoding.listing import make_listing
+from tests.models import oracle
+
+TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
+INF = float("inf")
+LOSSES = {
+    "hamming": lambda: fsmeu.load("hamming", labels=TAGS),
+    "chunks": lambda: fsmeu.load("chunk_fscore", types=("X", "Y")),
+}
+
+
+def some_fields(random, n, count):
+    """Potentials of moderate and of extreme size, with one table of neighbours and with several."""
+    for k in range(count):
+        scale = (1.0, 3.0, 700.0)[k % 3]
+        shape = (5, 5) if k % 2 else (max(0, n - 1), 5, 5)
+        unary, links = scale * random.normal(size=(n, 5)), random.normal(size=shape)
+        unary[random.random(unary.shape) < 0.2] = -INF
+        links[..., 0, 2] = links[..., 0, 4] = -INF
+        unary[:, 0] = 0.0
+        yield unary.astype(np.float32 if k % 4 == 3 else np.float64), links
+
+
+@pytest.fixture(params=LOSSES)
+def asked(request):
+    """A loss, with fields of mixed lengths in mixed order: listing, model and distribution."""
+    random, loss = np.random.default_rng(17), LOSSES[request.param]()
+    cases = []
+    for n in range(4):
+        listing = make_listing(loss, TAGS, n)
+        for unary, links in some_fields(random, n, 8):
+            plain = unary.astype(np.float64)
+            listed = oracle.potentials(plain, links, TAGS, n)
+            cases.append((listing, from_potentials(unary, links, TAGS), listed))
+    random.shuffle(cases)
+    return loss, cases
+
+
+def test_expectations(asked):
+    loss, cases = asked
+    random = np.random.default_rng(5)
+    numbers = [int(random.integers(len(listing.sequences))) for listing, _, _ in cases]
+    zs = [listing.sequences[k] for k, (listing, _, _) in zip(numbers, cases, strict=True)]
+    found = fsmeu.expect_many(loss, zs, [model for _, model, _ in cases])
+    wanted = [
+        listing.expected(listed)[k] for k, (listing, _, listed) in zip(numbers, cases, strict=True)
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-13)
+
+
+def test_decisions(asked):
+    loss, cases = asked
+    found = fsmeu.decode_many(loss, [model for _, model, _ in cases])
+    for (listing, _, listed), decided in zip(cases, found, strict=True):
+        values = listing.expected(listed)
+        best = listing.best(listed)
+        own = values[listing.sequences.index(tuple(decided.labels))]
+        assert decided.exact
+        assert decided.value == pytest.approx(best, rel=1e-11, abs=1e-13)
+        assert own == pytest.approx(best, rel=1e-11, abs=1e-13)
+
+
+def test_asked_again_the_values_are_the_same(asked):
+    """Whether models have been normalised together, alone or by an earlier call."""
+    loss, cases = asked
+    models = [model for _, model, _ in cases]
+    zs = [listing.sequences[-1] for listing, _, _ in cases]
+    for model in itertools.islice(models, 0, None, 5):
+        model.layered()
+    first, second = (fsmeu.expect_many(loss, zs, models) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    alone = [fsmeu.expect(loss, z, model).value for z, model in zip(zs, models, strict=True)]
+    np.testing.assert_allclose(first, alone, rtol=1e-12, atol=1e-14)
