@@ -161,6 +161,8 @@ COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
 CACHED_CELLS = 1 << 18
 """Cells of one layer for all sequences of a block: 2 MB, what stays in the processor's cache."""
+KEPT_FREE = 31 << 20
+"""Bytes of an array that is freed once, so that memory is kept: glibc looks at sizes up to 32 MB."""
 
 # Decisions.
 

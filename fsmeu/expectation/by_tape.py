@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import CACHED_CELLS, CELLS_PER_STATE, MANY_LABELS
+from fsmeu.limits import CACHED_CELLS, CELLS_PER_STATE, KEPT_FREE, MANY_LABELS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model, layered_many
 from fsmeu.trellis.threads import one_thread
@@ -45,6 +46,7 @@ def split_values(
     from fsmeu.trellis.means import hypothesis_values
     from fsmeu.trellis.tape import UncountableError
 
+    _keep_freed_memory()
     try:
         trellis = split_trellis(loss, form, n)
         references = trellis.references(models[0].layered(), models[0].structure)
@@ -52,8 +54,9 @@ def split_values(
         guard_size("composition", size * trellis.z.most(n) // CELLS_PER_STATE, max_states)
         cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
         guard_size("composition", cells // CELLS_PER_STATE, max_states)
-        arcs = max((len(layer.weight) for layer in models[0].layered().layers), default=0)
-        block = max(1, CACHED_CELLS // max(cells, arcs))
+        arcs = [len(layer.weight) for layer in models[0].layered().layers]
+        # A sweep holds the weights of all layers: a few times the numbers of one.
+        block = max(1, CACHED_CELLS // max(cells, *arcs, sum(arcs) // 8))
         found = []
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)
@@ -63,3 +66,13 @@ def split_values(
         return None
     values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return values, masses
+
+
+@lru_cache(maxsize=1)
+def _keep_freed_memory() -> None:
+    """Has the C library keep the memory of a block for the next one.
+
+    glibc returns what is freed to the system beyond twice the largest array freed so far; to be
+    given it again, page by page, takes as long as the sums do. Elsewhere this does nothing.
+    """
+    np.empty(KEPT_FREE, np.uint8)
