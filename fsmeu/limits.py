@@ -162,7 +162,7 @@ COMPILED_AFTER = 1000
 CACHED_CELLS = 1 << 18
 """Cells of one layer for all sequences of a block: 2 MB, what stays in the processor's cache."""
 KEPT_FREE = 31 << 20
-"""Bytes of an array that is freed once, so that memory is kept: glibc looks at sizes up to 32 MB."""
+"""Bytes of an array that is freed once so that memory is kept: glibc looks at up to 32 MB."""
 
 # Decisions.
 
