@@ -113,6 +113,10 @@ MAX_PREFIXES = 200_000
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 MAX_DENSE_ENTRIES = 4_000_000
 """Cells of a model as one array over all positions: 32 MB, past which its arcs are walked."""
+SHARED_ARCS = 1 << 16
+"""Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
+NORMALISED_CELLS = 1 << 18
+"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 # Walks and trellises.
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.limits import SHARED_ARCS
 from fsmeu.models.base import Parametrized
 from fsmeu.models.checks import (
     check_arcs,
@@ -26,9 +27,6 @@ from fsmeu.models.checks import (
 from fsmeu.models.independent import alphabet_of
 
 __all__ = ["Markov", "initial_layers", "transition_layers"]
-
-_MOST_KEPT = 1 << 16
-"""Arcs of a table up to which all chains of a size share where they lead."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,7 +190,7 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
     arcs = tables.shape[1]
-    shared = arcs <= _MOST_KEPT
+    shared = arcs <= SHARED_ARCS
     source, label, target = (_kept_arcs if shared else _transition_arcs)(arcs, size)
     width = arcs // size
     return [Layer(source, label, target, weight, width) for weight in tables]

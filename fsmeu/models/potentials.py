@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Layered
+from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.chain import Conditionals, conditionals, first_impossible
 from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
@@ -24,9 +25,6 @@ __all__ = ["MAX_POTENTIAL", "Potentials", "from_potentials"]
 
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
-
-_MOST_CELLS = 1 << 18
-"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +150,7 @@ def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
     for one in fields:
         alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
     for some in alike.values():
-        size = max(1, _MOST_CELLS // max(1, some[0].unary.size + some[0].pairwise.size))
+        size = max(1, NORMALISED_CELLS // max(1, some[0].unary.size + some[0].pairwise.size))
         for begin in range(0, len(some), size):
             yield some[begin : begin + size]
 

@@ -121,7 +121,7 @@ def test_what_is_certain_stays_exactly_so():
 @pytest.mark.parametrize("cells", [1, 100, 1 << 18])
 def test_blocks_of_any_size(monkeypatch, cells):
     """Values do not depend on what else is normalised in the call."""
-    monkeypatch.setattr(potentials, "_MOST_CELLS", cells)
+    monkeypatch.setattr(potentials, "NORMALISED_CELLS", cells)
     random = np.random.default_rng(11)
     chains = [
         some_chain(random, 5, n, scale)
