@@ -164,7 +164,9 @@ COUNTER_ROOM = 16
 COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
 CACHED_CELLS = 1 << 18
-"""Cells of one layer for all sequences of a block: 2 MB, what stays in the processor's cache."""
+"""Cells of one layer for all sequences of a block, by numpy: 2 MB; fewer are mostly calls."""
+COMPILED_CACHED_CELLS = 1 << 16
+"""The same by compiled loops, whose calls cost little: half a megabyte, in the nearer cache."""
 KEPT_FREE = 31 << 20
 """Bytes of an array that is freed once so that memory is kept: glibc looks at up to 32 MB."""
 
@@ -185,7 +187,9 @@ ZERO_ONE_STATES = 20_000
 ZERO_ONE_TRIAL = 3
 """The length that is walked first: most losses show another value there already."""
 SWEPT_CELLS = 1 << 21
-"""Cells that the sweeps of a block of problems hold, about: 16 MB."""
+"""Cells that the sweeps of a block of problems hold, by numpy: 16 MB."""
+COMPILED_SWEPT_CELLS = 1 << 19
+"""The same by compiled loops: 4 MB."""
 DECISIONS_AT_ONCE = 64
 """Decisions after which progress is told."""
 CHEAP_STATES = 2_000_000

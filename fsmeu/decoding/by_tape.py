@@ -22,7 +22,7 @@ from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, SWEPT_CELLS
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
@@ -123,7 +123,7 @@ def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses
     rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
     arcs = sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
     cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1) + arcs
-    return max(1, SWEPT_CELLS // max(1, cells))
+    return max(1, trellis.steps(0).sweep_cells // max(1, cells))
 
 
 def _guard(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import CACHED_CELLS, CELLS_PER_STATE, KEPT_FREE, MANY_LABELS
+from fsmeu.limits import CELLS_PER_STATE, KEPT_FREE, MANY_LABELS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model, layered_many
 from fsmeu.trellis.threads import one_thread
@@ -56,7 +56,7 @@ def split_values(
         guard_size("composition", cells // CELLS_PER_STATE, max_states)
         arcs = [len(layer.weight) for layer in models[0].layered().layers]
         # A sweep holds the weights of all layers: a few times the numbers of one.
-        block = max(1, CACHED_CELLS // max(cells, *arcs, sum(arcs) // 8))
+        block = max(1, trellis.steps(0).layer_cells // max(cells, *arcs, sum(arcs) // 8))
         found = []
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)

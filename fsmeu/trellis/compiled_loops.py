@@ -166,21 +166,20 @@ def worth(begins, features, amounts, met, chances, sign, count, steps, expected)
 
 @compiled
 def means(
-    mass, gather, members, arcs, goals, index, amounts, weights, count, rows, begins, features,
-    added, by_feature, holder, goal, arc, holders, held, after,
+    mass, gather, members, arcs, pair, amount, index, amounts, weights, count, rows, begins,
+    features, added, by_feature, holder, goal, arc, holders, held, after,
 ):  # fmt: skip
     """Fills ``after`` (batch, pairs, quantities, c): mass and expectations after a position.
 
-    Quantity 0 is mass, the others are joint counts. The matrix (begins, features, entries added)
-    is what terms add; (by_feature, holder, goal, arc) are the uses of each feature.
+    Quantity 0 is mass, the others are joint counts. Entries of the matrix of arcs lead to a pair
+    and count an amount. The matrix (begins, features, entries added) is what terms add;
+    (by_feature, holder, goal, arc) are the uses of each feature.
     """
     batch, _, quantities, size = mass.shape
     pairs = after.shape[1]
     after[:] = 0.0
-    moved = np.empty((pairs * amounts.shape[0], quantities, size))
     row = np.empty((quantities, size))
     for s in range(batch):
-        moved[:] = 0.0
         for g in range(gather.shape[0] - 1):
             row[:] = 0.0
             for e in range(gather[g], gather[g + 1]):
@@ -189,23 +188,17 @@ def means(
                     for c in range(size):
                         row[q, c] += mass[s, member, q, c]
             for e in range(arcs[g], arcs[g + 1]):
-                to, weight = goals[e], weights[s, index[e]]
+                to, by, weight = pair[e], amount[e], weights[s, index[e]]
                 for q in range(quantities):
-                    for c in range(size):
-                        moved[to, q, c] += weight * row[q, c]
+                    for c in range(size - by):
+                        after[s, to, q, c + by] += weight * row[q, c]
         for term in range(rows.shape[0]):
             q, r = 1 + count[term], rows[term, s]
             for e in range(begins[r], begins[r + 1]):
                 for u in range(by_feature[features[e]], by_feature[features[e] + 1]):
-                    to, factor = goal[u], added[e] * weights[s, arc[u]]
+                    to, by = goal[u] % pairs, amounts[goal[u] // pairs]
+                    factor = added[e] * weights[s, arc[u]]
                     for m in range(holders[holder[u]], holders[holder[u] + 1]):
                         member = held[m]
-                        for c in range(size):
-                            moved[to, q, c] += factor * mass[s, member, 0, c]
-        for place in range(amounts.shape[0]):
-            amount = amounts[place]
-            for pair in range(pairs):
-                to = place * pairs + pair
-                for q in range(quantities):
-                    for c in range(size - amount):
-                        after[s, pair, q, c + amount] += moved[to, q, c]
+                        for c in range(size - by):
+                            after[s, to, q, c + by] += factor * mass[s, member, 0, c]

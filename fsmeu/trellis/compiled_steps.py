@@ -5,16 +5,30 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS
 from fsmeu.trellis import compiled_best, compiled_loops
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["arc_back", "backward", "best", "flows", "forward", "means", "worth"]
+__all__ = [
+    "arc_back",
+    "backward",
+    "best",
+    "flows",
+    "forward",
+    "layer_cells",
+    "means",
+    "sweep_cells",
+    "worth",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+layer_cells: int = COMPILED_CACHED_CELLS
+sweep_cells: int = COMPILED_SWEPT_CELLS
 
 
 def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
@@ -73,7 +87,7 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
     compiled_loops.means(
         mass,
-        *plan.loops,
+        *plan.counting_loops,
         weights,
         added.term_count,
         rows,

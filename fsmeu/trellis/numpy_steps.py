@@ -6,16 +6,30 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from fsmeu.limits import CACHED_CELLS, SWEPT_CELLS
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.numpy_means import means
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["arc_back", "backward", "best", "flows", "forward", "means", "worth"]
+__all__ = [
+    "arc_back",
+    "backward",
+    "best",
+    "flows",
+    "forward",
+    "layer_cells",
+    "means",
+    "sweep_cells",
+    "worth",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+layer_cells: int = CACHED_CELLS
+sweep_cells: int = SWEPT_CELLS
 
 
 def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:

@@ -69,6 +69,13 @@ class Plan:
         return *self.gather.rows, *self.arcs_to_targets.rows, index, amounts
 
     @cached_property
+    def counting_loops(self) -> tuple[Ints, ...]:
+        """The same with the pair after and the amount of each entry in place of its column."""
+        gather, members, arcs, goals, index, amounts = self.loops
+        pairs = self.targets // len(amounts)
+        return gather, members, arcs, goals % pairs, amounts[goals // pairs], index, amounts
+
+    @cached_property
     def entry_features(self) -> tuple[Ints | None, ...]:
         """For each term, the place among its features of what entries of ``arcs_to_targets`` show.
 

@@ -27,7 +27,16 @@ Ints = NDArray[np.int64]
 
 
 class Steps(Protocol):
-    """One position of each sweep; arrays have the sequences of a batch as first axis."""
+    """One position of each sweep; arrays have the sequences of a batch as first axis.
+
+    Attributes:
+        layer_cells: how many numbers a layer of a batch should have at most, where only one is
+            held.
+        sweep_cells: the same for all layers, where all are held.
+    """
+
+    layer_cells: int
+    sweep_cells: int
 
     def forward(
         self, plan: Plan, weights: Floats, mass: Floats, counts: Counts
