@@ -52,8 +52,8 @@ def test_arcs_equal_arrays(data, case):
     values = {(z, y): v for z in ours.distribution for y, v in world.every_y(z).items()}
     pairs = brute_force.joint_of_both(values, ours.distribution, theirs.distribution)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "_LARGE", -1)
-        patch.setattr(inputs, "_SPARSE", 0)
+        patch.setattr(inputs, "LARGE_CUBE", -1)
+        patch.setattr(inputs, "SPARSE_CUBE", 0)
         assert inputs.pair_source(ours.model.layered(), theirs.model.layered()).sparse or n == 0
         assert_same(fsmeu.expect(case.load(), ours.model, theirs.model), pairs)
 
@@ -79,6 +79,6 @@ def test_a_model_as_arcs_is_the_model(case):
     """Every kind of model keeps its mass when the loss looks at nothing."""
     loss = fsmeu.loads("loss f labels any value 1", labels=case.model.alphabet.labels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inputs, "_LARGE", -1)
-        patch.setattr(inputs, "_SPARSE", 0)
+        patch.setattr(inputs, "LARGE_CUBE", -1)
+        patch.setattr(inputs, "SPARSE_CUBE", 0)
         assert fsmeu.expect(loss, case.model, case.model).value == close(1.0)

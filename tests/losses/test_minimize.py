@@ -282,7 +282,7 @@ def test_classes_do_not_depend_on_who_finds_them(rounds, data):
         return tuple(found)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partition, "_MOST_ROUNDS", rounds)
+        patch.setattr(partition, "MOST_SORTS", rounds)
         classes = partition.refine(targets, outputs)
     for a, b in itertools.product(sorted(reached), repeat=2):
         assert (classes[a] == classes[b]) == (answers(a) == answers(b))
