@@ -99,12 +99,13 @@ def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:
         plain = abs(weights[0]), abs(weights[1]), abs(weights[2])
         if min(weights) < 0 < max(weights):
             sizes = _averages(plain, steps, first, p)
-        underflow = LEAST * (n + 1) * steps[0] * (plain[0] + plain[1] * n + plain[2] * n)
+        underflow = LEAST * (n + 1) * _float(steps[0]) * (plain[0] + plain[1] * n + plain[2] * n)
         errors = relative_error(ROUNDINGS * (n + 1)) * (np.abs(sizes) + size + underflow)
     return values + extra, errors
 
 
-def _float(number: Fraction) -> float:
+def _float(number: Fraction | int) -> float:
+    """The nearest double, infinite where there is none."""
     try:
         return float(number)
     except OverflowError:
@@ -122,15 +123,15 @@ def _averages(
     batch, n = p.shape
     counts = np.arange(n + 1)
     ends = [(d1 + d3) * tp + d2 * k + d3 * rest for tp in (0, n) for k in (0, n) for rest in (0, n)]
-    low, high = start + min(ends), start + max(ends)
-    index = np.arange(low, high + 1)
+    low = start + min(ends)
+    index = _float(low) + np.arange(max(ends) - min(ends) + 1)  # whole numbers of any size
     with np.errstate(divide="ignore"):
-        inverse = np.where(index == 0, 0.0, scale / index)
+        inverse = np.where(index == 0, 0.0, _float(scale) / index)
     inverse = np.repeat(inverse[None], batch, axis=0)
     values = np.empty((batch, n + 1))
     for k in range(n, -1, -1):
         tp = counts[: k + 1]
-        at = start + (d1 + d3) * tp + d2 * k - low
+        at = (d1 + d3) * tp + (d2 * k - min(ends))
         weight = weights[0] + weights[1] * tp + weights[2] * k
         values[:, k] = np.einsum("bt,bt,t->b", first[:, k, : k + 1], inverse[:, at], weight)
         if k and d3:

@@ -15,6 +15,8 @@ from tests.losses.test_summed import path_sums
 ENGINES = ("lattice", "openfst")
 MASS = 1e-11
 """What a probability may be off: see RELATIVE."""
+STEP = 1e-30
+"""The complex step of derivatives: it leaves out the third derivative times its square."""
 
 
 def some_sequence(case, random):
@@ -217,11 +219,11 @@ def gradient(case, random):
 def check_entry(call, found, index, distribution, array, case, row):
     """One derivative; scores may lose digits of the covariance, so E|value| counts as well."""
     moved = array.astype(complex)
-    moved[index] += 1e-30j
+    moved[index] += STEP * 1j
     listed = np.array(list(distribution(moved).values()), complex)
-    slopes, truth = listed.imag / 1e-30, case.truth
+    slopes, truth = listed.imag / STEP, case.truth
     true = math.fsum((slopes * truth.values[row]).tolist())
-    weight = np.abs(slopes) + np.abs(listed.real)
+    weight = np.abs(slopes) + np.abs(listed.real) + STEP  # what a step of this size leaves out
     room = RELATIVE * np.abs(truth.values[row]) @ weight + STEPS * UNIT * truth.sizes[row] @ weight
     same(f"{call}{list(index)}", found[index], true, float(room))
 

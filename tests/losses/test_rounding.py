@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,11 @@ from fsmeu.losses.semantics.rounding import same_up_to_rounding
 
 SOME = st.floats(-1e308, 1e308)
 ROUNDING = Fraction(2, 2**52)
+
+
+def is_exact(value):
+    """A multiple of one eighth."""
+    return (8 * Fraction(value)).denominator == 1
 
 
 def steps_up(value, steps):
@@ -20,7 +26,7 @@ def steps_up(value, steps):
 
 @given(st.lists(SOME, max_size=8), st.lists(st.integers(0, 30), max_size=8))
 def test_groups_span_rounding_and_no_more(values, steps):
-    """All values of a group are its first but for rounding, and at most one is whole."""
+    """All values of a group are its first but for rounding, and at most one is exact."""
     near = [steps_up(v, k) for v, k in zip(values, steps, strict=False)]
     ascending = np.unique([*values, *near])
     numbers = same_up_to_rounding(ascending)
@@ -30,7 +36,7 @@ def test_groups_span_rounding_and_no_more(values, steps):
         group = ascending[numbers == number]
         first, last = Fraction(group[0]), Fraction(group[-1])
         assert last - first <= ROUNDING * abs(first) * (1 + ROUNDING)
-        assert sum(float(v).is_integer() for v in group) <= 1
+        assert sum(is_exact(v) for v in group) <= 1
 
 
 def test_two_ways_to_compute_a_value_are_one():
@@ -43,8 +49,13 @@ def test_a_row_of_near_values_is_not_one():
     row = [1.0 + 1e-10]
     for _ in range(40):
         row.append(steps_up(row[-1], 1))
-    numbers = same_up_to_rounding(np.array(row))
-    assert numbers.tolist() == [k // 3 for k in range(41)]
+    assert same_up_to_rounding(np.array(row)).tolist() == [k // 3 for k in range(41)]
+
+
+@pytest.mark.parametrize("step", [0.125, 0.25, 0.5, 1.5])
+def test_sums_of_eighths_stay_apart(step):
+    values = 1e15 + step * np.arange(-5, 6)
+    assert same_up_to_rounding(values).tolist() == list(range(11))
 
 
 def test_none_and_one():
