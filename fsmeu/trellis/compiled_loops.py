@@ -51,6 +51,13 @@ def forward(mass, gather, members, arcs, goals, index, amounts, weights, turns, 
     row = np.empty(columns)
     for s in range(batch):
         for g in range(gather.shape[0] - 1):
+            if columns == 1:  # a loop over one column costs more than its sum
+                number = 0.0
+                for e in range(gather[g], gather[g + 1]):
+                    number += mass[s, members[e], 0]
+                for e in range(arcs[g], arcs[g + 1]):
+                    moved[s, goals[e], 0] += weights[s, index[e]] * number
+                continue
             row[:] = 0.0
             for e in range(gather[g], gather[g + 1]):
                 member = members[e]
@@ -77,6 +84,13 @@ def backward(value, gather, members, arcs, goals, index, amounts, weights, turns
             begin = place * pairs
             _add_counted(ahead, begin, value, 0, pairs, s, amounts[place], turns, place)
         for g in range(gather.shape[0] - 1):
+            if columns == 1:
+                number = 0.0
+                for e in range(arcs[g], arcs[g + 1]):
+                    number += weights[s, index[e]] * ahead[s, goals[e], 0]
+                for e in range(gather[g], gather[g + 1]):
+                    before[s, members[e], 0] += number
+                continue
             row[:] = 0.0
             for e in range(arcs[g], arcs[g + 1]):
                 goal, weight = goals[e], weights[s, index[e]]
@@ -155,43 +169,87 @@ def worth(begins, features, amounts, met, chances, sign, count, steps, expected)
     expected[:] = 0.0
     for s in range(met.shape[0]):
         for r in range(begins.shape[0] - 1):
-            size = 0.0
+            size = number = 0.0
             for e in range(begins[r], begins[r + 1]):
                 feature, amount = features[e], amounts[e]
-                for k in range(met.shape[2]):
-                    steps[s, r, k] += sign * amount * met[s, feature, k]
                 size += abs(amount) * abs(chances[s, feature])
+                if met.shape[2] == 1:
+                    number += sign * amount * met[s, feature, 0]
+                else:
+                    for k in range(met.shape[2]):
+                        steps[s, r, k] += sign * amount * met[s, feature, k]
+            if met.shape[2] == 1:
+                steps[s, r, 0] = number
             expected[count[r], s] = max(expected[count[r], s], size)
 
 
 @compiled
+def _move_rows(
+    s, mass, gather, members, arcs, pair, amount, index, weights, gains, gaining, after
+):  # fmt: skip
+    """Adds what the arcs of the acceptor move to ``after``; arguments as for ``means``."""
+    _, _, quantities, size = mass.shape
+    row = np.empty((quantities, size))
+    for g in range(gather.shape[0] - 1):
+        row[:] = 0.0
+        for e in range(gather[g], gather[g + 1]):
+            member = members[e]
+            for q in range(quantities):
+                for c in range(size):
+                    row[q, c] += mass[s, member, q, c]
+        for e in range(arcs[g], arcs[g + 1]):
+            to, by, weight = pair[e], amount[e], weights[s, index[e]]
+            for q in range(quantities):
+                for c in range(size - by):
+                    after[s, to, q, c + by] += weight * row[q, c]
+            for q in range(gaining.shape[0]):
+                factor, count = weight * gains[q, s, e], 1 + gaining[q]
+                for c in range(size - by):
+                    after[s, to, count, c + by] += factor * row[0, c]
+
+
+@compiled
+def _move_numbers(s, mass, gather, members, arcs, pair, index, weights, gains, gaining, after):
+    """The same where nothing is counted: loops over rows of one number cost more than the sums."""
+    quantities = mass.shape[2]
+    row = np.empty(quantities)
+    for g in range(gather.shape[0] - 1):
+        row[:] = 0.0
+        for e in range(gather[g], gather[g + 1]):
+            for q in range(quantities):
+                row[q] += mass[s, members[e], q, 0]
+        for e in range(arcs[g], arcs[g + 1]):
+            to, weight = pair[e], weights[s, index[e]]
+            for q in range(quantities):
+                after[s, to, q, 0] += weight * row[q]
+            for q in range(gaining.shape[0]):
+                after[s, to, 1 + gaining[q], 0] += weight * gains[q, s, e] * row[0]
+
+
+@compiled
 def means(
-    mass, gather, members, arcs, pair, amount, index, amounts, weights, count, rows, begins,
-    features, added, by_feature, holder, goal, arc, holders, held, after,
+    mass, gather, members, arcs, pair, amount, index, amounts, weights, gains, gaining, count,
+    rows, begins, features, added, by_feature, holder, goal, arc, holders, held, after,
 ):  # fmt: skip
     """Fills ``after`` (batch, pairs, quantities, c): mass and expectations after a position.
 
     Quantity 0 is mass, the others are joint counts. Entries of the matrix of arcs lead to a pair
-    and count an amount. The matrix (begins, features, entries added) is what terms add;
+    and count an amount; those counts that are gaining gain by them (counts, batch, entries). For
+    all other terms, the matrix (begins, features, entries added) is what terms add;
     (by_feature, holder, goal, arc) are the uses of each feature.
     """
-    batch, _, quantities, size = mass.shape
+    batch, _, _, size = mass.shape
     pairs = after.shape[1]
     after[:] = 0.0
-    row = np.empty((quantities, size))
     for s in range(batch):
-        for g in range(gather.shape[0] - 1):
-            row[:] = 0.0
-            for e in range(gather[g], gather[g + 1]):
-                member = members[e]
-                for q in range(quantities):
-                    for c in range(size):
-                        row[q, c] += mass[s, member, q, c]
-            for e in range(arcs[g], arcs[g + 1]):
-                to, by, weight = pair[e], amount[e], weights[s, index[e]]
-                for q in range(quantities):
-                    for c in range(size - by):
-                        after[s, to, q, c + by] += weight * row[q, c]
+        if size == 1:
+            _move_numbers(
+                s, mass, gather, members, arcs, pair, index, weights, gains, gaining, after
+            )
+        else:
+            _move_rows(
+                s, mass, gather, members, arcs, pair, amount, index, weights, gains, gaining, after
+            )
         for term in range(rows.shape[0]):
             q, r = 1 + count[term], rows[term, s]
             for e in range(begins[r], begins[r + 1]):

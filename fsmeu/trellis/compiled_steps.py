@@ -9,6 +9,7 @@ from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS
 from fsmeu.trellis import compiled_best, compiled_loops
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
+from fsmeu.trellis.numpy_means import entry_gains
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
@@ -84,13 +85,17 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
     """The mass and expectations after a position, (batch, pairs, 1 + counts, counter)."""
     uses, matrix = plan.uses.by_feature, added.matrix
     batch, _, quantities, size = mass.shape
+    by_entry, others = entry_gains(plan, added, rows)
+    gains = [one for one in by_entry if one is not None]
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
     compiled_loops.means(
         mass,
         *plan.counting_loops,
         weights,
-        added.term_count,
-        rows,
+        np.stack(gains) if gains else np.empty((0, batch, 0)),
+        np.array([count for count, one in enumerate(by_entry) if one is not None], np.int64),
+        added.term_count[others],
+        rows[others],
         matrix.indptr,
         matrix.indices,
         matrix.data,

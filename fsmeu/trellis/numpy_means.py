@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["means"]
+__all__ = ["entry_gains", "means"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,21 +47,38 @@ def _gains(plan: Plan, added: Amounts, rows: Ints, weights: Floats) -> list[_Gai
         rows: the score rows that the steps of the hypotheses show, (terms, batch).
         weights: the weights of the acceptor's arcs, (batch, arcs).
     """
+    by_entry, others = entry_gains(plan, added, rows)
     found = []
-    for count in range(added.counts):
-        terms = np.flatnonzero(added.term_count == count).tolist()
-        entries: Floats | None = None
-        few = []
-        for k in terms:
-            table, shown = added.dense[k], plan.entry_features[k]
-            if table is None or shown is None:
-                few.append(k)
-            else:
-                gained = table[rows[k] - added.begins[k]][:, shown]
-                entries = gained if entries is None else entries + gained
+    for count, entries in enumerate(by_entry):
+        few = [k for k in others if added.term_count[k] == count]
         uses, targets = _joint(plan, added.matrix, rows[few], weights) if few else (None, None)
         found.append(_Gain(entries, uses, targets))
     return found
+
+
+def entry_gains(plan: Plan, added: Amounts, rows: Ints) -> tuple[list[Floats | None], list[int]]:
+    """What joint counts gain by terms of which most amounts are not 0, and the other terms.
+
+    Args:
+        plan: the plan of the references.
+        added: what terms add.
+        rows: the score rows that the steps of the hypotheses show, (terms, batch).
+
+    Returns:
+        For each joint count an array (batch, entries of ``arcs_to_targets``), None for nothing; and
+        the numbers of all terms that are not in it.
+    """
+    found: list[Floats | None] = [None] * added.counts
+    others = []
+    for k, count in enumerate(added.term_count.tolist()):
+        table, shown = added.dense[k], plan.entry_features[k]
+        if table is None or shown is None:
+            others.append(k)
+        else:
+            gained = table[rows[k] - added.begins[k]][:, shown]
+            known = found[count]
+            found[count] = gained if known is None else known + gained
+    return found, others
 
 
 def _joint(
