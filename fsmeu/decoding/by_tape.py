@@ -110,10 +110,19 @@ def _best(
     _guard(trellis, references, hypotheses, models[0].n, roots)
     sign = problems[0].sign
     scores = step_scores(trellis, references, hypotheses, models, roots, sign)
+    held, why = _are_finite(scores), "the worth of a step must be a number that doubles can hold"
     return [
-        _best_of_one(problem, trellis, hypotheses, scores, row)
+        _best_of_one(problem, trellis, hypotheses, scores, row) if held[row] else why
         for row, problem in enumerate(problems)
     ]
+
+
+def _are_finite(scores: StepScores) -> NDArray[np.bool_]:
+    """Whether all worths are numbers that doubles can hold, (batch,)."""
+    found: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(scores.ends), axis=1)
+    for worth in scores.steps:
+        found &= np.logical_and.reduce(np.isfinite(worth), axis=(1, 2))
+    return found
 
 
 def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses, n: int) -> int:
@@ -142,12 +151,10 @@ def _guard(
 
 def _best_of_one(
     problem: Problem, trellis: SplitTrellis, hypotheses: Hypotheses, scores: StepScores, row: int
-) -> Found | str:
+) -> Found:
     n, sign = problem.n, problem.sign
     plans = hypotheses.plans[:n]
     steps, ends = [worth[row] for worth in scores.steps], scores.ends[row]
-    if not (np.isfinite(ends).all() and all(np.isfinite(worth).all() for worth in steps)):
-        return "the worth of a step must be a number that doubles can hold"
     if problem.constraint is None and is_stateless(plans):
         path, totals = select(plans, steps, ends)
         end = int(totals.argmax())

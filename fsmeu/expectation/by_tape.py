@@ -47,21 +47,21 @@ def split_values(
     from fsmeu.trellis.tape import UncountableError
 
     _keep_freed_memory()
+    layered = layered_many(models)
     try:
         trellis = split_trellis(loss, form, n)
-        references = trellis.references(models[0].layered(), models[0].structure)
+        references = trellis.references(layered[0], models[0].structure)
         size = trellis.y.most(n) + 1
         guard_size("composition", size * trellis.z.most(n) // CELLS_PER_STATE, max_states)
         cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
         guard_size("composition", cells // CELLS_PER_STATE, max_states)
-        arcs = [len(layer.weight) for layer in models[0].layered().layers]
+        arcs = [len(layer.weight) for layer in layered[0].layers]
         # A sweep holds the weights of all layers: a few times the numbers of one.
         block = max(1, trellis.steps(0).layer_cells // max(cells, *arcs, sum(arcs) // 8))
         found = []
         for begin in range(0, len(z), block):
             rows = slice(begin, begin + block)
-            layered = layered_many(models[rows])
-            found.append(hypothesis_values(trellis, references, z[rows], layered))
+            found.append(hypothesis_values(trellis, references, z[rows], layered[rows]))
     except (LossFileError, SizeLimitError, UncountableError):
         return None
     values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))

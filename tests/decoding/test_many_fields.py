@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.models import from_potentials
+from fsmeu.decoding.additive import additive_many
+from fsmeu.decoding.problem import Problem
+from fsmeu.models import Independent, from_potentials
 from tests.decoding.listing import make_listing
 from tests.models import oracle
 
@@ -80,3 +82,17 @@ def test_asked_again_the_values_are_the_same(asked):
     np.testing.assert_array_equal(first, second)
     alone = [fsmeu.expect(loss, z, model).value for z, model in zip(zs, models, strict=True)]
     np.testing.assert_allclose(first, alone, rtol=1e-12, atol=1e-14)
+
+
+def test_worths_that_no_double_holds_are_told_of_their_own_model():
+    """10 * 1e308 * p is more than the greatest double for one of three models."""
+    body = "count c by 10 when z == 4 and y == 4\nvalue c * 1e308"
+    loss = fsmeu.loads(f"utility f\nlabels 0 1 2 3 4\n{body}")
+    chances = (0.01, 0.9, 0.05)
+    rows = [[[(1 - p) / 4] * 4 + [p]] * 2 for p in chances]
+    first, second, third = additive_many([Problem(loss, Independent(row)) for row in rows])
+    assert second == "the worth of a step must be a number that doubles can hold"
+    for found, p in ((first, 0.01), (third, 0.05)):
+        assert found.exact
+        assert found.indices.tolist() == [4, 4]
+        assert found.value == pytest.approx(20 * p * 1e308, rel=1e-12)
