@@ -37,7 +37,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         InputError: it is none of them, or holds what is neither an array nor JSON.
     """
     kind = type(estimator).__name__
-    if _CLASSES.get(kind, object) is not type(estimator):
+    if _CLASSES.get(kind) is not type(estimator):
         raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
     header: dict[str, Any] = {"format": _FORMAT, "class": kind}
