@@ -1,0 +1,126 @@
+"""Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
+
+A file names a class of this package, its parameters and what it has learned. Reading one runs no
+code that the file brings, so that a file from a stranger is safe to load.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+
+__all__ = ["load", "register", "save"]
+
+_FORMAT = "fsmeu estimator 1"
+_CLASSES: dict[str, Any] = {}
+_WORDS = (str, int, float, bool, type(None))
+
+
+def register(kind: type) -> type:
+    """The class itself, after making it known to ``load``; a class decorator."""
+    _CLASSES[kind.__name__] = kind
+    return kind
+
+
+def save(estimator: Any, path: str | PathLike[str]) -> None:
+    """Writes an estimator of this package to a file.
+
+    Raises:
+        InputError: it is none of them, or holds what is neither an array nor JSON.
+    """
+    kind = type(estimator).__name__
+    if _CLASSES.get(kind) is not type(estimator):
+        raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
+    arrays: dict[str, NDArray[Any]] = {}
+    header: dict[str, Any] = {"format": _FORMAT, "class": kind}
+    header["parameters"] = {
+        name: _packed(f"parameters.{name}", value, arrays)
+        for name, value in estimator.get_params(deep=False).items()
+    }
+    header["learned"] = {
+        name: _packed(f"learned.{name}", value, arrays)
+        for name, value in vars(estimator).items()
+        if name.endswith("_") and not name.startswith("_")
+    }
+    with Path(path).open("wb") as file:
+        arrays["header"] = np.array(json.dumps(header))
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """The estimator of a file that ``save`` has written.
+
+    Raises:
+        InputError: the file is no such file.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"][()]))
+            if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
+                raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
+            kind = _CLASSES[header["class"]]
+            made = kind(**{k: _unpacked(v, archive) for k, v in header["parameters"].items()})
+            for name, value in header["learned"].items():
+                if not name.isidentifier() or not name.endswith("_") or name.startswith("_"):
+                    raise ValueError(name)
+                setattr(made, name, _unpacked(value, archive))
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        must = "a file must have been written by save"
+        raise InputError(sentence(f"load {path}", must)) from error
+    return made
+
+
+def _known() -> str:
+    return ", ".join(sorted(_CLASSES))
+
+
+def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """A value as JSON; arrays go beside it, and stand in it by their names."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _WORDS):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            if not all(isinstance(one, _WORDS) for one in value.tolist()):
+                must = "only numbers, truth values and texts can be saved"
+                raise InputError(sentence(f"save, {place}", must, value))
+            return {"objects": value.tolist()}
+        arrays[place] = value
+        return {"array": place}
+    if isinstance(value, list | tuple):
+        items = [_packed(f"{place}.{k}", one, arrays) for k, one in enumerate(value)]
+        return {"tuple": items} if isinstance(value, tuple) else items
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
+    must = "only arrays, numbers, texts, lists and dictionaries can be saved"
+    raise InputError(sentence(f"save, {place}", must, value))
+
+
+def _unpacked(value: Any, archive: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(one, archive) for one in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, held),) = value.items()
+    if kind == "array":
+        return archive[held]
+    if kind == "objects":
+        found = np.empty(len(held), object)
+        found[:] = held
+        return found
+    if kind == "tuple":
+        return tuple(_unpacked(one, archive) for one in held)
+    if kind == "dict":
+        return {k: _unpacked(one, archive) for k, one in held.items()}
+    raise ValueError(kind)
