@@ -113,7 +113,8 @@ class MaxExpectedFClassifier(BinaryClassifier):
         bound: the greatest absolute value of the intercept and of each coefficient times the root
             mean square of its feature; ``math.inf`` for none.
         max_iter: iterations of L-BFGS for each starting point.
-        tol: L-BFGS ends where no component of the gradient exceeds it.
+        tol: L-BFGS ends where no component of the gradient exceeds it, or where an iteration
+            gains less than a thousandth of it.
         fit_intercept: whether there is an intercept.
 
     Attributes:
@@ -215,7 +216,7 @@ class MaxExpectedFClassifier(BinaryClassifier):
             penalty = 0.5 * self.l2 * float(theta @ theta)
             return penalty - value, (self.l2 * theta - gradient) / units
 
-        options = {"maxiter": int(self.max_iter), "gtol": float(self.tol), "ftol": 1e-12}
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": self.tol / 1000}
         ends = []
         for _ in range(self.restarts):
             start = random.normal(0.0, width, size)
