@@ -136,7 +136,7 @@ def memory(smooth):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_memory_does_not_grow_with_examples(sparse):
     few, many = made(8_192, 8, sparse), made(131_072, 8, sparse)
-    assert memory(many) < memory(few) + 4096
+    assert memory(many) < 1.2 * memory(few)  # blocks differ a little in their entries
     assert memory(many) < 131_072 * 8  # less than one number for each example
 
 
