@@ -18,7 +18,7 @@ a held-out third of the training examples (likelihood for ML, the measure itself
 
     ./run python notebooks/jansche2005.py [--seeds 10] [--train 3535] [--exact] [--quick]
 
-takes about MINUTES minutes of one processor with the values given here, without --exact, and less
+PLACEHOLDER
 than half a minute with --quick. Pictures go to out/jansche2005_figure3.png and
 out/jansche2005_table3.png.
 """

@@ -109,7 +109,9 @@ class MaxExpectedFClassifier(BinaryClassifier):
         l2: the factor of the penalty.
         restarts: how many starting points.
         random_state: the seed of the starting points.
-        spread: starting points give scores of about this root mean square on the training data.
+        spread: every second starting point gives scores of about this root mean square on the
+            training data, the others of a third of it: on the data of section 6 near starts miss
+            the optimum of F~.25, and with many features far ones end lower.
         bound: the greatest absolute value of the intercept and of each coefficient times the root
             mean square of its feature; ``math.inf`` for none.
         max_iter: iterations of L-BFGS for each starting point.
@@ -136,7 +138,7 @@ class MaxExpectedFClassifier(BinaryClassifier):
         restarts: int = 32,
         random_state: Any = None,
         *,
-        spread: float = 3.0,
+        spread: float = 10.0,
         bound: float = 100.0,
         max_iter: int = 500,
         tol: float = 1e-6,
@@ -218,8 +220,8 @@ class MaxExpectedFClassifier(BinaryClassifier):
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": self.tol / 1000}
         ends = []
-        for _ in range(self.restarts):
-            start = random.normal(0.0, width, size)
+        for k in range(self.restarts):
+            start = random.normal(0.0, width if k % 2 else width / 3, size)
             end = minimize(falling, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
             end.theta = end.x / units
             ends.append(end)
