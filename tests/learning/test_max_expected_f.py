@@ -1,0 +1,364 @@
+"""Training for the F-measure (Jansche 2005), against its formulas, finite differences and grids."""
+
+import math
+import time
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array, csr_matrix, random_array
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import fbeta_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fsmeu.errors import InputError
+from fsmeu.learning import max_expected_f
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from fsmeu.learning.saving import load, save
+
+TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
+
+
+@parametrize_with_checks([MaxExpectedFClassifier(restarts=4)])
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# -- the objective: equations 5 and 6, and the derivatives below them -----------------------------
+
+
+def plain(theta, rows, positive, weights, alpha, gamma):
+    """Equation 6, one example after the other."""
+    hits = marked = relevant = 0.0
+    for x, y, w in zip(rows, positive, weights, strict=True):
+        score = gamma * (theta[0] + sum(a * b for a, b in zip(x, theta[1:], strict=True)))
+        p = 1 / (1 + math.exp(-score))
+        marked += w * p
+        if y:
+            hits += w * p
+            relevant += w
+    return hits / (alpha * relevant + (1 - alpha) * marked)
+
+
+@st.composite
+def problems(draw):
+    """Rows, classes, weights, alpha, gamma, and parameters."""
+    n, k = draw(st.integers(2, 9)), draw(st.integers(1, 4))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    positive = random.integers(0, 2, n).astype(float)
+    positive[:2] = 0, 1
+    rows = random.normal(size=(n, k)) * (random.random((n, k)) < 0.7)
+    weights = random.choice([0.0, 0.5, 1.0, 3.0], n)
+    weights[:2] = 1, 2
+    alpha = draw(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
+    gamma = draw(st.sampled_from([0.5, 1.0, 3.0]))
+    return rows, positive, weights, alpha, gamma, random.normal(size=k + 1)
+
+
+@given(problems(), st.booleans())
+def test_value_and_gradient(problem, sparse):
+    """The value is that of the formula; the gradient equals central differences of the formula."""
+    rows, positive, weights, alpha, gamma, theta = problem
+    given = csr_array(rows) if sparse else rows
+    value, gradient = SmoothF(given, positive, weights, alpha, gamma)(theta)
+    rest = (rows, positive, weights, alpha, gamma)
+    assert value == pytest.approx(plain(theta, *rest), rel=1e-12)
+    step = 1e-5
+    for j, slope in enumerate(gradient):
+        move = step * np.eye(len(theta))[j]
+        differences = (plain(theta + move, *rest) - plain(theta - move, *rest)) / (2 * step)
+        assert slope == pytest.approx(differences, abs=1e-8)
+
+
+@given(problems(), st.integers(1, 4), st.booleans())
+def test_blocks_add_up(problem, size, sparse):
+    rows, positive, weights, alpha, gamma, theta = problem
+    given = csr_array(rows) if sparse else rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(max_expected_f, "_BLOCK", size)
+        smooth = SmoothF(given, positive, weights, alpha, gamma)
+        value, gradient = smooth(theta)
+        squares = smooth.root_mean_squares()
+    assert value == pytest.approx(plain(theta, rows, positive, weights, alpha, gamma), rel=1e-12)
+    whole = SmoothF(rows, positive, weights, alpha, gamma)(theta)[1]
+    assert gradient == pytest.approx(whole, rel=1e-9, abs=1e-14)
+    means = np.sqrt(np.average(rows**2, axis=0, weights=weights))
+    assert squares == pytest.approx(np.append(1, np.where(means > 0, means, 1)))
+
+
+@given(problems(), st.booleans())
+def test_weights_are_repetitions(problem, sparse):
+    rows, positive, weights, alpha, gamma, theta = problem
+    weights = np.floor(weights)
+    weights[:2] = 1, 2
+    times = weights.astype(int)
+    given = csr_array(rows) if sparse else rows
+    value, gradient = SmoothF(given, positive, weights, alpha, gamma)(theta)
+    again = SmoothF(np.repeat(rows, times, 0), np.repeat(positive, times), None, alpha, gamma)
+    assert value == pytest.approx(again(theta)[0], rel=1e-12)
+    assert gradient == pytest.approx(again(theta)[1], rel=1e-9, abs=1e-14)
+
+
+def test_precision_of_nothing():
+    """Where every probability is 0 in doubles, 0 / 0 is 0 and level."""
+    value, gradient = SmoothF(np.ones((2, 1)), np.array([0.0, 1.0]), alpha=0.0)(np.full(2, -1e3))
+    assert value == 0
+    assert not gradient.any()
+
+
+# -- time and memory: O(nk) and O(k), section 5 ---------------------------------------------------
+
+
+def made(n, k, sparse):
+    random = np.random.default_rng(n)
+    rows = random_array((n, k), density=0.2, format="csr", rng=random) if sparse else None
+    rows = csr_array(rows) if sparse else random.normal(size=(n, k))
+    return SmoothF(rows, (random.random(n) < 0.1).astype(float), random.random(n))
+
+
+def memory(smooth):
+    """The greatest number of bytes that one call holds beside the data."""
+    theta = np.zeros(smooth.rows.shape[1] + 1)
+    smooth(theta)
+    tracemalloc.start()
+    smooth(theta)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_memory_does_not_grow_with_examples(sparse):
+    few, many = made(8_192, 8, sparse), made(131_072, 8, sparse)
+    assert memory(many) < 1.2 * memory(few)  # blocks differ a little in their entries
+    assert memory(many) < 131_072 * 8  # less than one number for each example
+
+
+def test_memory_grows_with_features_no_faster_than_they_do():
+    few, many = memory(made(4_096, 250, True)), memory(made(4_096, 1_000, True))
+    assert many - few < 750 * 8 * 16  # sixteen numbers for each further feature
+
+
+def test_time_grows_with_examples_as_they_do():
+    """Sixteen times as many take 16 times as long, where squares would take 256 times."""
+
+    def seconds(smooth):
+        theta, taken = np.zeros(21), []
+        for _ in range(5):
+            begin = time.process_time()
+            smooth(theta)
+            taken.append(time.process_time() - begin)
+        return min(taken)
+
+    assert seconds(made(131_072, 20, False)) < 64 * seconds(made(8_192, 20, False))
+
+
+# -- section 6 ------------------------------------------------------------------------------------
+
+
+def f_measure(alpha, labels, guesses):
+    """Equation 2, in fractions."""
+    pairs = list(zip(labels, guesses, strict=True))
+    hits, misses, alarms = pairs.count((1, 1)), pairs.count((1, -1)), pairs.count((-1, 1))
+    return hits / (hits + alpha * misses + (1 - alpha) * alarms)
+
+
+@pytest.mark.parametrize(
+    ("trained", "guesses", "half", "quarter"),
+    [
+        (Fraction(1, 2), [1, 1, 1, 1], Fraction(6, 7), Fraction(4, 5)),
+        (Fraction(1, 4), [-1, -1, 1, 1], Fraction(4, 5), Fraction(8, 9)),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_section_6(trained, guesses, half, quarter, seed):
+    """The classifiers trained for F~.5 and F~.25, and their figures as printed."""
+    rows, labels = TOY
+    found = MaxExpectedFClassifier(alpha=float(trained), restarts=64, random_state=seed)
+    answer = found.fit(rows, labels).predict(rows).tolist()
+    assert answer == guesses
+    assert f_measure(Fraction(1, 2), labels.tolist(), answer) == half
+    assert f_measure(Fraction(1, 4), labels.tolist(), answer) == quarter
+    assert found.objective_ == pytest.approx(float(max(half, quarter)), abs=1e-4)
+    assert found.objective_ < max(half, quarter) + 1e-12  # the supremum, at infinity
+    assert len(found.objectives_) == 64
+    assert found.objective_ == max(found.objectives_)
+    assert found.spread_ == pytest.approx(float(np.std(found.objectives_)))
+    assert 1 <= found.reached_ <= 64
+
+
+@pytest.mark.parametrize(
+    ("theta", "guesses"), [((20, 15), [1, 1, 1, 1]), ((-20, 15), [-1, -1, 1, 1])]
+)
+def test_section_6_points(theta, guesses):
+    """The points that the text names: in their corners F~ is nearly the F-measure of the labels."""
+    rows, labels = TOY
+    for alpha in (0.5, 0.25):
+        value, _ = SmoothF(rows, (labels > 0).astype(float), None, alpha)(np.array(theta, float))
+        assert value == pytest.approx(float(f_measure(alpha, labels.tolist(), guesses)), abs=3e-3)
+
+
+# -- the search -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("alpha", [0.25, 0.5, 0.75])
+def test_no_point_of_a_grid_is_better(seed, alpha):
+    random = np.random.default_rng(seed)
+    rows, weights = random.normal(size=(12, 1)), random.random(12)
+    labels = (rows[:, 0] + random.normal(size=12) > 0.7).astype(int)
+    labels[:2] = 0, 1
+    l2, bound = 0.01, 10.0
+    found = MaxExpectedFClassifier(alpha, 1.0, l2, 32, seed, bound=bound)
+    found.fit(rows, labels, weights)
+    theta = np.append(found.intercept_, found.coef_)
+    penalty = l2 / 2 * theta[1] ** 2
+    value = plain(theta, rows, labels, weights, alpha, 1.0)
+    assert found.smooth_f_ == pytest.approx(value)
+    assert found.objective_ == pytest.approx(value - penalty)
+    unit = math.sqrt(np.average(rows[:, 0] ** 2, weights=weights))
+    for a in np.linspace(-bound, bound, 41):
+        for b in np.linspace(-bound / unit, bound / unit, 41):
+            other = plain((a, b), rows, labels, weights, alpha, 1.0) - l2 / 2 * b**2
+            assert other <= found.objective_ + 1e-6
+
+
+def rare(seed, n=300):
+    """Rows and classes; a tenth is positive."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, 3)) * (random.random((n, 3)) < 0.6)
+    scores = rows @ [1.0, -2.0, 0.5] + random.normal(size=n)
+    return rows, (scores > np.quantile(scores, 0.9)).astype(int)
+
+
+SHORT = {"restarts": 4, "random_state": 0, "l2": 1e-3, "tol": 1e-8}
+
+
+def test_sparse_rows_are_dense_rows():
+    rows, labels = rare(0)
+    dense = MaxExpectedFClassifier(**SHORT).fit(rows, labels)
+    for form in (csr_array, csr_matrix):
+        sparse = MaxExpectedFClassifier(**SHORT).fit(form(rows), labels)
+        assert sparse.coef_ == pytest.approx(dense.coef_, abs=1e-4)
+        scores = dense.decision_function(form(rows))
+        assert scores == pytest.approx(dense.decision_function(rows), abs=1e-12)
+
+
+def test_fitting_with_weights_is_repeating():
+    rows, labels = rare(1)
+    times = np.random.default_rng(0).integers(0, 4, len(rows))
+    weighted = MaxExpectedFClassifier(**SHORT).fit(rows, labels, times)
+    repeated = MaxExpectedFClassifier(**SHORT)
+    repeated.fit(np.repeat(rows, times, 0), np.repeat(labels, times))
+    assert weighted.objectives_ == pytest.approx(repeated.objectives_, abs=1e-6)
+    assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-3)
+
+
+def test_units_of_features_do_not_matter():
+    rows, labels = rare(2)
+    one = MaxExpectedFClassifier(restarts=4, random_state=0).fit(rows, labels)
+    other = MaxExpectedFClassifier(restarts=4, random_state=0)
+    other.fit(rows * [1024.0, 1.0, 2.0**-8], labels)
+    assert other.objectives_ == pytest.approx(one.objectives_, abs=1e-12)
+
+
+def test_alpha_moves_recall_and_rare_positives_are_found():
+    """As in section 7: more recall for a greater alpha; F of the training data above 2 rate."""
+    rows, labels = rare(3, 1000)
+    guesses = {
+        alpha: MaxExpectedFClassifier(alpha=alpha, random_state=0).fit(rows, labels).predict(rows)
+        for alpha in (0.2, 0.5, 0.8)
+    }
+    recalls = [float(guess[labels == 1].mean()) for guess in guesses.values()]
+    assert recalls[0] < recalls[1] < recalls[2]
+    for alpha, guess in guesses.items():
+        beta = math.sqrt(alpha / (1 - alpha))
+        own = fbeta_score(labels, guess, beta=beta)
+        assert all(own >= fbeta_score(labels, other, beta=beta) for other in guesses.values())
+
+
+def test_the_box_holds():
+    rows, labels = TOY
+    found = MaxExpectedFClassifier(bound=2.0, random_state=0).fit(rows, labels)
+    assert abs(found.intercept_[0]) <= 2
+    assert abs(found.coef_[0, 0]) * math.sqrt(14 / 4) <= 2 + 1e-12
+    assert (
+        MaxExpectedFClassifier(bound=math.inf, random_state=0).fit(rows, labels).objective_ > 0.85
+    )
+
+
+def test_without_intercept():
+    rows, labels = rare(4)
+    assert MaxExpectedFClassifier(fit_intercept=False, **SHORT).fit(rows, labels).intercept_ == 0
+
+
+def test_too_few_iterations_are_told():
+    rows, labels = rare(5)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        MaxExpectedFClassifier(max_iter=2, random_state=0).fit(rows, labels)
+
+
+# -- the interface --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [("no", "yes"), (False, True), (-1, 1), (2.0, 4.0)])
+def test_classes_of_any_kind(names, tmp_path):
+    rows, labels = rare(6)
+    classes = np.array(names)[labels]
+    found = MaxExpectedFClassifier(**SHORT).fit(rows, classes)
+    assert found.classes_.tolist() == list(names)
+    shares = found.predict_proba(rows)
+    assert shares.sum(axis=1) == pytest.approx(np.ones(len(rows)))
+    positive = found.predict(rows) == names[1]
+    assert np.array_equal(positive, shares[:, 1] > 0.5)
+    assert np.array_equal(positive, found.decision_function(rows) > 0)
+    save(found, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert np.array_equal(again.predict_proba(rows), shares)
+    assert again.predict(rows).tolist() == found.predict(rows).tolist()
+    assert again.get_params() == found.get_params()
+    assert np.array_equal(again.objectives_, found.objectives_)
+
+
+def test_pipelines_and_clones():
+    rows, labels = rare(7)
+    line = make_pipeline(StandardScaler(), MaxExpectedFClassifier(**SHORT))
+    answer = line.fit(rows, labels).predict(rows)
+    assert clone(line).fit(rows, labels).predict(rows).tolist() == answer.tolist()
+
+
+@settings(max_examples=50)
+@given(
+    st.sampled_from(
+        [
+            *(("alpha", value) for value in (-0.1, 1.1, math.nan, "1", None, True)),
+            *(("gamma", value) for value in (0, -1, math.inf, "1")),
+            *(("l2", value) for value in (-1, math.inf, math.nan)),
+            *(("restarts", value) for value in (0, 1.5, "3", None)),
+            *(("bound", value) for value in (0, -1, math.nan)),
+            *(("max_iter", value) for value in (0, 2.5)),
+            *(("tol", value) for value in (0, -1, math.inf)),
+            ("spread", 0),
+        ]
+    )
+)
+def test_parameters_out_of_range(case):
+    name, value = case
+    with pytest.raises(InputError, match=f"MaxExpectedFClassifier: {name} must be"):
+        MaxExpectedFClassifier(**{name: value}).fit(*TOY)
+
+
+def test_classes_without_weight():
+    rows, labels = TOY
+    with pytest.raises(InputError, match="each class"):
+        MaxExpectedFClassifier().fit(rows, labels, [1, 0, 1, 1])
+    with pytest.raises(InputError, match="each class"):
+        MaxExpectedFClassifier().fit(rows, labels, [0, 1, 0, 0])
+    with pytest.raises(InputError, match="two classes"):
+        MaxExpectedFClassifier().fit(rows, [1, 2, 3, 1])
