@@ -24,7 +24,7 @@ __all__ = ["OnlineClassifier", "positive_number"]
 
 Floats = NDArray[np.float64]
 Self = TypeVar("Self", bound="OnlineClassifier")
-POWERS = {"sqrt": 0.5, "constant": 0.0}
+SCHEDULES = ("sqrt", "constant")
 
 
 class OnlineClassifier(BinaryClassifier):
@@ -154,7 +154,7 @@ class OnlineClassifier(BinaryClassifier):
         where = type(self).__name__
         positive_number(where, "step", self.step)
         positive_number(where, "beta", self.beta)
-        one_of(where, "schedule", self.schedule, POWERS)
+        one_of(where, "schedule", self.schedule, SCHEDULES)
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         truth(where, "fit_intercept", self.fit_intercept)
         shape = (self._classifiers(), features + 1)
@@ -198,10 +198,11 @@ class OnlineClassifier(BinaryClassifier):
             if not rows.has_canonical_format:
                 rows = rows.copy()
                 rows.sum_duplicates()
-        draws = _uniform(self.seed_, self.seen_, weights)
+        drawn = hasattr(self, "random_state")
+        draws = _uniform(self.seed_, self.seen_, weights) if drawn else weights
         constant = 1.0 if self.fit_intercept else 0.0
-        step, power = float(self.step), POWERS[self.schedule]
-        linear = Linear(self.weights_, self.delays_, constant, step, power)
+        step, falls = float(self.step), self.schedule == "sqrt"
+        linear = Linear(self.weights_, self.delays_, constant, step, falls)
         return run(self._kind, self.state_, linear, Examples(rows, positive, weights, draws)) > 0
 
 

@@ -93,7 +93,7 @@ def _logistic(margin):
 @compiled
 def run(kind, state, weights, delays, settings, held, given, predicted):
     """Fills ``predicted``, and changes the state and the weights; see ``loops.run``."""
-    constant, step, power = settings
+    constant, step, falls = settings
     values, columns, begins = held
     positive, importance, draws = given
     count, averages = len(weights), len(delays) > 0
@@ -117,7 +117,7 @@ def run(kind, state, weights, delays, settings, held, given, predicted):
         state[TOTAL] += weight
         state[SEEN] = before + 1.0
         _learn(kind, state, chances, y, weight, costs)
-        rate = step * (before + 1.0) ** -power * weight
+        rate = step * weight / (math.sqrt(before + 1.0) if falls else 1.0)
         for j in range(count):
             move = rate * costs[j] * (own[j] - y)
             _move(weights, j, values, columns, begin, end, constant, -move)

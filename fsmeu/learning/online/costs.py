@@ -44,8 +44,8 @@ class STAMPClassifier(OnlineClassifier):
     stages alternate, of the same number of examples each: the weights climb the linear function of
     the present level v, in which a positive example is worth a - v c and a negative one v; then,
     with the weights held, v is estimated anew as the measure of the mean rewards. In this second
-    stage nothing else is learned. F_1 gives 2 - v and v. Where the mean reward of positives is below 0,
-    v is 0; the first level is 1, at which F_1 has equal costs.
+    stage nothing else is learned. F_1 gives 2 - v and v. Where the mean reward of positives is
+    below 0, v is 0; the first level is 1, at which F_1 has equal costs.
 
     Args:
         step: c in the step lengths c / sqrt(t).

@@ -39,8 +39,8 @@ class FOFOClassifier(ThresholdClassifier):
         F_beta = (1 + beta^2) E[eta f] / (beta^2 pi + E[f]).
 
     Let v be the best value. Every f has (1 + beta^2) E[eta f] <= v (beta^2 pi + E[f]), and the best
-    has equality, so the best f maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is at
-    least theta = v / (1 + beta^2). The equality then reads E[(eta - theta)_+] = beta^2 pi theta:
+    has equality, so the best f maximises E[((1 + beta^2) eta - v) f]: it is positive where eta is
+    at least theta = v / (1 + beta^2). The equality then reads E[(eta - theta)_+] = beta^2 pi theta:
     theta is the root of q(theta) = beta^2 pi theta - E[(eta - theta)_+], which increases, so it
     minimises the strongly convex
 

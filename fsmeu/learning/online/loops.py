@@ -37,7 +37,7 @@ class Examples:
         rows: (examples, features), an array of doubles or a ``csr_array``.
         positive: 1 for positive examples, 0 for others.
         weights: weights; an example of weight 0 is passed over.
-        draws: a uniform number for each, from [0, 1).
+        draws: a uniform number for each, from [0, 1), where the rule asks for one.
     """
 
     rows: Rows
@@ -59,14 +59,14 @@ class Linear:
         delays: as above, of the same shape; no rows where the last weights are used instead.
         constant: the value of the feature behind the intercept: 1, or 0 without one.
         step: the length of the first step.
-        power: at example t it is ``step / t ** power``.
+        falls: whether it is ``step / sqrt(t)`` at example t; else it stays.
     """
 
     weights: Floats
     delays: Floats
     constant: float
     step: float
-    power: float
+    falls: bool
 
 
 def run(kind: int, state: Floats, linear: Linear, examples: Examples) -> NDArray[np.uint8]:
@@ -85,7 +85,7 @@ def run(kind: int, state: Floats, linear: Linear, examples: Examples) -> NDArray
 
         held = _flat(examples.rows)
         given = (examples.positive, examples.weights, examples.draws)
-        settings = (linear.constant, linear.step, linear.power)
+        settings = (linear.constant, linear.step, linear.falls)
         compiled_loops.run(
             kind, state, linear.weights, linear.delays, settings, held, given, predicted
         )
@@ -148,7 +148,7 @@ def _run_plain(
         state[TOTAL] += weight
         state[SEEN] = before + 1.0
         learn(state, chances, y, weight, costs)
-        rate = linear.step * (before + 1.0) ** -linear.power * weight
+        rate = linear.step * weight / (math.sqrt(before + 1.0) if linear.falls else 1.0)
         for j in every:
             move = rate * costs[j] * (own[j] - y)
             lines[j][at] -= move * x
