@@ -97,6 +97,12 @@ class OnlineClassifier(BinaryClassifier):
 
         The arguments are those of ``partial_fit``, which does the same.
         """
+        return self._named(self._more(X, y, classes, sample_weight)[0])
+
+    def _more(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[NDArray[np.bool_], Floats]:
+        """What was predicted before labels were used, and with which probability."""
         first = not hasattr(self, "state_")
         rows, labels = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=False, reset=first
@@ -109,7 +115,7 @@ class OnlineClassifier(BinaryClassifier):
             )
         if first:
             self._begin(rows.shape[1], None)
-        return self._named(self._pass(rows, positive, known))
+        return self._pass(rows, positive, known)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each example, (examples,)."""
@@ -191,8 +197,10 @@ class OnlineClassifier(BinaryClassifier):
             raise InputError(sentence(where, must, strange.tolist()))
         return np.asarray(labels == self.classes_[1], np.float64)
 
-    def _pass(self, rows: Any, positive: Floats, weights: Floats) -> NDArray[np.bool_]:
-        """What was predicted before labels were used, (examples,)."""
+    def _pass(
+        self, rows: Any, positive: Floats, weights: Floats
+    ) -> tuple[NDArray[np.bool_], Floats]:
+        """What was predicted before labels were used, and with which probability, (examples,)."""
         if issparse(rows):
             rows = csr_array(rows)
             if not rows.has_canonical_format:
@@ -203,7 +211,9 @@ class OnlineClassifier(BinaryClassifier):
         constant = 1.0 if self.fit_intercept else 0.0
         step, falls = float(self.step), self.schedule == "sqrt"
         linear = Linear(self.weights_, self.delays_, constant, step, falls)
-        return run(self._kind, self.state_, linear, Examples(rows, positive, weights, draws)) > 0
+        examples = Examples(rows, positive, weights, draws)
+        predicted, chances = run(self._kind, self.state_, linear, examples)
+        return predicted > 0, chances
 
 
 def positive_number(where: str, name: str, value: object) -> float:

@@ -91,8 +91,8 @@ def _logistic(margin):
 
 
 @compiled
-def run(kind, state, weights, delays, settings, held, given, predicted):
-    """Fills ``predicted``, and changes the state and the weights; see ``loops.run``."""
+def run(kind, state, weights, delays, settings, held, given, predicted, guesses):
+    """Fills the last two, and changes the state and the weights; see ``loops.run``."""
     constant, step, falls = settings
     values, columns, begins = held
     positive, importance, draws = given
@@ -110,7 +110,7 @@ def run(kind, state, weights, delays, settings, held, given, predicted):
                 late = _dot(delays, j, values, columns, begin, end, constant)
                 chances[j] = _logistic(margin + late / before)
         chosen = _decide(kind, state, chances, draws[i])
-        predicted[i] = chosen
+        predicted[i], guesses[i] = chosen, chances[0]
         state[TRUE_POSITIVE] += weight * y * chosen
         state[PREDICTED] += weight * chosen
         state[POSITIVE] += weight * y

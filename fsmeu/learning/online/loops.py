@@ -69,8 +69,12 @@ class Linear:
     falls: bool
 
 
-def run(kind: int, state: Floats, linear: Linear, examples: Examples) -> NDArray[np.uint8]:
-    """What was predicted for each example before its label was used, 1 or 0, (examples,).
+def run(
+    kind: int, state: Floats, linear: Linear, examples: Examples
+) -> tuple[NDArray[np.uint8], Floats]:
+    """What was predicted for each example before its label was used, two arrays (examples,).
+
+    The first is 1 or 0, the second the probability of the positive class by the first classifier.
 
     Args:
         kind: the number of the learner's rule.
@@ -79,6 +83,7 @@ def run(kind: int, state: Floats, linear: Linear, examples: Examples) -> NDArray
         examples: the examples.
     """
     predicted = np.zeros(len(examples.positive), np.uint8)
+    before = np.full(len(predicted), np.nan)
     seen = len(predicted) + int(state[SEEN])
     if seen * len(linear.weights) >= COMPILED_EXAMPLES and _is_installed():
         from fsmeu.learning.online import compiled_loops
@@ -87,13 +92,13 @@ def run(kind: int, state: Floats, linear: Linear, examples: Examples) -> NDArray
         given = (examples.positive, examples.weights, examples.draws)
         settings = (linear.constant, linear.step, linear.falls)
         compiled_loops.run(
-            kind, state, linear.weights, linear.delays, settings, held, given, predicted
+            kind, state, linear.weights, linear.delays, settings, held, given, predicted, before
         )
     else:
         listed = state.tolist()
-        _run_plain(kind, listed, linear, examples, predicted)
+        _run_plain(kind, listed, linear, examples, predicted, before)
         state[:] = listed
-    return predicted
+    return predicted, before
 
 
 @lru_cache(maxsize=1)
@@ -121,8 +126,14 @@ def _each(rows: Rows) -> Iterator[tuple[Floats, Any]]:
 
 
 def _run_plain(
-    kind: int, state: list[float], linear: Linear, examples: Examples, predicted: NDArray[np.uint8]
+    kind: int,
+    state: list[float],
+    linear: Linear,
+    examples: Examples,
+    predicted: NDArray[np.uint8],
+    guesses: Floats,
 ) -> None:
+    """Fills the two arrays of ``run``, and changes the state and the weights."""
     decide, learn = RULES[kind]
     columns = (examples.positive.tolist(), examples.weights.tolist(), examples.draws.tolist())
     lines, biases = [line[:-1] for line in linear.weights], linear.weights[:, -1].tolist()
@@ -141,7 +152,7 @@ def _run_plain(
             sums = [float(late[j][at].dot(x)) + constant * late_biases[j] for j in every]
             chances = [_logistic(margins[j] + sums[j] / before) for j in every]
         chosen = decide(state, chances, draw)
-        predicted[i] = chosen
+        predicted[i], guesses[i] = chosen, chances[0]
         state[TRUE_POSITIVE] += weight * y * chosen
         state[PREDICTED] += weight * chosen
         state[POSITIVE] += weight * y

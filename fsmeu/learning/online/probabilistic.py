@@ -38,6 +38,16 @@ class ThresholdClassifier(OnlineClassifier):
         positive = expit(self._margins(X)[:, 0])
         return np.stack([1.0 - positive, positive], axis=1)
 
+    def proba_then_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> Floats:
+        """The probability of the positive class before each label was used, (examples,).
+
+        The arguments are those of ``partial_fit``, which does the same. Examples of weight 0 get
+        no number.
+        """
+        return self._more(X, y, classes, sample_weight)[1]
+
     def decision_function(self, X: Any) -> Floats:
         """The probability of the positive class less the threshold, (examples,)."""
         return np.asarray(expit(self._margins(X)[:, 0]) - self.threshold_)

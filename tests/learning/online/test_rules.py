@@ -76,19 +76,16 @@ def test_stages_are_those_of_algorithm_1():
 
 
 def test_plans_double_where_the_number_of_examples_is_unknown(monkeypatch):
-    """After 16, 48 and 112 examples a new plan begins; the threshold goes on from where it was."""
-    monkeypatch.setattr(fofo_module, "FIRST_HORIZON", 16)
-    rows, labels = data(113, features=1)
-    learner, stages = FOFOClassifier(), []
-    for t in range(113):
-        learner.partial_fit(rows[t : t + 1], labels[t : t + 1], classes=[0, 1])
-        stages.append(learner.stage_)
-    begun = [t for t in range(113) if stages[t][0] == 1 and (t == 0 or stages[t - 1] != stages[t])]
-    count = {n: max(math.floor(0.5 * math.log2(2 * n / math.log2(n))) - 1, 1) for n in (16, 32, 64)}
-    assert count == {16: 1, 32: 1, 64: 1}
-    assert stages == [(1, 1)] * 113
-    assert begun == [0]
-    assert learner.state_[fofo_module.HORIZON] == 256  # of the plan after the one for 128
+    """Plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3 stages."""
+    monkeypatch.setattr(fofo_module, "FIRST_HORIZON", 512)
+    rows, labels = data(1700, features=1)
+    learner, seen = FOFOClassifier(), []
+    for begin in range(0, 1700, 100):
+        learner.partial_fit(rows[begin : begin + 100], labels[begin : begin + 100])
+        seen.append(learner.stage_)
+    ends = [100 * (k + 1) for k in range(17)]
+    plan = [(256, (1, 2)), (512, (2, 2)), (1024, (1, 2)), (1536, (2, 2)), (2218, (1, 3))]
+    assert seen == [next(stage for end, stage in plan if t <= end) for t in ends]
 
 
 def test_ofo_has_half_the_running_f():
@@ -186,8 +183,7 @@ def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
     predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
     ends = [0, *sorted(set(cuts)), 300]
     parts = [
-        pieces.predict_then_fit(rows[a:b], labels[a:b], classes=[0, 1])
-        for a, b in pairwise(ends)
+        pieces.predict_then_fit(rows[a:b], labels[a:b], classes=[0, 1]) for a, b in pairwise(ends)
     ]
     assert np.concatenate(parts).tolist() == predicted.tolist()
     assert pieces.state_ == pytest.approx(whole.state_, rel=1e-12)
@@ -208,7 +204,7 @@ def test_weights_of_rows_that_repeat_counts():
     first = -3 * 0.5 * np.array([1.0, 1.0])
     second = (1 - transcript.sigmoid(first @ [2, 1])) / math.sqrt(2) * np.array([2.0, 1.0])
     assert learner.weights_[0] == pytest.approx(first + second)
-    assert learner.score_ == 0.0  # 3 false positives; then the threshold is 0 / 3, a hit ...
+    assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
 def root_of_q(eta, beta):
@@ -233,3 +229,15 @@ def test_threshold_is_best_for_f_beta(beta):
     learner.weights_[:] = [[1.0, 0.0]]
     learner.partial_fit(margins, labels)
     assert learner.threshold_ == pytest.approx(root_of_q(eta, beta), abs=0.01)
+
+
+def test_probabilities_before_labels():
+    """Those of the transcript; a learner of the same settings sees the same."""
+    rows, labels = data()
+    learner = transcript.Learner(5, 0.5)
+    wanted = []
+    for x, y in zip(rows, labels, strict=True):
+        wanted.append(learner.chance(x))
+        learner.update(x, y)
+    for kind in (FOFOClassifier, OFOClassifier):
+        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)
