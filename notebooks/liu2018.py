@@ -3,9 +3,9 @@
 Figures 1 and 2: covtype (six tasks, one class against the others), a9a, ijcnn1 and w8a. Each data
 set is shuffled and cut in three parts of the same size: the step length is tuned on the second by
 the final online F (2^-4 .. 2^4; 2^-8 .. 2^4 for STAMP and OMCSL), the online F is measured on the
-first, over several shuffles. What the paper does not state: features are scaled to [0, 1] (covtype; the
-others come scaled), steps are c / sqrt(t), predictions use the last weights; steps are tuned on the
-first shuffle and kept. The third part, for offline tests, is not used here.
+first, over several shuffles. What the paper does not state: features are scaled to [0, 1] (covtype;
+the others come scaled), steps are c / sqrt(t), predictions use the last weights; steps are tuned on
+the first shuffle and kept. The third part, for offline tests, is not used here.
 
 The first table has the online F at the end (mean and standard deviation over the shuffles), with
 FOFO's printed constants, with steps 16 and 64 times as long, with gamma_scale="auto", and with the
