@@ -191,11 +191,12 @@ class OnlineClassifier(BinaryClassifier):
             if not first and not np.array_equal(found, self.classes_):
                 raise InputError(sentence(where, "classes must stay the same", found.tolist()))
             self.classes_ = found
-        strange = np.setdiff1d(labels, self.classes_)
+        positive = labels == self.classes_[1]
+        strange = labels[~positive & (labels != self.classes_[0])]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
-            raise InputError(sentence(where, must, strange.tolist()))
-        return np.asarray(labels == self.classes_[1], np.float64)
+            raise InputError(sentence(where, must, np.unique(strange).tolist()))
+        return np.asarray(positive, np.float64)
 
     def _pass(
         self, rows: Any, positive: Floats, weights: Floats
