@@ -19,8 +19,9 @@ logarithm (theory: -1/2), for a rate of positives of about .014 and of about .2.
 Seen with ten shuffles: the printed constants never lead OFO. Longer steps lead it on ijcnn1 by far
 more than two standard deviations, on covtype 5 and w8a by about one, not on a9a, and trail it on
 covtype 6, where the root from the histogram trails as well (which suggests that the probabilities
-are at fault, not how the threshold is learned; this was not tested). With --step 1 OFO leads on both. Tuned steps are often the
-greatest of the paper's range. Epochs of STAMP and gamma of OMCSL are ours and were not tuned, so
+are at fault, not how the threshold is learned; this was not tested). With --step 1
+OFO leads on both. Tuned steps are often the greatest of the paper's range.
+Epochs of STAMP and gamma of OMCSL are ours and were not tuned, so
 little follows from STAMP's low values.
 
     ./run python notebooks/liu2018.py [--quick] [--shuffles 10] [--tasks a9a,w8a] [--step 1]
