@@ -1,0 +1,115 @@
+"""Online learners are estimators of scikit-learn: checks, files, parameters, labels of any type."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fsmeu.errors import InputError
+from fsmeu.learning.online import (
+    FOFOClassifier,
+    OFOClassifier,
+    OMCSLClassifier,
+    OnlineLogisticClassifier,
+    STAMPClassifier,
+)
+from fsmeu.learning.saving import load, save
+from tests.learning.online.test_rules import BY_NAME, data, made
+
+LEARNERS = [
+    FOFOClassifier(),
+    OFOClassifier(),
+    OMCSLClassifier(random_state=0),
+    OnlineLogisticClassifier(),
+    STAMPClassifier(epoch=5),
+]
+TWICE = "an example given twice is two steps, of which the second begins where the first ended"
+
+
+def failing(learner):
+    """Checks that cannot hold, with the reason."""
+    found = {
+        "check_sample_weight_equivalence_on_dense_data": TWICE,
+        "check_sample_weight_equivalence_on_sparse_data": TWICE,
+    }
+    if isinstance(learner, FOFOClassifier | OFOClassifier):
+        found["check_classifiers_train"] = "the threshold on the probability is not 1/2"
+    return found
+
+
+@parametrize_with_checks(LEARNERS, expected_failed_checks=failing)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@BY_NAME
+def test_file_of_a_learner(learner, tmp_path):
+    """What comes back predicts the same, and learns on as if nothing had happened."""
+    rows, labels = data()
+    named = np.array(["no", "yes"])[labels]
+    one = made(learner).partial_fit(rows[:200], named[:200])
+    save(one, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert again.predict(rows).tolist() == one.predict(rows).tolist()
+    assert set(one.predict(rows)) <= {"no", "yes"}
+    one.partial_fit(rows[200:], named[200:])
+    again.partial_fit(rows[200:], named[200:])
+    assert np.array_equal(again.weights_, one.weights_)
+    assert np.array_equal(again.state_, one.state_)
+
+
+@BY_NAME
+def test_memory_is_constant(learner):
+    rows, labels = data()
+    one = made(learner)
+    sizes = set()
+    for _ in range(3):
+        one.partial_fit(rows, labels)
+        sizes.add(sum(np.size(value) for value in vars(one).values()))
+    assert len(sizes) == 1
+
+
+@BY_NAME
+def test_pipelines_and_clones(learner):
+    rows, labels = data()
+    one = make_pipeline(StandardScaler(), clone(learner)).fit(rows * 100, labels)
+    assert np.mean(one.predict(rows * 100) == labels) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (FOFOClassifier(gamma_scale=0), "gamma_scale must be a finite number above 0"),
+        (FOFOClassifier(gamma_scale="wide"), 'above 0 or "auto"'),
+        (FOFOClassifier(horizon=0), "horizon must be a whole number"),
+        (FOFOClassifier(predict_with="first"), "predict_with must be one of mean, last"),
+        (OFOClassifier(step=-1), "step must be a finite number above 0"),
+        (OFOClassifier(step=True), "step must be"),
+        (OFOClassifier(beta=np.inf), "beta must be"),
+        (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
+        (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
+        (OFOClassifier(average="no"), "average must be True or False"),
+        (STAMPClassifier(epoch=1.5), "epoch must be a whole number"),
+        (STAMPClassifier(growth=0), "growth must be"),
+        (OMCSLClassifier(classifiers=0), "classifiers must be a whole number"),
+        (OMCSLClassifier(gamma=0), "gamma must be"),
+    ],
+)
+def test_parameters_are_checked(learner, words):
+    with pytest.raises(InputError, match=words):
+        learner.fit([[0.0], [1.0]], [0, 1])
+
+
+def test_classes_are_checked():
+    rows = [[0.0], [1.0]]
+    with pytest.raises(InputError, match="there must be two classes"):
+        OFOClassifier().partial_fit(rows, [1, 1])
+    with pytest.raises(InputError, match="there must be two classes"):
+        OFOClassifier().partial_fit(rows, [1, 1], classes=[1, 2, 3])
+    one = OFOClassifier().partial_fit(rows, [1, 1], classes=[1, 2])
+    with pytest.raises(InputError, match="labels must be of the classes"):
+        one.partial_fit(rows, [1, 3])
+    with pytest.raises(InputError, match="classes must stay the same"):
+        one.partial_fit(rows, [1, 1], classes=[1, 3])

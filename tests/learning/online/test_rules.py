@@ -1,0 +1,243 @@
+"""Online learners do what their papers' listings say, whatever form the examples come in."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score
+
+from fsmeu.learning.online import (
+    FOFOClassifier,
+    OFOClassifier,
+    OMCSLClassifier,
+    OnlineLogisticClassifier,
+    STAMPClassifier,
+)
+from fsmeu.learning.online import fofo as fofo_module
+from tests.learning.online import transcript
+
+EVERY = (
+    FOFOClassifier(),
+    FOFOClassifier(gamma_scale="auto", average=True),
+    OFOClassifier(),
+    OnlineLogisticClassifier(average=True),
+    STAMPClassifier(epoch=20),
+    OMCSLClassifier(classifiers=4, random_state=3),
+)
+BY_NAME = pytest.mark.parametrize("learner", EVERY, ids=lambda one: type(one).__name__)
+
+
+def data(n=300, seed=0, features=5, shift=1.5):
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, features)) * (random.random((n, features)) < 0.7)
+    chances = 1 / (1 + np.exp(-(rows @ random.normal(size=features) * 2 - shift)))
+    return rows, (random.random(n) < chances).astype(int)
+
+
+def made(learner, **changes):
+    return type(learner)(**{**learner.get_params(), **changes})
+
+
+@pytest.mark.parametrize("n", [10, 50, 300, 700])  # 1, 1, 2 and 2 stages
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({}, {}),
+        ({"gamma_scale": 16.0, "beta": 2.0}, {"scale": 16, "beta": 2}),
+        ({"average": True, "step": 0.3}, {"average": True, "c": 0.3}),
+        ({"gamma_scale": 8, "predict_with": "last"}, {"scale": 8, "with_last": True}),
+    ],
+)
+def test_fofo_is_algorithms_1_and_2(n, ours, theirs):
+    rows, labels = data(n)
+    learner = FOFOClassifier(horizon=n, **ours)
+    predicted = learner.predict_then_fit(rows, labels)
+    wanted, threshold, weights = transcript.fofo(rows, labels.tolist(), **theirs)
+    assert predicted.tolist() == wanted
+    if "predict_with" not in ours:
+        assert learner.threshold_ == pytest.approx(threshold, rel=1e-10)
+    assert learner.weights_[0] == pytest.approx(weights, rel=1e-9, abs=1e-12)
+
+
+def test_stages_are_those_of_algorithm_1():
+    """n = 10,000: m = floor(log2(20000 / 13.29) / 2) - 1 = 4 stages of 2,500."""
+    rows, labels = data(10_000, features=1)
+    learner = FOFOClassifier(horizon=10_000)
+    seen = []
+    for begin in range(0, 10_000, 500):
+        learner.partial_fit(rows[begin : begin + 500], labels[begin : begin + 500])
+        seen.append(learner.stage_)
+    assert seen == [(k, 4) for k in (1, 2, 3, 4) for _ in range(5)]
+
+
+def test_plans_double_where_the_number_of_examples_is_unknown(monkeypatch):
+    """Plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3 stages."""
+    monkeypatch.setattr(fofo_module, "FIRST_HORIZON", 512)
+    rows, labels = data(1700, features=1)
+    learner, seen = FOFOClassifier(), []
+    for begin in range(0, 1700, 100):
+        learner.partial_fit(rows[begin : begin + 100], labels[begin : begin + 100])
+        seen.append(learner.stage_)
+    ends = [100 * (k + 1) for k in range(17)]
+    plan = [(256, (1, 2)), (512, (2, 2)), (1024, (1, 2)), (1536, (2, 2)), (2218, (1, 3))]
+    assert seen == [next(stage for end, stage in plan if t <= end) for t in ends]
+
+
+def test_ofo_has_half_the_running_f():
+    rows, labels = data()
+    for beta in (1.0, 0.5):
+        learner = OFOClassifier(beta=beta)
+        predicted = learner.predict_then_fit(rows, labels)
+        assert predicted.tolist() == transcript.ofo(rows, labels.tolist(), beta=beta)
+        assert learner.threshold_ * (1 + beta**2) == pytest.approx(learner.score_)
+    jaccard = OFOClassifier(measure="jaccard").fit(rows, labels)
+    assert jaccard.threshold_ == pytest.approx(jaccard.score_ / (1 + jaccard.score_))
+
+
+def test_logistic_regression():
+    """Beside the transcript, scikit-learn's: eta0 / t^0.5, without l2."""
+    rows, labels = data()
+    learner = OnlineLogisticClassifier(step=0.7)
+    predicted = learner.predict_then_fit(rows, labels)
+    wanted, weights = transcript.logistic(rows, labels, 0.7)
+    assert predicted.tolist() == wanted
+    assert learner.weights_[0] == pytest.approx(weights, rel=1e-9)
+    theirs = SGDClassifier(
+        "log_loss", alpha=0, penalty=None, learning_rate="invscaling", eta0=0.7, power_t=0.5,
+        max_iter=1, shuffle=False, tol=None,
+    ).fit(rows, labels)  # fmt: skip
+    assert learner.coef_ == pytest.approx(theirs.coef_, rel=1e-9)
+    assert learner.intercept_ == pytest.approx(theirs.intercept_, rel=1e-9)
+
+
+def test_stamp_alternates():
+    rows, labels = data()
+    learner = STAMPClassifier(epoch=30, step=0.5)
+    predicted = learner.predict_then_fit(rows, labels)
+    wanted, levels = transcript.stamp(rows, labels.tolist(), 0.5, 30)
+    assert predicted.tolist() == wanted
+    assert len(levels) == 4
+    learner = STAMPClassifier(epoch=30, step=0.5).fit(rows[:240], labels[:240])
+    assert learner.level_ == pytest.approx(levels[-1], rel=1e-9)
+
+
+def test_omcsl_holds_classifiers_with_different_costs():
+    rows, labels = data()
+    wanted = transcript.cost_sensitive(rows, labels, 0.5, 4)
+    learner = OMCSLClassifier(classifiers=4, step=0.5, gamma=1e6, random_state=0)
+    predicted = learner.predict_then_fit(rows, labels)
+    scores = [[f1_score(labels[:t], w[:t], zero_division=0) for w in wanted] for t in range(1, 301)]
+    assert learner.scores_ == pytest.approx(scores[-1])
+    for t in range(1, 300):  # so sharp that only the best ones predict
+        best = [w[t] for w, s in zip(wanted, scores[t - 1], strict=True) if s == max(scores[t - 1])]
+        assert predicted[t] in best
+
+
+def test_omcsl_draws_in_proportion():
+    """Two classifiers that never agree: the share of each is exp(gamma F) over the sum."""
+    learner = OMCSLClassifier(classifiers=2, gamma=2.0, random_state=0)
+    learner.partial_fit(np.zeros((2, 1)), [0, 1])
+    learner.weights_[:] = [[0, 50], [0, -50]]
+    learner.state_[:] = 0
+    learner.state_[[4, 5, 6, 7, 8]] = 1, 2, 1, 1, 2.0  # seen; F1; gamma
+    learner.state_[[2, 3]] = 100, 200  # of 200 examples 100 are positive
+    learner.state_[[9, 10, 11, 12]] = 100, 200, 50, 50  # F1 of 2/3 and of 2/3 ...
+    learner.state_[[11, 12]] = 10, 10  # ... of 2/11 * 10 / 10
+    learner.step = 1e-300
+    draws = [learner.state_.copy(), learner.weights_.copy()]
+    shares = []
+    for k in range(4000):
+        learner.state_, learner.weights_ = draws[0].copy(), draws[1].copy()
+        learner.state_[4] = k
+        shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])
+    first, second = math.exp(2 * 200 / 300), math.exp(2 * 20 / 110)
+    assert np.mean(shares) == pytest.approx(first / (first + second), abs=0.03)
+
+
+@BY_NAME
+def test_score_is_that_of_the_predictions(learner):
+    rows, labels = data()
+    for measure, beta, wanted in (
+        ("f", 1.0, lambda z: f1_score(labels, z)),
+        ("f", 2.0, lambda z: fbeta_score(labels, z, beta=2)),
+        ("jaccard", 1.0, lambda z: jaccard_score(labels, z)),
+    ):
+        one = made(learner, measure=measure, beta=beta)
+        predicted = one.predict_then_fit(rows, labels)
+        assert one.score_ == pytest.approx(wanted(predicted))
+        assert one.seen_ == 300
+
+
+@BY_NAME
+@given(st.lists(st.integers(1, 299), max_size=4), st.integers(0, 5))
+@settings(max_examples=10)
+def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
+    """Pieces give what the whole gives; so do sparse rows; weight 0 means absent."""
+    rows, labels = data(seed=seed)
+    whole, pieces, sparse, dropped = (made(learner) for _ in range(4))
+    predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
+    ends = [0, *sorted(set(cuts)), 300]
+    parts = [
+        pieces.predict_then_fit(rows[a:b], labels[a:b], classes=[0, 1]) for a, b in pairwise(ends)
+    ]
+    assert np.concatenate(parts).tolist() == predicted.tolist()
+    assert pieces.state_ == pytest.approx(whole.state_, rel=1e-12)
+    assert pieces.weights_ == pytest.approx(whole.weights_, rel=1e-12)
+    found = sparse.predict_then_fit(csr_array(rows), labels)
+    assert found.tolist() == predicted.tolist()
+    assert sparse.coef_ == pytest.approx(whole.coef_, rel=1e-9, abs=1e-12)
+    mixed = np.insert(rows, [0, 7, 300], 9.0, axis=0)
+    marked = np.insert(labels, [0, 7, 300], 1)
+    weights = np.insert(np.ones(300), [0, 7, 300], 0.0)
+    dropped.partial_fit(mixed, marked, classes=[0, 1], sample_weight=weights)
+    assert dropped.state_ == pytest.approx(whole.state_, rel=1e-12)
+
+
+def test_weights_of_rows_that_repeat_counts():
+    """An example of weight 3 moves the weights three times as far, and counts as three."""
+    learner = OFOClassifier().fit([[1.0], [2.0]], [0, 1], sample_weight=[3.0, 1.0])
+    first = -3 * 0.5 * np.array([1.0, 1.0])
+    second = (1 - transcript.sigmoid(first @ [2, 1])) / math.sqrt(2) * np.array([2.0, 1.0])
+    assert learner.weights_[0] == pytest.approx(first + second)
+    assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
+
+
+def root_of_q(eta, beta):
+    """The threshold among all values of eta that is best for F_beta, times nothing else."""
+    order = np.sort(eta)[::-1]
+    hits, count = np.cumsum(order), np.arange(1, len(eta) + 1)
+    return float(np.max(hits / (beta**2 * eta.sum() + count)))
+
+
+@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
+def test_threshold_is_best_for_f_beta(beta):
+    """With eta known, the threshold comes near F*_beta / (1 + beta^2), found over all cuts."""
+    random = np.random.default_rng(5)
+    eta = random.beta(0.5, 2.0, 40_000)
+    labels = (random.random(40_000) < eta).astype(int)
+    margins = np.log(eta / (1 - eta))[:, None]
+    learner = FOFOClassifier(step=1e-300, beta=beta, gamma_scale="auto", horizon=40_000)
+    learner.partial_fit(margins[:2], [0, 1])
+    learner = made(learner)
+    learner._begin(1, None)
+    learner.classes_, learner.n_features_in_ = np.array([0, 1]), 1
+    learner.weights_[:] = [[1.0, 0.0]]
+    learner.partial_fit(margins, labels)
+    assert learner.threshold_ == pytest.approx(root_of_q(eta, beta), abs=0.01)
+
+
+def test_probabilities_before_labels():
+    """Those of the transcript; a learner of the same settings sees the same."""
+    rows, labels = data()
+    learner = transcript.Learner(5, 0.5)
+    wanted = []
+    for x, y in zip(rows, labels, strict=True):
+        wanted.append(learner.chance(x))
+        learner.update(x, y)
+    for kind in (FOFOClassifier, OFOClassifier):
+        assert kind(step=0.5).proba_then_fit(rows, labels) == pytest.approx(wanted, rel=1e-9)

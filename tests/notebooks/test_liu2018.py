@@ -1,0 +1,39 @@
+"""The quick run of notebooks/liu2018.py prints what it promises."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_quick():
+    """Where a9a is missing, the part on the threshold is run all the same."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    command = [sys.executable, str(ROOT / "notebooks" / "liu2018.py"), "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"about \.(?:014|2) .*?(-?\d\.\d\d) [│┃]\n", done.stdout)
+    assert len(rows) == 8
+    if "No data" not in done.stdout:
+        assert "a9a" in done.stdout
+        assert (ROOT / "out" / "liu2018_figures.png").is_file()
+
+
+def test_best_threshold_is_half_the_best_f():
+    """The root of q by quadrature is half the best F over all cuts of a large sample."""
+    sys.path.insert(0, str(ROOT / "notebooks"))
+    try:
+        import liu2018
+    finally:
+        sys.path.pop(0)
+    best = liu2018.best_threshold(-2.0)
+    random = np.random.default_rng(0)
+    eta = np.sort(1 / (1 + np.exp(2.0 - 2 * random.normal(size=1_000_000))))[::-1]
+    wanted = np.max(np.cumsum(eta) / (eta.sum() + np.arange(1, len(eta) + 1)))
+    assert best == pytest.approx(wanted, abs=2e-3)
