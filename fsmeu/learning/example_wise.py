@@ -68,7 +68,7 @@ class ExampleWiseClassifier(BinaryClassifier):
         ):
             must = "the estimator must have fit and predict_proba"
             raise InputError(sentence(where, must, chosen))
-        if np.ndim(y) == 2 and np.shape(y)[1] != 1 or issparse(y):
+        if (np.ndim(y) == 2 and np.shape(y)[1] != 1) or issparse(y):
             rows, table, weights = self._table(X, y, sample_weight)
             self.columns_ = table.shape[1]
         else:

@@ -19,7 +19,7 @@ from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import loads
 from fsmeu.losses.loss import SpecLoss
 
-__all__ = ["KINDS", "learned", "put_together", "taken_apart", "with_learned"]
+__all__ = ["KINDS", "PROBABILISTIC", "learned", "put_together", "taken_apart", "with_learned"]
 
 _PLAIN = {
     kind.__name__: kind
@@ -34,6 +34,9 @@ _PLAIN = {
     )
 }
 """Estimators of scikit-learn whose whole state is arrays and numbers."""
+
+PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
+"""Those of them that tell probabilities, by name."""
 
 KINDS = ("loss", "estimator", "pipeline")
 """The words by which such parts stand in a file."""

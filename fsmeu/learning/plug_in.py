@@ -34,7 +34,7 @@ from fsmeu.learning.table_losses import best_threshold, table_loss
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Independent
 
-__all__ = ["DTAClassifier", "EUMClassifier"]
+__all__ = ["DTAClassifier", "EUMClassifier", "held_out_parts"]
 
 Ints = NDArray[np.int64]
 
@@ -202,7 +202,7 @@ class EUMClassifier(PlugInClassifier):
             must = "held_out must be a number between 0 and 1"
             raise InputError(sentence("EUMClassifier", must, held))
         rows, positive, weights = self._training(X, y, sample_weight)
-        seen, unseen = _parts(positive, float(held), check_random_state(self.random_state))
+        seen, unseen = held_out_parts(positive, float(held), self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
         self._estimate(estimator, rows[seen], positive[seen], weight[0])
         p = self._probabilities(rows[unseen])
@@ -217,8 +217,9 @@ class EUMClassifier(PlugInClassifier):
         return self._named(self._probabilities(self._rows(X)) >= self.threshold_)
 
 
-def _parts(positive: Floats, share: float, random: np.random.RandomState) -> tuple[Ints, Ints]:
+def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[Ints, Ints]:
     """Indices of examples to be fitted and of those held out, drawn from each class alone."""
+    random = check_random_state(random_state)
     seen, unseen = [], []
     for label in (0, 1):
         of_class = random.permutation(np.flatnonzero(positive == label))

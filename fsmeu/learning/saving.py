@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.parts import KINDS, learned, put_together, taken_apart, with_learned
 
-__all__ = ["load", "register", "save"]
+__all__ = ["load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
 _CLASSES: dict[str, Any] = {}
@@ -30,6 +30,11 @@ def register(kind: type) -> type:
     """The class itself, after making it known to ``load``; a class decorator."""
     _CLASSES[kind.__name__] = kind
     return kind
+
+
+def registered() -> dict[str, Any]:
+    """The classes that are known so far, by name."""
+    return dict(_CLASSES)
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:
