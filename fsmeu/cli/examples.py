@@ -102,12 +102,12 @@ def _from_svmlight(path: Path, features: int | None, zero_based: bool) -> Exampl
 def _from_npz(path: Path) -> Examples:
     from scipy.sparse import csr_array
 
-    path.open("rb").close()
     must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
+    if not zipfile.is_zipfile(path):
+        path.open("rb").close()  # what is no file is told as such
+        raise InputError(sentence(str(path), "it must be an npz file"))
     try:
         with np.load(path, allow_pickle=False) as archive:
-            if not hasattr(archive, "files"):
-                raise InputError(sentence(str(path), must, "a single array"))
             held = set(archive.files)
             labels = archive["y"] if "y" in held else None
             if "X" in held:

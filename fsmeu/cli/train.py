@@ -155,8 +155,9 @@ def _made(name: str, texts: Sequence[str] | None) -> Any:
     try:
         return model.set_params(**inner)
     except (ValueError, AttributeError) as error:
+        must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
         remedy = "For example: -p estimator=LogisticRegression -p estimator__C=0.1"
-        raise InputError(sentence(f"--param, {name}", str(error), None, remedy)) from None
+        raise InputError(sentence(f"--param, {name}", must, None, remedy)) from None
 
 
 def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

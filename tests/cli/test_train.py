@@ -18,7 +18,8 @@ def as_svmlight(path, rows=X, labels=Y, zero_based=False):
 
 
 def as_csv(path, rows=X, labels=Y, header="a,b,c,d,kind"):
-    lines = [",".join([*map(repr, row.tolist()), str(label)]) for row, label in zip(rows, labels)]
+    pairs = zip(rows.tolist(), labels.tolist(), strict=True)
+    lines = [",".join(map(repr, [*row, label])) for row, label in pairs]
     path.write_text("\n".join([header, *lines] if header else lines) + "\n")
 
 
