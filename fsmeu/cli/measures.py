@@ -39,8 +39,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
     found = {"accuracy": float(accuracy_score(positive, chosen))}
     found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
-    loss = getattr(model, "loss_", None)
-    if hasattr(loss, "pair_values"):
+    loss: Any = getattr(model, "loss_", None)
+    if loss is not None and hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
         found[loss.name] = float(loss.pair_values(zs, ys).mean())
     return found

@@ -224,7 +224,7 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
 def _print_classifiers(as_json: bool) -> None:
     from fsmeu.cli.output import print_json, print_table, table
 
-    found = [
+    found: list[dict[str, Any]] = [
         {
             "name": name,
             "summary": (inspect.getdoc(kind) or "").partition("\n")[0],

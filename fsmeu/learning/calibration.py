@@ -90,7 +90,8 @@ def apply_map(made: dict[str, Any], found: Floats) -> Floats:
     if made["kind"] == "sigmoid":
         mapped: Floats = expit(made["slope"] * found + made["offset"])
         return mapped
-    return np.clip(np.interp(found, made["at"], made["to"]), 0.0, 1.0)
+    stepped: Floats = np.clip(np.interp(found, made["at"], made["to"]), 0.0, 1.0)
+    return stepped
 
 
 def _sigmoid(found: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:

@@ -38,7 +38,7 @@ DRAWN = "which rows are held out depends on their places"
 @parametrize_with_checks(
     [DTAClassifier(), EUMClassifier(random_state=0)],
     expected_failed_checks=lambda made: (
-        {"check_methods_subset_invariance": WHOLE}
+        {"check_methods_subset_invariance": WHOLE, "check_classifiers_train": THRESHOLD}
         if isinstance(made, DTAClassifier)
         else {
             "check_sample_weight_equivalence_on_dense_data": DRAWN,
