@@ -9,7 +9,8 @@ probabilities of the same logistic regression:
 - EUM: a threshold that is best on held-out training examples (Koyejo et al. 2014, Narasimhan et
   al. 2014), the estimator having seen the other training examples only;
 - best: the best of all thresholds, chosen on the labels of the test set itself. No decision that
-  ranks examples by these probabilities, and so no DTA or EUM decision, can be better.
+  ranks examples by these probabilities, and so no DTA decision, can be better. (EUM ranks by other
+  probabilities, as its estimator has seen fewer examples.)
 
 Beside each stands the figure that the paper prints. Data sets of several classes are averaged over
 the classes with at least T positive examples in both the training and the test set.

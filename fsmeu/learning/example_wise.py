@@ -68,7 +68,8 @@ class ExampleWiseClassifier(BinaryClassifier):
         ):
             must = "the estimator must have fit and predict_proba"
             raise InputError(sentence(where, must, chosen))
-        if (np.ndim(y) == 2 and np.shape(y)[1] != 1) or issparse(y):
+        y = y if y is None or issparse(y) else np.asarray(y)
+        if y is not None and y.ndim == 2 and y.shape[1] != 1:
             rows, table, weights = self._table(X, y, sample_weight)
             self.columns_ = table.shape[1]
         else:

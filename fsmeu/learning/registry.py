@@ -13,8 +13,12 @@ __all__ = ["estimators"]
 
 
 def estimators() -> dict[str, Any]:
-    """The registered classes by name, in alphabetical order; all modules are loaded for that."""
-    for module in pkgutil.iter_modules(fsmeu.learning.__path__, "fsmeu.learning."):
-        import_module(module.name)
+    """The registered classes by name, in alphabetical order; all modules are loaded for that.
+
+    Compiled loops register nothing, and may lack the compiler.
+    """
+    for module in pkgutil.walk_packages(fsmeu.learning.__path__, "fsmeu.learning."):
+        if not module.name.rpartition(".")[2].startswith("compiled_"):
+            import_module(module.name)
     ours = {n: kind for n, kind in registered().items() if kind.__module__.startswith("fsmeu.")}
     return dict(sorted(ours.items()))

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ def script():
         "natarajan2016", ROOT / "notebooks" / "natarajan2016.py"
     )
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look
     spec.loader.exec_module(module)
     return module
 
