@@ -34,7 +34,7 @@ them against ``fsmeu.decode``.
 
     ./run python notebooks/natarajan2016.py [--seeds 5] [--quick] [--data FOLDER]
 
-takes about 10 minutes of one processor; with --quick (breast cancer, image and scene, one seed)
+takes about 6 minutes of one processor; with --quick (breast cancer, image and scene, one seed)
 under a minute. The data are looked for in --data, in the folder that the environment variable
 FSMEU_DATA names, and in ../shared/data. The picture goes to out/natarajan2016.png.
 """
@@ -414,7 +414,7 @@ def main(arguments: list[str] | None = None) -> None:
     folder = data_folder(given.data)
     if not folder.is_dir():
         parser.error(f"there is no folder {folder}; set FSMEU_DATA or give --data")
-    print("About", "a minute" if given.quick else "10 minutes", "of one processor.", flush=True)
+    print("About", "a minute" if given.quick else "6 minutes", "of one processor.", flush=True)
     begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # iterations end early on separable classes
