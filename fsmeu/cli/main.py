@@ -20,8 +20,10 @@ from fsmeu.cli.gallery import write_gallery
 from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
+from fsmeu.cli.predict import predict_labels
 from fsmeu.cli.show import show_loss
 from fsmeu.cli.trace import trace_pair
+from fsmeu.cli.train import train_classifier
 
 app = typer.Typer(
     cls=Guarded,
@@ -42,6 +44,8 @@ app.command("compile")(compile_loss)
 app.command("expect")(expect_value)
 app.command("levels")(show_levels)
 app.command("decode")(decode_labels)
+app.command("train")(train_classifier)
+app.command("predict")(predict_labels)
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
 app.command("gallery")(write_gallery)

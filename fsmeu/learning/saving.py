@@ -1,7 +1,8 @@
 """Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
 
-A file names a class of this package, its parameters and what it has learned. Reading one runs no
-code that the file brings, so that a file from a stranger is safe to load.
+A file names a class of this package, its parameters and what it has learned; losses and the few
+estimators of scikit-learn in ``parts`` may be among these. Reading one runs no code that the file
+brings, so that a file from a stranger is safe to load.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.learning.parts import KINDS, learned, put_together, taken_apart, with_learned
 
-__all__ = ["load", "register", "save"]
+__all__ = ["load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
 _CLASSES: dict[str, Any] = {}
@@ -28,6 +30,11 @@ def register(kind: type) -> type:
     """The class itself, after making it known to ``load``; a class decorator."""
     _CLASSES[kind.__name__] = kind
     return kind
+
+
+def registered() -> dict[str, Any]:
+    """The classes that are known so far, by name."""
+    return dict(_CLASSES)
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:
@@ -47,8 +54,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     }
     header["learned"] = {
         name: _packed(f"learned.{name}", value, arrays)
-        for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_")
+        for name, value in learned(estimator).items()
     }
     with Path(path).open("wb") as file:
         arrays["header"] = np.array(json.dumps(header))
@@ -68,10 +74,8 @@ def load(path: str | PathLike[str]) -> Any:
                 raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
             kind = _CLASSES[header["class"]]
             made = kind(**{k: _unpacked(v, archive) for k, v in header["parameters"].items()})
-            for name, value in header["learned"].items():
-                if not name.isidentifier() or not name.endswith("_") or name.startswith("_"):
-                    raise ValueError(name)
-                setattr(made, name, _unpacked(value, archive))
+            found = {k: _unpacked(v, archive) for k, v in header["learned"].items()}
+            with_learned(made, found)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
@@ -103,7 +107,13 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
-    must = "only arrays, numbers, texts, lists and dictionaries can be saved"
+    parts = taken_apart(value)
+    if parts is not None:
+        return {parts[0]: _packed(place, parts[1], arrays)}
+    must = (
+        "only arrays, numbers, texts, lists, dictionaries, losses and estimators such as "
+        "LogisticRegression can be saved"
+    )
     raise InputError(sentence(f"save, {place}", must, value))
 
 
@@ -123,4 +133,6 @@ def _unpacked(value: Any, archive: Any) -> Any:
         return tuple(_unpacked(one, archive) for one in held)
     if kind == "dict":
         return {k: _unpacked(one, archive) for k, one in held.items()}
+    if kind in KINDS:
+        return put_together(kind, _unpacked(held, archive))
     raise ValueError(kind)

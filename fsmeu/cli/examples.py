@@ -1,0 +1,214 @@
+"""Files of labelled examples: svmlight, csv and npz."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, one_of, sentence
+
+__all__ = ["FORMATS", "Examples", "read_examples"]
+
+FORMATS = ("svmlight", "csv", "npz")
+_ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
+_SPARSE = ("data", "indices", "indptr", "shape")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What a file holds.
+
+    Attributes:
+        rows: (examples, features), an array of doubles or a ``csr_array``.
+        labels: the class of each example, (examples,), or 0 and 1 of several labels,
+            (examples, labels); None where the file has none.
+    """
+
+    rows: Any
+    labels: NDArray[Any] | None
+
+
+def read_examples(
+    name: str,
+    form: str | None = None,
+    label: str | None = None,
+    features: int | None = None,
+    zero_based: bool = False,
+) -> Examples:
+    """The examples of a file.
+
+    Args:
+        name: the path of the file.
+        form: one of ``FORMATS``; None goes by the ending, and svmlight where that says nothing.
+        label: csv: the column of the label, by name or counted from 1; several with commas
+            between them. None is the last column.
+        features: the number of features that there must be, if it is known. A csv file with that
+            many columns then has no labels.
+        zero_based: svmlight: features are counted from 0.
+
+    Raises:
+        InputError: the file cannot be read, or holds something else.
+    """
+    path = Path(name)
+    ending = path.name.lower().removesuffix(".gz").removesuffix(".bz2").rpartition(".")[2]
+    form = _ENDINGS.get(ending, "svmlight") if form is None else form
+    form = one_of("--format", "the format", form, FORMATS)
+    if label is not None and form != "csv":
+        must = "a column of labels can be chosen in csv files only"
+        raise InputError(sentence("--label", must, f"{form} file {name}"))
+    try:
+        if form == "csv":
+            found = _from_csv(path, label, features)
+        elif form == "npz":
+            found = _from_npz(path)
+        else:
+            found = _from_svmlight(path, features, zero_based)
+    except (OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        must = f"it must be a {form} file"
+        raise InputError(sentence(name, must, None, "--format says which it is")) from error
+    if features is not None and found.rows.shape[1] != features:
+        must = f"the model was trained with {features} features"
+        raise InputError(sentence(name, must, f"{found.rows.shape[1]} features"))
+    return found
+
+
+def _from_svmlight(path: Path, features: int | None, zero_based: bool) -> Examples:
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_file
+
+    path.open("rb").close()  # what is no file is told as such
+    try:
+        rows, labels = load_svmlight_file(str(path), n_features=features, zero_based=zero_based)
+    except (ValueError, TypeError, OverflowError) as error:
+        must = f"each line must be a label and features as index:value ({error})"
+        remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
+        raise InputError(sentence(str(path), must, None, remedy)) from None
+    if not rows.shape[0]:
+        raise InputError(sentence(str(path), "there must be examples", "none"))
+    return Examples(csr_array(rows), labels)
+
+
+def _from_npz(path: Path) -> Examples:
+    from scipy.sparse import csr_array
+
+    must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
+    if not zipfile.is_zipfile(path):
+        path.open("rb").close()  # what is no file is told as such
+        raise InputError(sentence(str(path), "it must be an npz file"))
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            held = set(archive.files)
+            labels = archive["y"] if "y" in held else None
+            if "X" in held:
+                rows: Any = np.asarray(archive["X"], np.float64)
+            elif held >= set(_SPARSE):
+                data, indices, indptr, shape = (archive[name] for name in _SPARSE)
+                rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+                rows.check_format(full_check=True)
+            else:
+                raise InputError(sentence(str(path), must, ", ".join(sorted(held)) or "nothing"))
+    except InputError:
+        raise
+    except (ValueError, TypeError, IndexError) as error:
+        raise InputError(sentence(str(path), f"{must} ({error})")) from None
+    if rows.ndim != 2 or not rows.shape[0]:
+        raise InputError(sentence(str(path), "X must be rows of features", f"shape {rows.shape}"))
+    if labels is not None and (labels.ndim not in (1, 2) or len(labels) != rows.shape[0]):
+        must = f"y must hold a label for each of the {rows.shape[0]} rows of X"
+        raise InputError(sentence(str(path), must, f"shape {labels.shape}"))
+    return Examples(rows, labels)
+
+
+def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
+    lines = list(_csv_lines(path))
+    if not lines:
+        raise InputError(sentence(str(path), "there must be examples", "none"))
+    header = None if any(_is_number(cell) for cell in lines[0][1]) else lines.pop(0)[1]
+    if not lines:
+        raise InputError(sentence(str(path), "there must be examples", "a header alone"))
+    width = len(lines[0][1])
+    chosen = _label_columns(str(path), label, header, width, features)
+    others = [k for k in range(width) if k not in chosen]
+    if not others:
+        raise InputError(sentence(str(path), "there must be a column beside the labels", "none"))
+    rows = np.empty((len(lines), len(others)))
+    for row, (number, cells) in enumerate(lines):
+        if len(cells) != width:
+            must = f"each line must have {width} columns"
+            raise InputError(sentence(f"{path}, line {number}", must, len(cells)))
+        for k, column in enumerate(others):
+            rows[row, k] = _feature(f"{path}, line {number}, column {column + 1}", cells[column])
+    if not chosen:
+        return Examples(rows, None)
+    columns = [_labels([cells[k].strip() for _, cells in lines]) for k in chosen]
+    return Examples(rows, columns[0] if len(columns) == 1 else np.stack(columns, axis=1))
+
+
+def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The lines that are not empty, with their numbers, cut at commas (at tabs in .tsv files)."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    between = "\t" if ".tsv" in path.suffixes else ","
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=between)
+        try:
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield reader.line_num, cells
+        except csv.Error as error:
+            where = f"{path}, line {reader.line_num}"
+            raise InputError(sentence(where, f"it must be a csv file ({error})")) from None
+
+
+def _label_columns(
+    name: str, label: str | None, header: list[str] | None, width: int, features: int | None
+) -> list[int]:
+    """The places of the columns of labels, from 0; none where the file has no labels."""
+    if label is None:
+        return [] if width == features else [width - 1]
+    names = [cell.strip() for cell in header or ()]
+    found = []
+    for word in (part.strip() for part in label.split(",")):
+        if word in names:
+            found.append(names.index(word))
+        elif word.isdecimal() and 1 <= int(word) <= width:
+            found.append(int(word) - 1)
+        else:
+            must = f"a column is one of 1 to {width}" + (f" or {', '.join(names)}" if names else "")
+            raise InputError(sentence(f"--label, {name}", must, word or "nothing"))
+    return found
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _feature(where: str, cell: str) -> float:
+    if _is_number(cell) and math.isfinite(float(cell)):
+        return float(cell)
+    raise InputError(
+        sentence(where, "a feature must be a finite number", cell.strip() or "nothing")
+    )
+
+
+def _labels(cells: list[str]) -> NDArray[Any]:
+    """Labels as whole numbers or numbers where all of them are, else as texts."""
+    if not all(_is_number(cell) for cell in cells):
+        return np.array(cells)
+    numbers = np.array([float(cell) for cell in cells])
+    whole = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all()
+    return numbers.astype(np.int64) if whole and np.abs(numbers).max() < 2**53 else numbers

@@ -1,0 +1,109 @@
+"""What estimators hold beside arrays and numbers: losses of files, and other estimators.
+
+``save`` takes them apart into what JSON and arrays can say, and ``load`` puts them together again.
+Only the classes named here are ever made, so that a file from a stranger brings no code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.losses.language.read import read
+from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.library import loads
+from fsmeu.losses.loss import SpecLoss
+
+__all__ = ["KINDS", "PROBABILISTIC", "learned", "put_together", "taken_apart", "with_learned"]
+
+_PLAIN = {
+    kind.__name__: kind
+    for kind in (
+        BernoulliNB,
+        GaussianNB,
+        LogisticRegression,
+        MaxAbsScaler,
+        MinMaxScaler,
+        MultinomialNB,
+        StandardScaler,
+    )
+}
+"""Estimators of scikit-learn whose whole state is arrays and numbers."""
+
+PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
+"""Those of them that tell probabilities, by name."""
+
+KINDS = ("loss", "estimator", "pipeline")
+"""The words by which such parts stand in a file."""
+
+
+def taken_apart(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """The kind of a part and what it is made of, a dictionary; None for what is no such part.
+
+    Raises:
+        InputError: it is a loss whose text does not say all of it, such as ``loss.swapped``.
+    """
+    if isinstance(value, SpecLoss):
+        return "loss", _loss_apart(value)
+    if type(value) is Pipeline:
+        return "pipeline", {"steps": [list(step) for step in value.steps]}
+    if _PLAIN.get(type(value).__name__) is type(value):
+        parameters = value.get_params(deep=False)
+        parts = {"parameters": parameters, "learned": learned(value)}
+        return "estimator", {"class": type(value).__name__, **parts}
+    return None
+
+
+def put_together(kind: str, parts: dict[str, Any]) -> Any:
+    """The part itself.
+
+    Raises:
+        KeyError, TypeError, ValueError, InputError: it is none that ``taken_apart`` has made.
+    """
+    if kind == "loss":
+        return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
+    if kind == "pipeline":
+        return Pipeline([(str(name), step) for name, step in parts["steps"]])
+    made = _PLAIN[parts["class"]](**parts["parameters"])
+    return with_learned(made, parts["learned"])
+
+
+def learned(estimator: Any) -> dict[str, Any]:
+    """What an estimator has learned: its attributes that end in an underscore, by name."""
+    held = vars(estimator).items()
+    return {name: value for name, value in held if _is_learned(name)}
+
+
+def with_learned(estimator: Any, found: dict[str, Any]) -> Any:
+    """The estimator, after it was given what it once learned.
+
+    Raises:
+        ValueError: a name is none of a learned attribute.
+    """
+    for name, value in found.items():
+        if not name.isidentifier() or not _is_learned(name):
+            raise ValueError(name)
+        setattr(estimator, name, value)
+    return estimator
+
+
+def _is_learned(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
+
+
+def _loss_apart(loss: SpecLoss) -> dict[str, Any]:
+    text = loss.spec.source
+    if _meaning(read(text, loss.spec.origin)) != _meaning(loss.spec):
+        must = "a loss can be saved if it is that of its file"
+        raise InputError(sentence("save", must, loss, "Write a file of its own for it"))
+    labels = None if loss.labels_given is None else list(loss.labels_given.labels)
+    return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
+
+
+def _meaning(spec: Spec) -> tuple[object, ...]:
+    return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value

@@ -1,0 +1,24 @@
+"""Every estimator of this package by its name."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from typing import Any
+
+import fsmeu.learning
+from fsmeu.learning.saving import registered
+
+__all__ = ["estimators"]
+
+
+def estimators() -> dict[str, Any]:
+    """The registered classes by name, in alphabetical order; all modules are loaded for that.
+
+    Compiled loops register nothing, and may lack the compiler.
+    """
+    for module in pkgutil.walk_packages(fsmeu.learning.__path__, "fsmeu.learning."):
+        if not module.name.rpartition(".")[2].startswith("compiled_"):
+            import_module(module.name)
+    ours = {n: kind for n, kind in registered().items() if kind.__module__.startswith("fsmeu.")}
+    return dict(sorted(ours.items()))

@@ -1,0 +1,240 @@
+"""`fsmeu train` and `fsmeu predict`: files in, tables out, models between them."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import dump_svmlight_file, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, jaccard_score
+
+X, Y = make_classification(90, 4, weights=[0.7], flip_y=0.1, random_state=2)
+X = np.round(X, 6)
+
+
+def as_svmlight(path, rows=X, labels=Y, zero_based=False):
+    dump_svmlight_file(rows, labels, str(path), zero_based=zero_based)
+
+
+def as_csv(path, rows=X, labels=Y, header="a,b,c,d,kind"):
+    pairs = zip(rows.tolist(), labels.tolist(), strict=True)
+    lines = [",".join(map(repr, [*row, label])) for row, label in pairs]
+    path.write_text("\n".join([header, *lines] if header else lines) + "\n")
+
+
+def as_npz(path, rows=X, labels=Y):
+    np.savez(path, X=rows, y=labels)
+
+
+WRITERS = {"svm": as_svmlight, "csv": as_csv, "npz": as_npz}
+
+
+@pytest.fixture
+def model(fsmeu, tmp_path):
+    """The file of a model, and where other files may go."""
+    as_csv(tmp_path / "train.csv")
+    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "m.npz")
+    assert ran.code == 0, ran.err
+    return tmp_path / "m.npz"
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_there_and_back(fsmeu, tmp_path, ending):
+    """The measures are those of scikit-learn for the classes that are printed."""
+    train, test = tmp_path / f"train.{ending}", tmp_path / f"test.{ending}"
+    WRITERS[ending](train, X[:60], Y[:60])
+    WRITERS[ending](test, X[60:], Y[60:])
+    options = ["-c", "EUMClassifier", "-p", "loss=jaccard", "-p", "random_state=0"]
+    ran = fsmeu("train", train, "-o", tmp_path / "m.npz", *options, "--test", test, "--json")
+    told = ran.json
+    assert (told["examples"], told["features"], told["positive"]) == (60, 4, int(Y[:60].sum()))
+    assert told["classes"] == [0, 1]
+    found = fsmeu("predict", tmp_path / "m.npz", test)
+    assert found.code == 0
+    z = np.array([int(line) for line in found.out.split()])
+    assert told["test"]["F1"] == pytest.approx(f1_score(Y[60:], z), abs=1e-9)
+    assert told["test"]["jaccard"] == pytest.approx(jaccard_score(Y[60:], z), abs=1e-9)
+    assert f"F1 {f1_score(Y[60:], z):.4f}" in found.err
+
+
+def test_probabilities_and_files_without_labels(fsmeu, model, tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("\n".join(",".join(map(repr, row.tolist())) for row in X[:20]))
+    data = fsmeu("predict", model, rows, "--probabilities", "--json").json
+    other = LogisticRegression(max_iter=1000).fit(X, Y)
+    assert data["probabilities"] == pytest.approx(other.predict_proba(X[:20])[:, 1], abs=1e-6)
+    assert data["measures"] is None
+    ran = fsmeu("predict", model, rows, "-o", tmp_path / "new" / "z.txt")
+    assert (tmp_path / "new" / "z.txt").read_text().split() == [str(z) for z in data["classes"]]
+    assert "20" in ran.out
+
+
+def test_columns_texts_and_tables(fsmeu, tmp_path):
+    """The label may stand anywhere, and be a word."""
+    lines = ["kind\ta\tb"] + [
+        f"{'spam' if y else 'ham'}\t{row[0]}\t{row[1]}" for row, y in zip(X, Y, strict=True)
+    ]
+    (tmp_path / "t.tsv").write_text("\n".join(lines))
+    for label in ("kind", "1"):
+        ran = fsmeu("train", tmp_path / "t.tsv", "--label", label, "-o", tmp_path / "m.npz")
+        assert ran.code == 0, ran.err
+        assert "ham, spam" in ran.out
+    options = ["--label", "kind", "-o", tmp_path / "z.txt"]
+    ran = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.tsv", *options)
+    assert set((tmp_path / "z.txt").read_text().split()) == {"ham", "spam"}
+    assert "F1" in ran.out
+
+
+def test_several_labels(fsmeu, tmp_path):
+    table = np.stack([Y, X[:, 0] > 0], axis=1).astype(int)
+    np.savez(tmp_path / "t.npz", X=X, y=table)
+    options = ["-c", "ExampleWiseClassifier", "--test", tmp_path / "t.npz", "--json"]
+    told = fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz", *options).json
+    assert told["positive"] == table.sum(axis=0).tolist()
+    data = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.npz", "--json").json
+    both = (np.array(data["classes"]) & table).sum(axis=1)
+    sizes = (np.array(data["classes"]) + table).sum(axis=1)
+    f_one = np.where(sizes > 0, 2 * both / np.maximum(sizes, 1), 1.0)
+    assert told["test"]["fscore"] == pytest.approx(f_one.mean(), abs=1e-12)
+    lines = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.npz").out.splitlines()
+    assert lines == ["\t".join(map(str, row)) for row in data["classes"]]
+
+
+def test_sparse_rows_in_npz(fsmeu, tmp_path):
+    rows = csr_array(np.where(X > 0, X, 0.0))
+    parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr}
+    np.savez(tmp_path / "t.npz", shape=rows.shape, y=Y, **parts)
+    assert fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz").code == 0
+
+
+def test_parameters(fsmeu, tmp_path, model):
+    """Those of the classifier, of its loss, and of its estimator."""
+    from fsmeu.learning.saving import load
+
+    options = ["-p", "loss=fscore", "-p", "loss__beta=2", "-p", "estimator=LogisticRegression"]
+    options += ["-p", "estimator__C=0.25", "-p", "calibration=sigmoid", "-p", "folds=3"]
+    ran = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options)
+    assert ran.code == 0, ran.err
+    made = load(tmp_path / "p.npz")
+    assert (made.loss_.params["beta"], made.estimator.C, made.folds) == (2, 0.25, 3)
+    assert made.calibration_["kind"] == "sigmoid"
+
+
+def test_every_registered_classifier_is_listed(fsmeu):
+    names = [row["name"] for row in fsmeu("train", "--list", "--json").json]
+    assert {"DTAClassifier", "EUMClassifier", "ExampleWiseClassifier"} <= set(names)
+    assert names == sorted(names)
+    assert "EUMClassifier" in fsmeu("train", "--list").out
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["-c", "DTAClasifier"], ["'DTAClassifier'"]),
+        (["-p", "los=jaccard"], ["'loss'"]),
+        (["-p", "loss"], ["NAME=VALUE"]),
+        (["-p", "=3"], ["NAME=VALUE"]),
+        (["-p", "folds=3", "-p", "folds=4"], ["once"]),
+        (["-p", "loss=jacard"], ["'jaccard'"]),
+        (["-p", "loss=pk", "-p", "loss__k=2"], ["confusion table"]),
+        (["-p", "loss__beta=2"], ["-p loss=NAME"]),
+        (["-p", "estimator=Logistic"], ["'LogisticRegression'"]),
+        (["-p", "estimator__C=2"], ["estimator=LogisticRegression"]),
+        (["-p", "estimator=GaussianNB", "-p", "estimator__C=2"], ["'C'"]),
+        (["-p", "calibration=platt"], ["sigmoid"]),
+        (["-p", "estimator=LogisticRegression", "-p", "estimator__C=-1"], ["C"]),
+        (["--label", "size"], ["a, b, c, d, kind", "size"]),
+        (["--label", "9"], ["1 to 5"]),
+        (["--label", "1,2,3,4,5"], ["beside the labels"]),
+        (["--format", "excel"], ["svmlight, csv, npz"]),
+        (["--format", "npz"], ["npz file"]),
+        (["--format", "svmlight"], ["index:value"]),
+        (["--test", "none.csv"], ["none.csv"]),
+    ],
+)
+def test_options(fsmeu, tmp_path, options, parts):
+    as_csv(tmp_path / "t.csv")
+    command = ["train", tmp_path / "t.csv", "-o", tmp_path / "m.npz", *options]
+    fsmeu(*command).is_refused(*parts)
+    assert not (tmp_path / "m.npz").exists()
+
+
+CSV = {
+    "nothing": ("", ["none"]),
+    "a header": ("a,b,kind\n", ["a header alone"]),
+    "a word": ("a,b,kind\n1,2,x\n1,two,y\n", ["line 3, column 2", "two"]),
+    "a gap": ("1,2,0\n1,,1\n", ["line 2, column 2", "nothing"]),
+    "no number": ("1,2,0\n1,nan,1\n", ["line 2, column 2", "nan"]),
+    "a short line": ("1,2,0\n1,1\n", ["line 2", "3 columns", "2"]),
+    "one column": ("1\n0\n", ["beside the labels"]),
+    "one class": ("1,0\n2,0\n", ["two classes"]),
+    "three classes": ("1,0\n2,1\n3,2\n", ["classes"]),
+    "bytes": (bytes(range(128, 256)), ["csv file"]),
+    "a long cell": ("1," + "9" * 200_000 + ",0\n", ["csv file"]),
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_csv_files(fsmeu, tmp_path, name):
+    content, parts = CSV[name]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
+
+
+@pytest.mark.parametrize("content", ["1 0:2\n0 1:1\n", "1 a:b\n", "one 1:2\n", "1 2:1 1:1\n", ""])
+def test_svmlight_files(fsmeu, tmp_path, content):
+    (tmp_path / "t.svm").write_text(content)
+    fsmeu("train", tmp_path / "t.svm", "-o", tmp_path / "m.npz").is_refused("t.svm")
+
+
+NPZ = {
+    "no X": ({"y": Y}, ["X and y"]),
+    "no y": ({"X": X}, ["labels"]),
+    "short": ({"X": X, "y": Y[:5]}, ["90 rows"]),
+    "flat": ({"X": X[:, 0], "y": Y}, ["rows of features"]),
+    "texts": ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, ["X and y"]),
+    "not finite": ({"X": np.where(X > 1, np.nan, X), "y": Y}, ["NaN"]),
+    "broken": (
+        {"data": [1.0], "indices": [7], "indptr": [0, 1], "shape": [1, 2], "y": [1]},
+        ["csr matrix"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NPZ)
+def test_npz_files(fsmeu, tmp_path, name):
+    arrays, parts = NPZ[name]
+    np.savez(tmp_path / "t.npz", **arrays)
+    fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz").is_refused(*parts)
+
+
+def test_files_that_are_none(fsmeu, tmp_path, model):
+    fsmeu("train", tmp_path / "none.csv", "-o", tmp_path / "x.npz").is_refused("none.csv")
+    fsmeu("train", tmp_path, "-o", tmp_path / "x.npz").is_refused(str(tmp_path))
+    fsmeu("train", tmp_path / "train.csv").is_refused("--output")
+    fsmeu("train", "-o", tmp_path / "x.npz").is_refused("FILE")
+    fsmeu("predict", tmp_path / "none.npz", tmp_path / "train.csv").is_refused("none.npz")
+    fsmeu("predict", tmp_path / "train.csv", tmp_path / "train.csv").is_refused("save")
+    header = {"format": "fsmeu estimator 1", "class": "DTAClassifier"}
+    header |= {"parameters": {}, "learned": {}}
+    np.savez(tmp_path / "empty.npz", header=np.array(json.dumps(header)))
+    fsmeu("predict", tmp_path / "empty.npz", tmp_path / "train.csv").is_refused("trained")
+
+
+def test_examples_of_another_kind(fsmeu, tmp_path, model):
+    as_csv(tmp_path / "narrow.csv", X[:, :2], Y, "a,b,kind")
+    fsmeu("predict", model, tmp_path / "narrow.csv").is_refused("4 features", "2 features")
+    as_csv(tmp_path / "other.csv", X, Y + 1)
+    fsmeu("predict", model, tmp_path / "other.csv").is_refused("0 or 1", "2")
+
+
+def test_features_that_count_from_zero(fsmeu, tmp_path):
+    as_svmlight(tmp_path / "t.svm", zero_based=True)
+    command = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npz"]
+    fsmeu(*command).is_refused("--zero-based")
+    assert fsmeu(*command, "--zero-based", "--json").json["features"] == 4

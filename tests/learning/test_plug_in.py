@@ -1,0 +1,287 @@
+"""Plug-in classifiers: decisions against enumeration, thresholds against trying all of them."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
+from fsmeu.learning.saving import load, save
+from fsmeu.learning.table_losses import best_threshold, table_loss, table_value
+
+X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
+NAMES = np.where(Y == 1, "spam", "ham")
+
+THRESHOLD = "a threshold other than 1/2 is what the classifier is for"
+WHOLE = "rows are decided together, so that a part of them may be decided otherwise"
+DRAWN = "which rows are held out depends on their places"
+
+
+@parametrize_with_checks(
+    [DTAClassifier(), EUMClassifier(random_state=0)],
+    expected_failed_checks=lambda made: (
+        {"check_methods_subset_invariance": WHOLE, "check_classifiers_train": THRESHOLD}
+        if isinstance(made, DTAClassifier)
+        else {
+            "check_sample_weight_equivalence_on_dense_data": DRAWN,
+            "check_sample_weight_equivalence_on_sparse_data": DRAWN,
+            "check_classifiers_train": THRESHOLD,
+        }
+    ),
+)
+def test_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# -- measures that share no code with the losses --------------------------------------------------
+
+
+def g_tp_pr(y, z):
+    both, product = sum(a * b for a, b in zip(y, z, strict=True)), sum(y) * sum(z)
+    return both / math.sqrt(product) if product else float(sum(y) + sum(z) == 0)
+
+
+def f_one(y, z):
+    both, total = sum(a * b for a, b in zip(y, z, strict=True)), sum(y) + sum(z)
+    return 2 * both / total if total else 1.0
+
+
+def jaccard(y, z):
+    both = sum(a * b for a, b in zip(y, z, strict=True))
+    union = sum(y) + sum(z) - both
+    return both / union if union else 1.0
+
+
+MEASURES = {"fscore": f_one, "jaccard": jaccard, "g_tp_pr": g_tp_pr}
+
+
+class Known(GaussianNB):
+    """Probabilities that stand in the first column."""
+
+    def predict_proba(self, X):
+        return np.stack([1 - X[:, 0], X[:, 0]], axis=1)
+
+
+def expected(measure, z, p):
+    """The expected value of z by listing."""
+    total = 0.0
+    for y in itertools.product((0, 1), repeat=len(p)):
+        weight = math.prod(q if one else 1 - q for q, one in zip(p, y, strict=True))
+        total += weight * measure(list(y), list(z))
+    return total
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_test_sets_are_decided_best(name):
+    """Natarajan 2016, section 5.1: equal to an exhaustive search over all label vectors."""
+    p = np.array([0.9, 0.15, 0.4, 0.35, 0.05])
+    made = DTAClassifier(name, Known()).fit(np.arange(6.0)[:, None] / 6, [0, 1] * 3)
+    decision = made.decide(p[:, None])
+    values = {z: expected(MEASURES[name], z, p) for z in itertools.product((0, 1), repeat=len(p))}
+    assert decision.exact
+    assert values[tuple(decision.labels)] == pytest.approx(max(values.values()), abs=1e-12)
+    assert decision.value == pytest.approx(max(values.values()), abs=1e-12)
+    assert made.predict(p[:, None]).tolist() == decision.labels
+
+
+def test_no_positives_may_be_best():
+    """Algorithms 1 and 2 of the paper leave this candidate out."""
+    rows = np.array([[0.2], [0.2], [0.1]])
+    made = DTAClassifier("fscore", Known()).fit([[0.1], [0.9]] * 2, [0, 1] * 2)
+    assert made.predict(rows).tolist() == [0, 0, 0]
+    made.set_params(loss=fsmeu.load("fscore", empty=0)).fit([[0.1], [0.9]] * 2, [0, 1] * 2)
+    assert made.predict(rows).tolist() == [1, 1, 0]
+
+
+SCORED = st.lists(
+    st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.7, 0.9]), st.integers(0, 1)), min_size=1, max_size=9
+)
+
+
+@given(SCORED, st.sampled_from(sorted(MEASURES)))
+@settings(deadline=None, max_examples=60)
+def test_thresholds_are_best_of_all(scored, name):
+    """No threshold below, between or above the scores is better, and the value is as told."""
+    s, y = (np.array(column) for column in zip(*scored, strict=True))
+    threshold, value = best_threshold(fsmeu.load(name), s.astype(float), y > 0)
+    measure = MEASURES[name]
+    at = measure(y.tolist(), (s >= threshold).astype(int).tolist())
+    tried = [measure(y.tolist(), (s >= t).astype(int).tolist()) for t in (*s, 0.0, 2.0)]
+    assert at == pytest.approx(value, abs=1e-12)
+    assert value == pytest.approx(max(tried), abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 1), st.integers(0, 3)), min_size=1))
+@settings(deadline=None, max_examples=60)
+def test_weights_are_repetitions(cases):
+    s, y, w = (np.array(column) for column in zip(*cases, strict=True))
+    if not w.sum():
+        return
+    for name in ("balanced_accuracy", "g_tp_pr"):
+        loss = fsmeu.load(name)
+        once = best_threshold(loss, s.astype(float), y > 0, w.astype(float))
+        often = best_threshold(loss, np.repeat(s, w).astype(float), np.repeat(y, w) > 0)
+        assert once[1] == pytest.approx(often[1], abs=1e-12)
+
+
+def test_thresholds_of_losses_are_those_of_least_value():
+    s, y = np.array([0.9, 0.6, 0.3, 0.2]), np.array([True, True, False, True])
+    threshold, value = best_threshold(fsmeu.load("hamming"), s, y)
+    assert value == 0.25
+    assert np.mean((s >= threshold) != y) == 0.25
+
+
+def test_eum_uses_rows_that_the_estimator_has_not_seen():
+    """The value is that of scikit-learn's metric on some rows; with refit the threshold stays."""
+    made = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5).fit(X, Y)
+    again = EUMClassifier("balanced_accuracy", held_out=0.4, random_state=5, refit=True).fit(X, Y)
+    assert made.threshold_ == again.threshold_
+    assert not np.allclose(made.estimator_.coef_, again.estimator_.coef_)
+    all_rows = LogisticRegression(max_iter=1000).fit(X, Y)
+    assert np.allclose(again.estimator_.coef_, all_rows.coef_)
+    assert np.array_equal(made.predict(X), made.predict_proba(X)[:, 1] >= made.threshold_)
+
+
+def test_values_of_tables_are_those_of_scikit_learn():
+    z = DTAClassifier("balanced_accuracy", GaussianNB()).fit(X, Y).predict(X)
+    found = table_value(fsmeu.load("balanced_accuracy"), z == 1, Y == 1)
+    assert found == pytest.approx(balanced_accuracy_score(Y, z), rel=1e-12)
+
+
+# -- calibration ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=["LR", "NB"])
+def test_calibration_is_that_of_scikit_learn(kind, estimator):
+    other = CalibratedClassifierCV(estimator, method=kind, cv=4, ensemble=False).fit(X, Y)
+    made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y)
+    assert made.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=2e-4)
+
+
+def test_calibration_of_an_estimator_without_probabilities():
+    made = DTAClassifier(estimator=LinearSVC(), calibration="sigmoid").fit(X, Y)
+    p = made.predict_proba(X)[:, 1]
+    order = np.argsort(made.estimator_.decision_function(X))
+    assert (np.diff(p[order]) >= 0).all()
+    assert abs(p.mean() - Y.mean()) < 0.05
+
+
+# -- rows, classes, files -------------------------------------------------------------------------
+
+KINDS = {
+    "dta": DTAClassifier("jaccard"),
+    "calibrated": DTAClassifier("fscore", calibration="isotonic"),
+    "eum": EUMClassifier("g_tp_pr", GaussianNB(), random_state=1),
+    "pipeline": EUMClassifier(
+        fsmeu.load("fscore", beta=2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        calibration="sigmoid",
+        random_state=1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_files(name, tmp_path):
+    made = clone(KINDS[name]).fit(X, NAMES)
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert np.array_equal(again.predict(X), made.predict(X))
+    assert np.array_equal(again.predict_proba(X), made.predict_proba(X))
+    assert set(made.predict(X)) == {"spam", "ham"}
+    assert np.array_equal(clone(again).fit(X, NAMES).predict(X), made.predict(X))
+
+
+def test_what_cannot_be_saved_is_told(tmp_path):
+    made = DTAClassifier(estimator=DecisionTreeClassifier()).fit(X, Y)
+    with pytest.raises(InputError, match="LogisticRegression"):
+        save(made, tmp_path / "one.npz")
+    made = DTAClassifier(fsmeu.load("fscore").swapped).fit(X, Y)
+    with pytest.raises(InputError, match="its file"):
+        save(made, tmp_path / "one.npz")
+
+
+@pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier])
+def test_sparse_rows_and_weights(kind):
+    given = {"random_state": 0} if kind is EUMClassifier else {}
+    dense = kind(**given).fit(X, Y)
+    sparse = kind(**given).fit(csr_array(X), Y)
+    assert np.array_equal(dense.predict(X), sparse.predict(csr_array(X)))
+    scaled = kind(**given, estimator=make_pipeline(StandardScaler(), LogisticRegression()))
+    even = scaled.fit(X, Y, sample_weight=np.ones(len(Y))).predict_proba(X)
+    heavy = scaled.fit(X, Y, sample_weight=np.where(Y == 1, 9.0, 1.0)).predict_proba(X)
+    assert heavy[:, 1].mean() > even[:, 1].mean() + 0.1
+
+
+def test_parameters_of_the_estimator_can_be_searched():
+    found = GridSearchCV(
+        EUMClassifier(estimator=LogisticRegression(), random_state=0),
+        {"estimator__C": [0.1, 1.0], "loss": ["fscore", "jaccard"]},
+        scoring="f1",
+        cv=2,
+    ).fit(X, Y)
+    assert found.best_score_ > 0.3
+
+
+MISUSES = {
+    "no such loss": ({"loss": "fscor"}, "'fscore'"),
+    "windows": ({"loss": fsmeu.load("pk", k=2)}, "confusion table"),
+    "chunks": ({"loss": fsmeu.load("chunk_fscore", types=["X"])}, "two labels"),
+    "a number": ({"loss": 3}, "loss is needed"),
+    "no estimator": ({"estimator": 3}, "predict_proba"),
+    "a class": ({"estimator": LogisticRegression}, "predict_proba"),
+    "no probabilities": ({"estimator": LinearSVC()}, "With calibration"),
+    "calibration": ({"calibration": "sigmoit"}, "'sigmoid'"),
+    "folds": ({"calibration": "sigmoid", "folds": 1}, "folds"),
+    "many folds": ({"calibration": "sigmoid", "folds": 150}, "each class"),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+@pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier])
+def test_misuse(kind, name):
+    given, says = MISUSES[name]
+    with pytest.raises(InputError, match=says):
+        kind(**given).fit(X, Y)
+
+
+@pytest.mark.parametrize("held", [0, 1, -0.5, "half", True, None])
+def test_shares_that_are_none(held):
+    with pytest.raises(InputError, match="held_out"):
+        EUMClassifier(held_out=held).fit(X, Y)
+
+
+def test_examples_that_do_not_suffice():
+    with pytest.raises(InputError, match="two examples of each class"):
+        EUMClassifier().fit(X[:5], [0, 0, 0, 0, 1])
+    with pytest.raises(InputError, match="two classes"):
+        DTAClassifier().fit(X[:5], [1] * 5)
+    neighbours = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier()
+    with pytest.raises(InputError, match="sample_weight"):
+        DTAClassifier(estimator=neighbours).fit(X, Y, sample_weight=np.ones(len(Y)))
+
+
+def test_labels_of_the_loss_may_have_other_names():
+    named = fsmeu.load("fscore", labels=["N", "P"])
+    assert table_loss("here", named).labels == ("N", "P")
+    z = DTAClassifier(named).fit(X, Y).predict(X)
+    assert np.array_equal(z, DTAClassifier("fscore").fit(X, Y).predict(X))
