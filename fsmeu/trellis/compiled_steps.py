@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS
-from fsmeu.trellis import compiled_best, compiled_loops
+from fsmeu.trellis import compiled_best, compiled_loops, compiled_mean_gradients
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
@@ -20,6 +22,7 @@ __all__ = [
     "forward",
     "layer_cells",
     "means",
+    "means_back",
     "sweep_cells",
     "worth",
 ]
@@ -82,11 +85,27 @@ def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Fl
 
 def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints) -> Floats:
     """The mass and expectations after a position, (batch, pairs, 1 + counts, counter)."""
-    uses, matrix = plan.uses.by_feature, added.matrix
     batch, _, quantities, size = mass.shape
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
-    compiled_loops.means(
-        mass,
+    compiled_loops.means(mass, *_of_means(plan, weights, added, rows), after)
+    return after
+
+
+def means_back(
+    plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints, worth: Floats
+) -> tuple[Floats, Floats]:
+    """What the numbers before add, (as mass), and derivatives for the arcs, (batch, arcs)."""
+    before, slopes = np.empty(mass.shape), np.empty(weights.shape)
+    compiled_mean_gradients.means_back(
+        mass, *_of_means(plan, weights, added, rows), worth, before, slopes
+    )
+    return before, slopes
+
+
+def _of_means(plan: Plan, weights: Floats, added: Amounts, rows: Ints) -> tuple[NDArray[Any], ...]:
+    """What the loops of ``means`` read beside the mass."""
+    uses, matrix = plan.uses.by_feature, added.matrix
+    return (
         *plan.counting_loops,
         weights,
         added.term_count,
@@ -99,9 +118,7 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
         uses.goal,
         uses.arc,
         *plan.uses.holders.rows,
-        after,
     )
-    return after
 
 
 def best(plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:
