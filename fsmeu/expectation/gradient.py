@@ -57,17 +57,13 @@ def value_and_gradient(
     loss: Loss, z: Any, model: Any, *, engine: str = "lattice"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
-    asked = query(loss, z, model, "gradient")
-    if not isinstance(asked.model, Parametrized):
-        must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
-        raise InputError(sentence("gradient", must, type(asked.model).__name__))
+    asked = _asked(loss, z, model)
     engine = one_of("gradient", "engine", engine, ENGINES)
     if engine == "lattice":
         value, per_arc = _by_tape(asked) or _streamed(asked)
     else:
         value, per_arc = _materialised(asked)
-    _check(value, per_arc)
-    return value, asked.model.pullback(per_arc, value)
+    return value, _pulled_back(asked, value, per_arc)
 
 
 def value_and_gradient_many(
@@ -83,7 +79,7 @@ def value_and_gradient_many(
         zs: label sequences.
         models: a model with parameters for each.
     """
-    asked = [query(loss, z, model, "gradient") for z, model in zip(zs, models, strict=True)]
+    asked = [_asked(loss, z, model) for z, model in zip(zs, models, strict=True)]
     alike: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
         together = one.z is not None and one.model.structure is not None
@@ -96,19 +92,16 @@ def value_and_gradient_many(
                 values[row], slopes[row] = value_and_gradient(loss, zs[row], models[row])
                 continue
             values[row] = found[0][k]
-            _check(found[0][k], found[1][k])
-            slopes[row] = asked[row].model.pullback(found[1][k], float(values[row]))
+            slopes[row] = _pulled_back(asked[row], float(values[row]), found[1][k])
     return values, [slopes[row] for row in range(len(asked))]
 
 
 def _together(asked: Sequence[Query]) -> tuple[Floats, list[list[Floats]]] | None:
     """Values and arcs' derivatives of queries alike, None where tapes do not split."""
-    first = asked[0]
-    fits = isinstance(first.loss, SpecLoss) and first.z is not None and first.n > 0
-    if not fits or not all(isinstance(one.model, Parametrized) for one in asked):
+    loss, given = asked[0].loss, [one.z for one in asked if one.z is not None]
+    if not isinstance(loss, SpecLoss) or len(given) < len(asked) or not asked[0].n:
         return None
-    z = np.stack([one.z for one in asked])
-    return split_gradients(first.loss, z, [one.model for one in asked])
+    return split_gradients(loss, np.stack(given), [one.model for one in asked])
 
 
 def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
@@ -117,11 +110,22 @@ def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
     return None if found is None else (float(found[0][0]), found[1][0])
 
 
-def _check(value: float, per_arc: Sequence[Floats]) -> None:
-    """Refuses what is not finite."""
+def _asked(loss: Loss, z: Any, model: Any) -> Query:
+    """The query, checked to have a model with parameters."""
+    asked = query(loss, z, model, "gradient")
+    if not isinstance(asked.model, Parametrized):
+        must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
+        raise InputError(sentence("gradient", must, type(asked.model).__name__))
+    return asked
+
+
+def _pulled_back(asked: Query, value: float, per_arc: Sequence[Floats]) -> Gradient:
+    """Derivatives for the model's parameters, after a look that all are finite."""
     check_finite("gradient", value)
     for products in per_arc:
         check_finite("gradient", products)
+    assert isinstance(asked.model, Parametrized)
+    return asked.model.pullback(per_arc, value)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

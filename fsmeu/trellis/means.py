@@ -71,7 +71,7 @@ def score_rows(trellis: SplitTrellis, z: Ints) -> tuple[list[Ints], Ints]:
     rows = []
     for i, label in enumerate(z.T):
         steps = trellis.z.layer(i)
-        rows.append(steps.score_rows[:, state, label])
+        rows.append(np.ascontiguousarray(steps.score_rows[:, state, label]))
         ended += steps.counted[state, label]
         state = steps.targets[state, label]
     return rows, ended

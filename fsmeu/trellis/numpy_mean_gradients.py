@@ -93,5 +93,5 @@ def _summed(products: Floats, index: Ints, arcs: int) -> Floats:
     """The sum of the products of each arc, (batch, arcs)."""
     batch = len(products)
     places = (np.arange(batch)[:, None] * arcs + index).ravel()
-    found: Floats = np.bincount(places, products.ravel(), batch * arcs).reshape(batch, arcs)
-    return found
+    found = np.bincount(places, products.ravel(), batch * arcs).astype(np.float64)
+    return found.reshape(batch, arcs)
