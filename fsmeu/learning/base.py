@@ -53,7 +53,8 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             where = f"{type(self).__name__}.fit"
             must = "the labels must be of two classes"
             found = f"{len(self.classes_)} class{'es' if len(self.classes_) != 1 else ''}"
-            raise InputError(sentence(where, must, found))
+            remedy = "Only binary classification is supported"  # scikit-learn looks for these words
+            raise InputError(sentence(where, must, found, remedy))
         if weights is not None:
             weights = _check_sample_weight(
                 weights, rows, dtype=np.float64, ensure_non_negative=True
