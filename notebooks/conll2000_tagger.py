@@ -8,13 +8,19 @@ the test set is tagged in three ways:
 - expected F1 + MEU: trained on by the exact expected chunk F1 of whole sentences, decided so too.
 
 Chunk F1 is that of the whole test set, as conlleval counts it. Features are words, parts of speech,
-shapes and suffixes in a window of five positions, all weights zero at first, c2 = 1.
+shapes and suffixes in a window of five positions. Settings are to be chosen with --held-out, which
+tags the last sentences of the training set in place of the test set.
 
     ./run python notebooks/conll2000_tagger.py [--sentences 300 1000 8936] [--tested 2012]
-                                               [--iterations 15] [--distance 0.1] [--quick]
+        [--iterations 15] [--distance 0.1] [--c2 1.0] [--least 1] [--held-out 0] [--quick]
 
-The data are found through FSMEU_DATA, or in ../shared/data beside the project. ``--quick`` trains
-on 40 sentences and tags 40 (under a minute). The picture goes to out/conll2000_tagger.png.
+About a minute and a half of one processor for 300 sentences. The data are found through FSMEU_DATA,
+or in ../shared/data beside the project. ``--quick`` trains on 40 sentences and tags 40 (under a
+minute). The picture goes to out/conll2000_tagger.png.
+
+Seen with 300 sentences and the settings given here: .8853, .8929 and .8939 on the test set. The
+mean expected F1 of the training sentences rose from .8935 to .9554, so that most of what training
+for the utility gains is of the training set alone.
 """
 
 from __future__ import annotations
@@ -134,8 +140,9 @@ def accuracy(found: list[list[str]], given: list[list[str]]) -> float:
     return sum(pairs) / len(pairs)
 
 
-def run(train: list[Sentence], test: list[Sentence], iterations: int, distance: float) -> list[Row]:
+def run(train: list[Sentence], test: list[Sentence], given_by: argparse.Namespace) -> list[Row]:
     """The three ways for one training set."""
+    settings = {"likelihood_iterations": 60, "c2": given_by.c2, "min_freq": given_by.least}
     x, y = [features(one) for one in train], [tags(one) for one in train]
     held, given = [features(one) for one in test], [tags(one) for one in test]
     rows: list[Row] = []
@@ -149,13 +156,13 @@ def run(train: list[Sentence], test: list[Sentence], iterations: int, distance: 
         print(f"{len(train):>5}  {way:<22} F1 {score:.4f}  {training:.0f} s", flush=True)
 
     begin = time.process_time()
-    likely = MaxExpectedUtilityTagger(likelihood_iterations=60, utility_iterations=0).fit(x, y)
+    likely = MaxExpectedUtilityTagger(**settings, utility_iterations=0).fit(x, y)
     training = time.process_time() - begin
     tell("likelihood + Viterbi", likely.predict_most_probable, training)
     tell("likelihood + MEU", likely.predict, training)
     begin = time.process_time()
     made = MaxExpectedUtilityTagger(
-        likelihood_iterations=60, utility_iterations=iterations, utility_c2=distance
+        **settings, utility_iterations=given_by.iterations, utility_c2=given_by.distance
     ).fit(x, y)
     training = time.process_time() - begin
     before, after = made.expected_values_
@@ -205,14 +212,20 @@ def main() -> None:
     parser.add_argument("--tested", type=int, default=2012, help="sentences of the test set")
     parser.add_argument("--iterations", type=int, default=15, help="of training for expected F1")
     parser.add_argument("--distance", type=float, default=0.1, help="penalty on the distance")
+    parser.add_argument("--c2", type=float, default=1.0, help="penalty on weights")
+    parser.add_argument("--least", type=int, default=1, help="leave out rarer features")
+    parser.add_argument("--held-out", type=int, default=0, help="tag the last of the training set")
     parser.add_argument("--quick", action="store_true", help="40 sentences, 40 tagged")
     given = parser.parse_args()
     if given.quick:
         given.sentences, given.tested, given.iterations = [40], 40, 3
-    train, test = read("train"), read("test")[: given.tested]
+    train = read("train")
+    test = read("test")[: given.tested]
+    if given.held_out:  # for the choice of settings: other sentences of the training set
+        train, test = train[: -given.held_out], train[-given.held_out :]
     rows: list[Row] = []
     for count in given.sentences:
-        rows += run(train[:count], test, given.iterations, given.distance)
+        rows += run(train[:count], test, given)
     show(rows)
     try:
         draw(rows)
