@@ -216,3 +216,7 @@ BEAM_BLOCK = 256
 """Candidates of a beam that are valued between two looks at the clock."""
 HELD_STEPS = 1 << 24
 """Cells of steps that are held between the two passes over single changes: 128 MB."""
+CONFUSION_CELLS = 1 << 26
+"""Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
+GRADIENT_CELLS = 1 << 23
+"""Cells of all layers that the gradients of a block of sequences hold: 64 MB."""

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import CELLS_PER_STATE, KEPT_FREE, MANY_LABELS
+from fsmeu.limits import (
+    CELLS_PER_STATE,
+    GRADIENT_CELLS,
+    KEPT_CELLS_PER_STATE,
+    KEPT_FREE,
+    MANY_LABELS,
+)
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model, layered_many
 from fsmeu.trellis.threads import one_thread
 
-__all__ = ["split_values"]
+if TYPE_CHECKING:
+    from fsmeu.trellis.split_trellis import References, SplitTrellis
+
+__all__ = ["split_gradients", "split_values"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,23 +48,15 @@ def split_values(
         None where the loss does not split by tape with a counter for each at most, there are few
         labels, or a step is undefined for some pair of sequences.
     """
-    form, n = loss.split, z.shape[1]
-    if form is None or not form.counted or len(loss.alphabet) < MANY_LABELS:
+    if not _is_worth_it(loss):
         return None
     # Loaded here: a command over two labels does without scipy, which takes a while to load.
-    from fsmeu.trellis.kept import split_trellis
     from fsmeu.trellis.means import hypothesis_values
     from fsmeu.trellis.tape import UncountableError
 
-    _keep_freed_memory()
     layered = layered_many(models)
     try:
-        trellis = split_trellis(loss, form, n)
-        references = trellis.references(layered[0], models[0].structure)
-        size = trellis.y.most(n) + 1
-        guard_size("composition", size * trellis.z.most(n) // CELLS_PER_STATE, max_states)
-        cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
-        guard_size("composition", cells // CELLS_PER_STATE, max_states)
+        trellis, references, cells = _tapes(loss, z.shape[1], models[0], max_states)
         arcs = [len(layer.weight) for layer in layered[0].layers]
         # A sweep holds the weights of all layers: a few times the numbers of one.
         block = max(1, trellis.steps(0).layer_cells // max(cells, *arcs, sum(arcs) // 8))
@@ -66,6 +68,73 @@ def split_values(
         return None
     values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return values, masses
+
+
+@one_thread()
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def split_gradients(
+    loss: SpecLoss, z: Ints, models: Sequence[Model]
+) -> tuple[Floats, list[list[Floats]]] | None:
+    """The expected value of each hypothesis, (batch,), and its derivatives.
+
+    These are, for each model and position, dE/d(weight) of its arcs, every arc a free variable.
+
+    Args:
+        loss: a loss over the models' labels.
+        z: label indices of the hypotheses, (batch, n).
+        models: a model for each, all of the same structure.
+
+    Returns:
+        None where ``split_values`` would be.
+    """
+    if not _is_worth_it(loss):
+        return None
+    from fsmeu.trellis.mean_gradients import hypothesis_gradients
+    from fsmeu.trellis.tape import UncountableError
+
+    n = z.shape[1]
+    try:
+        trellis, references, cells = _tapes(loss, n, models[0], None)
+        guard_size("gradient", cells * (n + 1) // KEPT_CELLS_PER_STATE)
+        block = max(1, GRADIENT_CELLS // max(1, cells * n))
+        values, slopes = [], []
+        for begin in range(0, len(z), block):
+            rows = slice(begin, begin + block)
+            layered = layered_many(models[rows])
+            some, arcs = hypothesis_gradients(trellis, references, z[rows], layered)
+            values.append(some)
+            slopes += [[layer[k] for layer in arcs] for k in range(len(some))]
+    except (LossFileError, SizeLimitError, UncountableError):
+        return None
+    return np.concatenate(values), slopes
+
+
+def _is_worth_it(loss: SpecLoss) -> bool:
+    """Whether the loss splits with a counter for each tape at most, and there are many labels."""
+    form = loss.split
+    return form is not None and form.counted and len(loss.alphabet) >= MANY_LABELS
+
+
+def _tapes(
+    loss: SpecLoss, n: int, model: Model, max_states: int | None
+) -> tuple[SplitTrellis, References, int]:
+    """Both tapes, that of y composed with the model's structure, and the cells of a layer.
+
+    Raises:
+        SizeLimitError: there are too many of these.
+    """
+    from fsmeu.trellis.kept import split_trellis
+
+    form = loss.split
+    assert form is not None
+    _keep_freed_memory()
+    trellis = split_trellis(loss, form, n)
+    references = trellis.references(model.layered(), model.structure)
+    size = trellis.y.most(n) + 1
+    guard_size("composition", size * trellis.z.most(n) // CELLS_PER_STATE, max_states)
+    cells = (1 + len(form.joint_counts)) * size * max(map(len, references.pairs[: n + 1]))
+    guard_size("composition", cells // CELLS_PER_STATE, max_states)
+    return trellis, references, cells
 
 
 @lru_cache(maxsize=1)

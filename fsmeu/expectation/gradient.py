@@ -7,13 +7,14 @@ of the arc, all arcs taken as free variables. The model pulls these back to its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, LossFileError, one_of, sentence
+from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import arc_products
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.lattice import merged_view, possible_steps
@@ -22,13 +23,14 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layer, Layered, pair_layers
 from fsmeu.limits import KEPT_CELLS_PER_STATE
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized
 from fsmeu.trellis.source import Source
 from fsmeu.trellis.transfer import Transfer, backward_step, forward_step
 from fsmeu.trellis.view_layers import SparseWalker
 
-__all__ = ["gradient", "value_and_gradient"]
+__all__ = ["gradient", "value_and_gradient", "value_and_gradient_many"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,16 +57,75 @@ def value_and_gradient(
     loss: Loss, z: Any, model: Any, *, engine: str = "lattice"
 ) -> tuple[float, Gradient]:
     """The expected value and its derivatives, from one pass forward and one backward."""
+    asked = _asked(loss, z, model)
+    engine = one_of("gradient", "engine", engine, ENGINES)
+    if engine == "lattice":
+        value, per_arc = _by_tape(asked) or _streamed(asked)
+    else:
+        value, per_arc = _materialised(asked)
+    return value, _pulled_back(asked, value, per_arc)
+
+
+def value_and_gradient_many(
+    loss: Loss, zs: Sequence[Any], models: Sequence[Any]
+) -> tuple[Floats, list[Gradient]]:
+    """The expected value of each hypothesis, (batch,), and the derivatives for each model.
+
+    ``value_and_gradient`` of every pair. Sequences of one length whose loss splits by tape are
+    swept together.
+
+    Args:
+        loss: a loss or utility.
+        zs: label sequences.
+        models: a model with parameters for each.
+    """
+    asked = [_asked(loss, z, model) for z, model in zip(zs, models, strict=True)]
+    alike: dict[Hashable, list[int]] = {}
+    for row, one in enumerate(asked):
+        together = one.z is not None and one.model.structure is not None
+        alike.setdefault((one.n, one.model.structure) if together else (row,), []).append(row)
+    values, slopes = np.empty(len(asked)), {}
+    for rows in alike.values():
+        found = _together([asked[row] for row in rows])
+        for k, row in enumerate(rows):
+            if found is None:
+                values[row], slopes[row] = value_and_gradient(loss, zs[row], models[row])
+                continue
+            values[row] = found[0][k]
+            slopes[row] = _pulled_back(asked[row], float(values[row]), found[1][k])
+    return values, [slopes[row] for row in range(len(asked))]
+
+
+def _together(asked: Sequence[Query]) -> tuple[Floats, list[list[Floats]]] | None:
+    """Values and arcs' derivatives of queries alike, None where tapes do not split."""
+    loss, given = asked[0].loss, [one.z for one in asked if one.z is not None]
+    if not isinstance(loss, SpecLoss) or len(given) < len(asked) or not asked[0].n:
+        return None
+    return split_gradients(loss, np.stack(given), [one.model for one in asked])
+
+
+def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
+    """Value and arcs' derivatives where the loss splits by tape and there are many labels."""
+    found = _together([asked])
+    return None if found is None else (float(found[0][0]), found[1][0])
+
+
+def _asked(loss: Loss, z: Any, model: Any) -> Query:
+    """The query, checked to have a model with parameters."""
     asked = query(loss, z, model, "gradient")
     if not isinstance(asked.model, Parametrized):
         must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
         raise InputError(sentence("gradient", must, type(asked.model).__name__))
-    engine = one_of("gradient", "engine", engine, ENGINES)
-    value, per_arc = _streamed(asked) if engine == "lattice" else _materialised(asked)
+    return asked
+
+
+def _pulled_back(asked: Query, value: float, per_arc: Sequence[Floats]) -> Gradient:
+    """Derivatives for the model's parameters, after a look that all are finite."""
     check_finite("gradient", value)
     for products in per_arc:
         check_finite("gradient", products)
-    return value, asked.model.pullback(per_arc, value)
+    assert isinstance(asked.model, Parametrized)
+    return asked.model.pullback(per_arc, value)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS
-from fsmeu.trellis import compiled_best, compiled_loops
+from fsmeu.trellis import compiled_best, compiled_loops, compiled_mean_gradients
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.numpy_means import entry_gains
@@ -21,6 +23,7 @@ __all__ = [
     "forward",
     "layer_cells",
     "means",
+    "means_back",
     "sweep_cells",
     "worth",
 ]
@@ -83,13 +86,29 @@ def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Fl
 
 def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints) -> Floats:
     """The mass and expectations after a position, (batch, pairs, 1 + counts, counter)."""
-    uses, matrix = plan.uses.by_feature, added.matrix
     batch, _, quantities, size = mass.shape
     by_entry, others = entry_gains(plan, added, rows)
     gains = [one for one in by_entry if one is not None]
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
-    compiled_loops.means(
-        mass,
+    compiled_loops.means(mass, *_of_means(plan, weights, added, rows), after)
+    return after
+
+
+def means_back(
+    plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints, worth: Floats
+) -> tuple[Floats, Floats]:
+    """What the numbers before add, (as mass), and derivatives for the arcs, (batch, arcs)."""
+    before, slopes = np.empty(mass.shape), np.empty(weights.shape)
+    compiled_mean_gradients.means_back(
+        mass, *_of_means(plan, weights, added, rows), worth, before, slopes
+    )
+    return before, slopes
+
+
+def _of_means(plan: Plan, weights: Floats, added: Amounts, rows: Ints) -> tuple[NDArray[Any], ...]:
+    """What the loops of ``means`` read beside the mass."""
+    uses, matrix = plan.uses.by_feature, added.matrix
+    return (
         *plan.counting_loops,
         weights,
         np.stack(gains) if gains else np.empty((0, batch, 0)),
@@ -104,9 +123,7 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
         uses.goal,
         uses.arc,
         *plan.uses.holders.rows,
-        after,
     )
-    return after
 
 
 def best(plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:

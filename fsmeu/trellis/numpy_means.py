@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["entry_gains", "means"]
+__all__ = ["entry_gains", "entry_runs", "means"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -97,9 +97,9 @@ def _joint(
     """
     uses, batch = plan.uses.by_feature, len(weights)
     goals, holders = plan.targets, plan.uses.holders.shape[0]
-    owner, entry = _runs(added.indptr, rows.ravel())
+    owner, entry = entry_runs(added.indptr, rows.ravel())
     feature, amount = added.indices[entry], added.data[entry]
-    used, at = _runs(uses.pointers, feature)
+    used, at = entry_runs(uses.pointers, feature)
     if not len(at):
         return None, None
     whose = owner[used] % batch
@@ -112,7 +112,7 @@ def _joint(
     return csr_array((data[order], column[order], pointers), shape=shape), targets
 
 
-def _runs(pointers: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def entry_runs(pointers: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """The entries of some rows of a sparse matrix: the place of the row in the list, the entry."""
     begin = pointers[rows].astype(np.int64)
     sizes = pointers[rows + 1] - begin

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from fsmeu.limits import CACHED_CELLS, SWEPT_CELLS
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
+from fsmeu.trellis.numpy_mean_gradients import means_back
 from fsmeu.trellis.numpy_means import means
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
@@ -21,6 +22,7 @@ __all__ = [
     "forward",
     "layer_cells",
     "means",
+    "means_back",
     "sweep_cells",
     "worth",
 ]

@@ -110,6 +110,29 @@ class Steps(Protocol):
             rows: the score rows that the steps of the hypotheses show, (terms, batch).
         """
 
+    def means_back(
+        self,
+        plan: Plan,
+        mass: Floats,
+        weights: Floats,
+        added: Amounts,
+        rows: Ints,
+        worth: Floats,
+    ) -> tuple[Floats, Floats]:
+        """The adjoint of ``means``: what the numbers before add to an expected value.
+
+        And its derivatives with respect to the weights of the acceptor's arcs, (batch, arcs).
+
+        Args:
+            plan: the plan of the references.
+            mass: the mass and expectations before the position.
+            weights: the weights of the acceptor's arcs, (batch, arcs).
+            added: what terms add.
+            rows: the score rows that the steps of the hypotheses show, (terms, batch).
+            worth: what the numbers after the position add to the expected value, with as many
+                values of the counter as ``mass`` has.
+        """
+
     def best(self, plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:
         """The best worth of reaching each pair after a position.
 

@@ -1,0 +1,193 @@
+"""``MaxExpectedUtilityClassifier``: logistic weights of the greatest exact expected utility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+from sklearn.utils import check_random_state
+
+from fsmeu.errors import InputError, sentence, whole
+from fsmeu.learning.ascent import Objective, climb, climb_all, nonnegative
+from fsmeu.learning.base import BinaryClassifier, Rows
+from fsmeu.learning.expected_value import batch_value
+from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.saving import register
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+
+__all__ = ["MaxExpectedUtilityClassifier"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@register
+class MaxExpectedUtilityClassifier(BinaryClassifier):
+    """A logistic classifier that maximises the exact expected utility of the training labels.
+
+    The labels Z of a batch are independent, P(Z_i = 1) = 1 / (1 + exp(-(w x_i + b))), the labels y
+    are given, and (w, b) maximises the mean over batches of E[utility(Z, y)], less l2 / 2 times the
+    squared length of (w, b). Jansche 2005 maximises an approximation of E[F], Jansche 2007, section
+    1.3, names the exact expectation. A loss is minimised. The objective is not concave: L-BFGS
+    climbs from the solution of maximum likelihood and from random starts, and the best is kept.
+    Without l2 the greatest value may lie at infinity.
+
+    A batch is a sequence. Where the value depends on the confusion table alone, its order does not
+    matter: batches are drawn at random, with the share of positive examples of the whole, and a
+    value and gradient takes O(n^2) time (about 2 ms for 200 examples, 7 ms for 1,000 and 60 ms
+    for 4,000). For other losses batches are runs of rows as they are given, and the composition is
+    summed, which is slower by far.
+
+    There is no ``sample_weight``: labels of a sequence have no weights in a loss.
+
+    Args:
+        loss: a name on the shelf, the path of a loss file, or a loss over two labels.
+        loss_params: parameters of the loss by name, such as {"beta": 2}.
+        batch_size: the greatest number of examples of a batch; None for one batch of all.
+        l2: the penalty on weights and intercept.
+        restarts: the number of random starts beside that of maximum likelihood.
+        max_iter: the greatest number of iterations of each climb.
+        random_state: seeds the batches and the random starts.
+
+    Attributes:
+        coef_: the weights, (1, features).
+        intercept_: the intercept, (1,).
+        expected_value_: the mean of the expected value over batches.
+        objectives_: where each climb ended, the first from maximum likelihood, (1 + restarts,).
+        n_iter_: the number of iterations of the best climb.
+    """
+
+    coef_: Floats
+    intercept_: Floats
+
+    def __init__(
+        self,
+        loss: Any = "fscore",
+        *,
+        loss_params: dict[str, Any] | None = None,
+        batch_size: int | None = None,
+        l2: float = 1e-4,
+        restarts: int = 4,
+        max_iter: int = 200,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.loss_params = loss_params
+        self.batch_size = batch_size
+        self.l2 = l2
+        self.restarts = restarts
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> MaxExpectedUtilityClassifier:
+        """The classifier itself, after training.
+
+        Args:
+            X: examples, (examples, features), dense or sparse.
+            y: their classes, of which there must be two.
+        """
+        where = type(self).__name__
+        restarts = whole(where, "restarts", self.restarts, least=0)
+        steps = whole(where, "max_iter", self.max_iter)
+        l2 = nonnegative(where, "l2", self.l2)
+        loss = _two_labels(given_loss(self.loss, self.loss_params, where), where)
+        rows, positive, _ = self._training(X, y)
+        random = check_random_state(self.random_state)
+        batches = self._batches(loss, positive, random)
+        likely = climb(_likelihood(rows, positive, l2), np.zeros(rows.shape[1] + 1), steps)
+        aim = _expected(loss, rows, positive, batches, l2)
+        starts = [likely.weights, *_random_starts(rows, restarts, random)]
+        climbs = climb_all(aim, starts, steps)
+        best = max(climbs, key=lambda one: one.value)
+        self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
+        self.objectives_ = np.array([one.value for one in climbs])
+        sign = 1.0 if loss.kind == "utility" else -1.0
+        self.expected_value_ = sign * (best.value + l2 / 2 * float(best.weights @ best.weights))
+        self.n_iter_ = best.steps
+        return self
+
+    def _batches(self, loss: Loss, positive: Floats, random: Any) -> list[Ints]:
+        """The rows of each batch."""
+        n = len(positive)
+        if self.batch_size is None:
+            return [np.arange(n)]
+        count = -(-n // whole(type(self).__name__, "batch_size", self.batch_size))
+        if not isinstance(loss, SpecLoss) or loss.confusion is None:
+            return [part.astype(np.int64) for part in np.array_split(np.arange(n), count)]
+        shuffled = random.permutation(n)
+        dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
+        return [np.sort(dealt[k::count]) for k in range(count)]
+
+    def decision_function(self, X: Any) -> Floats:
+        """The logarithm of the odds of the positive class, (examples,)."""
+        rows = self._rows(X)
+        found: Floats = rows @ self.coef_[0] + self.intercept_[0]
+        return found
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, (examples, 2)."""
+        scores = self.decision_function(X)
+        return np.stack((expit(-scores), expit(scores)), axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The more probable class of each example, (examples,)."""
+        return self._named(self.decision_function(X) > 0)
+
+
+def _two_labels(loss: Loss, where: str) -> Loss:
+    """The loss itself, if it is one of two labels.
+
+    Raises:
+        InputError: it has more or fewer.
+    """
+    if len(loss.alphabet) == 2:
+        return loss
+    must = "the loss must have two labels"
+    raise InputError(sentence(where, must, f"{len(loss.alphabet)} labels"))
+
+
+def _likelihood(rows: Rows, positive: Floats, l2: float) -> Objective:
+    """The mean log-likelihood of the labels less the penalty, as a function of (w, b)."""
+    signs = 2.0 * positive - 1.0
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        scores = signs * (rows @ weights[:-1] + weights[-1])
+        pull = signs * expit(-scores) / len(signs)
+        value = log_expit(scores).mean() - l2 / 2 * (weights @ weights)
+        return float(value), np.append(rows.T @ pull, pull.sum()) - l2 * weights
+
+    return objective
+
+
+def _expected(
+    loss: Loss, rows: Rows, positive: Floats, batches: list[Ints], l2: float
+) -> Objective:
+    """The mean expected utility of the batches less the penalty, as a function of (w, b)."""
+    y = positive.astype(np.int64)
+    parts = [(batch, batch_value(loss, y[batch])) for batch in batches]
+    sign = (1.0 if loss.kind == "utility" else -1.0) / len(parts)
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        p = expit(rows @ weights[:-1] + weights[-1])
+        value, pull = 0.0, np.zeros(len(p))
+        for batch, expected in parts:
+            part, slopes = expected(p[batch])
+            value += sign * part
+            pull[batch] = sign * slopes
+        pull *= p * (1.0 - p)
+        slopes = np.append(rows.T @ pull, pull.sum()) - l2 * weights
+        return value - l2 / 2 * float(weights @ weights), slopes
+
+    return objective
+
+
+def _random_starts(rows: Rows, count: int, random: Any) -> Iterator[Floats]:
+    """Random weights that give scores of about 2 in size."""
+    squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
+    size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])
+    for _ in range(count):
+        yield size * random.standard_normal(rows.shape[1] + 1)

@@ -1,0 +1,108 @@
+"""Features of positions, as dictionaries or lists of names, and sparse matrices made of them.
+
+As in sklearn-crfsuite: a number or truth value is the value of the feature of that name, a text
+names a feature ``name:text`` of value 1, a list or a set several such, a dictionary has its names
+behind the outer one. A list of names stands for features of value 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from fsmeu.errors import InputError, sentence
+
+__all__ = ["checked_sentences", "feature_items", "feature_matrix", "feature_names"]
+
+
+def feature_items(position: Any) -> Iterator[tuple[str, float]]:
+    """The name and the value of each feature of a position.
+
+    Args:
+        position: a dictionary of features, or a list or set of names.
+
+    Raises:
+        InputError: it is neither, or a value is no number, text, list or dictionary.
+    """
+    if isinstance(position, Mapping):
+        for name, value in position.items():
+            yield from _named(str(name), value)
+    elif isinstance(position, Iterable) and not isinstance(position, str | bytes):
+        for name in position:
+            yield str(name), 1.0
+    else:
+        must = "a position must be a dictionary of features or a list of their names"
+        raise InputError(sentence("features", must, position))
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    if isinstance(value, Real | np.bool_):
+        number = float(value)
+        if not np.isfinite(number):
+            raise InputError(sentence("features", f"the value of {name} must be finite", value))
+        yield name, number
+    elif isinstance(value, str):
+        yield f"{name}:{value}", 1.0
+    elif isinstance(value, Mapping):
+        for inner, one in value.items():
+            yield from _named(f"{name}:{inner}", one)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for one in value:
+            yield f"{name}:{one}", 1.0
+    else:
+        must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
+        raise InputError(sentence("features", must, value))
+
+
+def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
+    """The sentences as a list of sequences of positions.
+
+    Raises:
+        InputError: they are not.
+    """
+    if isinstance(sentences, Iterable) and not isinstance(sentences, str | bytes | Mapping):
+        found = list(sentences)
+        if all(_is_sequence(one) for one in found):
+            return found
+    must = "sentences must be a list of lists, one entry for each position"
+    raise InputError(sentence(where, must, sentences))
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:
+    """The names of the features that stand at this many positions or more, sorted."""
+    seen: Counter[str] = Counter()
+    for one in sentences:
+        for position in one:
+            seen.update({name for name, _ in feature_items(position)})
+    return sorted(name for name, times in seen.items() if times >= least)
+
+
+def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> csr_array:
+    """The values of these features at the positions of all sentences, (positions, names).
+
+    Features that have other names are left out.
+    """
+    column = {name: k for k, name in enumerate(names)}
+    values: list[float] = []
+    columns: list[int] = []
+    ends = [0]
+    for one in sentences:
+        for position in one:
+            for name, value in feature_items(position):
+                if name in column:
+                    columns.append(column[name])
+                    values.append(value)
+            ends.append(len(columns))
+    held = (np.array(values, np.float64), np.array(columns, np.int64), np.array(ends, np.int64))
+    found = csr_array(held, shape=(len(ends) - 1, len(column)))
+    found.sum_duplicates()
+    return found

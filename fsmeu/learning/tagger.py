@@ -1,0 +1,232 @@
+"""``MaxExpectedUtilityTagger``: a linear-chain field trained for the utility of whole sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fsmeu.decoding.decode_many import decode_many
+from fsmeu.errors import InputError, sentence, whole
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.learning.ascent import Climb, climb, nonnegative
+from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
+from fsmeu.learning.chain_utility import expected_values, models_of
+from fsmeu.learning.features import checked_sentences, feature_matrix, feature_names
+from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.saving import register
+from fsmeu.learning.training_sentences import TrainingSentences
+from fsmeu.losses.protocol import Loss
+
+__all__ = ["MaxExpectedUtilityTagger"]
+
+Floats = NDArray[np.float64]
+
+
+@register
+class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
+    """A linear-chain conditional random field with the interface of sklearn-crfsuite.
+
+    It is trained by likelihood, as crfsuite does it: L-BFGS on the log-likelihood less c2 times the
+    squared length of the weights. Then L-BFGS goes on with the sum over sentences of the exact
+    expected utility E[utility(Z, y)], where Z follows the field and y are the given tags (Jansche
+    2007, section 1.3), less utility_c2 times the squared distance from the weights of greatest
+    likelihood. Nothing is sampled and no list of best sequences stands for all. It decides for the
+    tags of the greatest expected utility (``decode_many``).
+
+    With 23 tags and sentences of 25 words, a value and gradient of chunk F1 takes about 7 ms of a
+    processor for each sentence with the extra "fast", and 20 ms without.
+
+    Args:
+        loss: a name on the shelf, the path of a loss file, or a loss over the tags.
+        loss_params: parameters of the loss by name, such as {"beta": 2}.
+        c2: the penalty on weights in the likelihood; 1 as in crfsuite.
+        min_freq: features that stand at fewer positions are left out.
+        likelihood_iterations: the greatest number of iterations for the likelihood.
+        utility_iterations: the same for the expected utility; 0 leaves it at the likelihood.
+        utility_c2: the penalty on the distance from the weights of greatest likelihood.
+        random_state: taken for the sake of scikit-learn's tools; nothing is drawn.
+
+    Attributes:
+        classes_: the tags, sorted, (L,).
+        feature_names_: the names of the features.
+        state_weights_: the weights of features and tags, (features, L).
+        transition_weights_: the weights of a tag (last axis) after another, (L, L).
+        log_likelihood_: the log-likelihood of the training tags before the second training.
+        expected_values_: mean expected value of the training sentences before and after it; empty
+            without it.
+        n_iter_: the iterations of both trainings.
+    """
+
+    classes_: NDArray[Any]
+    feature_names_: list[str]
+    state_weights_: Floats
+    transition_weights_: Floats
+
+    def __init__(
+        self,
+        loss: Any = "chunk_fscore",
+        *,
+        loss_params: dict[str, Any] | None = None,
+        c2: float = 1.0,
+        min_freq: int = 1,
+        likelihood_iterations: int = 100,
+        utility_iterations: int = 20,
+        utility_c2: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.loss_params = loss_params
+        self.c2 = c2
+        self.min_freq = min_freq
+        self.likelihood_iterations = likelihood_iterations
+        self.utility_iterations = utility_iterations
+        self.utility_c2 = utility_c2
+        self.random_state = random_state
+
+    # -- training -----------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> MaxExpectedUtilityTagger:
+        """The tagger itself, after training.
+
+        Args:
+            X: sentences, lists of dictionaries of features or of lists of their names.
+            y: the tags of each.
+        """
+        where = type(self).__name__
+        steps = whole(where, "likelihood_iterations", self.likelihood_iterations, least=0)
+        whole(where, "utility_iterations", self.utility_iterations, least=0)
+        nonnegative(where, "utility_c2", self.utility_c2)
+        c2, least = nonnegative(where, "c2", self.c2), whole(where, "min_freq", self.min_freq, 0)
+        sentences, tags = _pairs(X, y, where)
+        self.classes_ = np.array(sorted({tag for one in tags for tag in one}))
+        self.feature_names_ = feature_names(sentences, least)
+        loss = self._loss()
+        data = TrainingSentences(sentences, tags, self.feature_names_, self.classes_)
+        likely = climb(_likelihood(data, c2), np.zeros(data.size), steps, tolerance=1e-4)
+        self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
+        self._keep(data, likely)
+        self.expected_values_: list[float] = []
+        self.n_iter_ = [likely.steps]
+        if self.utility_iterations:
+            self._train_utility(loss, data, likely)
+        return self
+
+    def _train_utility(self, loss: Loss, data: TrainingSentences, likely: Climb) -> None:
+        aim = _Utility(loss, data, likely.weights, float(self.utility_c2))
+        before = aim(likely.weights)[0]
+        found = climb(aim, likely.weights, self.utility_iterations, tolerance=1e-6)
+        moved = found.weights - likely.weights
+        after = found.value + aim.c2 * float(moved @ moved)
+        count = max(1, len(data.tags))
+        self.expected_values_ = [aim.sign * before / count, aim.sign * after / count]
+        self.n_iter_.append(found.steps)
+        self._keep(data, found)
+
+    def _keep(self, data: TrainingSentences, found: Climb) -> None:
+        self.state_weights_, self.transition_weights_ = data.tables(found.weights)
+
+    def _loss(self) -> Loss:
+        """The loss over the tags."""
+        labels = self.classes_.tolist()
+        loss = given_loss(self.loss, self.loss_params, type(self).__name__, labels)
+        return loss.with_labels(Alphabet(tuple(labels))) if _is_open(loss) else loss
+
+    # -- prediction ---------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """The tags of the greatest expected utility for each sentence."""
+        models = self.models(X)
+        return [list(one.labels) for one in decode_many(self._loss(), models)]
+
+    def predict_single(self, x: Any) -> list[Any]:
+        """The same for one sentence."""
+        return self.predict([x])[0]
+
+    def predict_most_probable(self, X: Any) -> list[list[Any]]:
+        """The most probable tags of each sentence (Viterbi), as sklearn-crfsuite predicts."""
+        return [one.most_probable()[0][0] for one in self.models(X)]
+
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
+        """The probability of each tag at each position of each sentence, by tag."""
+        unary, lengths = self._scores(X)
+        found = chain_marginals(unary, self.transition_weights_, lengths).single
+        names = self.classes_.tolist()
+        return [
+            [dict(zip(names, row, strict=True)) for row in rows.tolist()]
+            for rows in lengths.split(found)
+        ]
+
+    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
+        """The same for one sentence."""
+        return self.predict_marginals([x])[0]
+
+    def models(self, X: Any) -> list[Any]:
+        """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
+        unary, lengths = self._scores(X)
+        return list(models_of(unary, self.transition_weights_, lengths, self.classes_.tolist()))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
+        found = self.predict(X)
+        _, tags = _pairs(X, y, f"{type(self).__name__}.score")
+        both = zip(chain(*found), chain(*tags), strict=True)
+        return float(np.mean([one == other for one, other in both]))
+
+    def _scores(self, X: Any) -> tuple[Floats, Lengths]:
+        """Scores of tags at the positions of all sentences, and where these stand."""
+        check_is_fitted(self)
+        sentences = checked_sentences(X, type(self).__name__)
+        rows = feature_matrix(sentences, self.feature_names_)
+        return rows @ self.state_weights_, Lengths([len(one) for one in sentences])
+
+
+def _is_open(loss: Loss) -> bool:
+    return bool(getattr(loss, "labels_open", False))
+
+
+def _pairs(X: Any, y: Any, where: str) -> tuple[list[Sequence[Any]], list[list[Any]]]:
+    """Sentences and their tags, checked to be of the same lengths."""
+    sentences = checked_sentences(X, where)
+    tags = [_plain(one) for one in checked_sentences(y, where)]
+    if [len(one) for one in sentences] != [len(one) for one in tags]:
+        must = "there must be one tag for each position of each sentence"
+        raise InputError(sentence(where, must, f"{len(sentences)} and {len(tags)} sequences"))
+    if not any(tags):
+        raise InputError(sentence(where, "there must be a sentence that is not empty"))
+    return sentences, tags
+
+
+def _plain(tags: Any) -> list[Any]:
+    return list(tags.tolist() if isinstance(tags, np.ndarray) else tags)
+
+
+def _likelihood(data: TrainingSentences, c2: float) -> Any:
+    """The log-likelihood less the penalty, as a function of the weights."""
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        value, single, double = log_likelihood(*data.scores(weights), data.lengths, data.y)
+        slopes = data.pulled(single, double) - 2 * c2 * weights
+        return value - c2 * float(weights @ weights), slopes
+
+    return objective
+
+
+class _Utility:
+    """The sum of expected utilities less the penalty, as a function of the weights."""
+
+    def __init__(self, loss: Loss, data: TrainingSentences, centre: Floats, c2: float) -> None:
+        self.loss, self.data, self.centre, self.c2 = loss, data, centre, c2
+        self.sign = 1.0 if loss.kind == "utility" else -1.0
+
+    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+        data, moved = self.data, weights - self.centre
+        scores = data.scores(weights)
+        values, single, double = expected_values(self.loss, *scores, data.lengths, data.tags)
+        slopes = self.sign * data.pulled(single, double) - 2 * self.c2 * moved
+        return self.sign * float(values.sum()) - self.c2 * float(moved @ moved), slopes

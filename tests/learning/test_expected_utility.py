@@ -1,0 +1,244 @@
+"""The classifier of the greatest expected utility, against enumeration and finite differences."""
+
+import itertools
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.learning.count_tree import CountTree
+from fsmeu.learning.expected_utility import (
+    MaxExpectedUtilityClassifier,
+    _expected,
+    _likelihood,
+)
+from fsmeu.learning.expected_value import batch_value
+from fsmeu.learning.saving import load, save
+
+LOSSES = [
+    fsmeu.load(name, **params)
+    for name, params in (
+        ("fscore", {"beta": 2}),
+        ("mcc", {}),
+        ("g_mean", {}),
+        ("hamming", {}),
+        ("pk", {"k": 2}),
+        ("zero_one", {}),
+    )
+]
+by_name = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+QUICK = {"restarts": 1, "max_iter": 50, "random_state": 0}
+
+
+def enumerated(loss, y, p):
+    """The expectation over all hypotheses, one by one."""
+    z = np.array(list(itertools.product((0, 1), repeat=len(y))))
+    return np.where(z, p, 1 - p).prod(axis=1) @ values(loss, tuple(int(one) for one in y))
+
+
+@lru_cache(maxsize=64)
+def values(loss, y):
+    """The value of every hypothesis, in their order."""
+    z = np.array(list(itertools.product((0, 1), repeat=len(y))))
+    return loss.pair_values(z, np.broadcast_to(y, z.shape))
+
+
+def slopes_by_differences(function, point, step=1e-6):
+    """Central differences of a function of a vector."""
+    found = np.empty(len(point))
+    for k in range(len(point)):
+        move = np.zeros(len(point))
+        move[k] = step
+        found[k] = (function(point + move) - function(point - move)) / (2 * step)
+    return found
+
+
+def separated(n=80, features=3, seed=0):
+    """Examples of a logistic model with few positive ones."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, features))
+    scores = rows @ np.arange(1.0, features + 1) - 2.0
+    return rows, (random.random(n) < expit(scores)).astype(int)
+
+
+# -- counts of events -----------------------------------------------------------------------------
+
+
+@given(st.integers(0, 200), st.integers(0, 2**32 - 1))
+def test_the_distribution_of_a_count_is_a_product_of_polynomials(n, seed):
+    p = np.random.default_rng(seed).random(n)
+    expected = np.ones(1)
+    for q in p:
+        expected = np.append(expected * (1 - q), 0) + np.append(0, expected * q)
+    assert CountTree(p).distribution == pytest.approx(expected, rel=1e-11, abs=1e-300)
+
+
+@pytest.mark.parametrize("n", [1, 2, 33, 100])
+def test_equal_events_are_binomial(n):
+    assert CountTree(np.full(n, 0.3)).distribution == pytest.approx(
+        binom.pmf(np.arange(n + 1), n, 0.3), rel=1e-10
+    )
+
+
+@given(st.integers(1, 90), st.integers(0, 2**32 - 1))
+def test_derivatives_are_differences_of_events_that_are_certain(n, seed):
+    """The expectation is linear in each probability."""
+    random = np.random.default_rng(seed)
+    p, worth, k = random.random(n), random.normal(size=n + 1), int(random.integers(n))
+    one, none = p.copy(), p.copy()
+    one[k], none[k] = 1.0, 0.0
+    expected = worth @ (CountTree(one).distribution - CountTree(none).distribution)
+    assert CountTree(p).derivatives(worth)[k] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+# -- the objective --------------------------------------------------------------------------------
+
+
+@by_name
+@pytest.mark.parametrize("y", [[1, 0, 0, 1, 0, 1], [0, 0, 0, 0], [1, 1, 1]])
+def test_the_expected_value_equals_enumeration(loss, y):
+    p = np.random.default_rng(5).random(len(y))
+    value, slopes = batch_value(loss, np.array(y))(p)
+    assert value == pytest.approx(enumerated(loss, y, p), rel=1e-12)
+    by_differences = slopes_by_differences(lambda q: enumerated(loss, y, q), p)
+    assert slopes == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
+
+
+@by_name
+def test_the_gradient_equals_differences(loss):
+    rows, y = separated(12)
+    batches = [np.arange(0, 7), np.arange(7, 12)]
+    objective = _expected(loss, rows, y.astype(float), batches, 0.1)
+    weights = np.array([0.3, -0.2, 0.5, 0.1])
+    by_differences = slopes_by_differences(lambda w: objective(w)[0], weights)
+    assert objective(weights)[1] == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
+    sign = 1 if loss.kind == "utility" else -1
+    p = expit(rows @ weights[:-1] + weights[-1])
+    mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
+    expected = sign * mean - 0.05 * weights @ weights
+    assert objective(weights)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_likelihood_is_that_of_scikit_learn():
+    """Its maximum is LogisticRegression's, whose penalty leaves out the intercept."""
+    rows, y = separated(200)
+    centred = np.hstack([rows, np.ones((200, 1))])  # the intercept as a feature
+    known = LogisticRegression(C=1 / (200 * 0.01), fit_intercept=False, tol=1e-10).fit(centred, y)
+    value, slopes = _likelihood(rows, y.astype(float), 0.01)(known.coef_[0])
+    assert np.abs(slopes).max() < 1e-6
+    assert value < 0
+
+
+# -- the estimator --------------------------------------------------------------------------------
+
+
+@parametrize_with_checks([MaxExpectedUtilityClassifier(restarts=1, max_iter=30)])
+def test_it_is_an_estimator(estimator, check):
+    check(estimator)
+
+
+def test_training_raises_the_expected_utility():
+    rows, y = separated()
+    made = MaxExpectedUtilityClassifier("fscore", l2=1e-3, **QUICK).fit(rows, y)
+    known = LogisticRegression().fit(rows, y)
+    loss = fsmeu.load("fscore")
+    before, after = (
+        fsmeu.expect(loss.swapped, y.tolist(), one.predict_proba(rows)[:, 1]).value
+        for one in (known, made)
+    )
+    assert after > before + 0.01
+    assert made.expected_value_ == pytest.approx(after, rel=1e-9)
+    size = made.coef_[0] @ made.coef_[0] + made.intercept_[0] ** 2
+    assert made.objectives_.max() == pytest.approx(after - 0.0005 * size, rel=1e-9)
+    assert made.objectives_.shape == (2,)
+
+
+def test_a_loss_is_minimised():
+    rows, y = separated()
+    made = MaxExpectedUtilityClassifier("hamming", l2=1e-4, **QUICK).fit(rows, y)
+    constant = min(y.mean(), 1 - y.mean())
+    assert 0 < made.expected_value_ < constant
+    assert made.expected_value_ == pytest.approx(
+        np.abs(y - made.predict_proba(rows)[:, 1]).mean(), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("batch_size", [30, 79, 80, 1000])
+def test_batches_partition_the_rows_and_share_the_positive_ones(batch_size):
+    _, y = separated()
+    made = MaxExpectedUtilityClassifier(batch_size=batch_size)
+    loss = fsmeu.load("fscore")
+    batches = made._batches(loss, y.astype(float), np.random.RandomState(0))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(80))
+    assert max(map(len, batches)) <= batch_size
+    positive = [y[batch].sum() for batch in batches]
+    assert max(positive) - min(positive) <= 1
+
+
+def test_batches_of_a_loss_that_looks_at_the_order_are_runs_of_rows():
+    made = MaxExpectedUtilityClassifier(batch_size=3)
+    batches = made._batches(fsmeu.load("pk", k=2), np.zeros(8), np.random.RandomState(0))
+    assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
+
+
+def test_batches_are_trained_on():
+    rows, y = separated()
+    made = MaxExpectedUtilityClassifier(batch_size=20, **QUICK).fit(rows, y)
+    whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
+    assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)
+    assert (made.predict(rows) == y).mean() > 0.75
+
+
+def test_labels_of_any_type_sparse_rows_and_pipelines():
+    from scipy.sparse import csr_matrix
+
+    rows, y = separated()
+    names = np.array(["no", "yes"])[y]
+    made = MaxExpectedUtilityClassifier(**QUICK).fit(rows, names)
+    sparse = clone(made).fit(csr_matrix(rows), names)
+    assert sparse.coef_ == pytest.approx(made.coef_, abs=1e-4)
+    assert set(made.predict(rows)) == {"no", "yes"}
+    piped = make_pipeline(StandardScaler(), clone(made)).fit(rows, names)
+    assert piped.score(rows, names) > 0.75
+
+
+def test_it_comes_back_from_a_file(tmp_path):
+    rows, y = separated()
+    made = MaxExpectedUtilityClassifier(
+        "fscore", loss_params={"beta": 2}, **QUICK
+    ).fit(rows, y)  # fmt: skip
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert again.get_params() == made.get_params()
+    assert np.array_equal(again.decision_function(rows), made.decision_function(rows))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "fscor"}, "no loss 'fscor'"),
+        ({"loss": 3}, "a loss is needed"),
+        ({"loss": "cost_matrix", "loss_params": {"cost": np.ones((3, 3))}}, "two labels"),
+        ({"loss_params": [1]}, "loss_params must be a dictionary"),
+        ({"loss": fsmeu.load("fscore"), "loss_params": {"beta": 2}}, "the name or the path"),
+        ({"batch_size": 0}, "batch_size must be a whole number"),
+        ({"l2": -1.0}, "l2 must be a finite number"),
+        ({"restarts": -1}, "restarts must be a whole number"),
+        ({"max_iter": 0}, "max_iter must be a whole number"),
+    ],
+)
+def test_parameters_are_checked(params, message):
+    rows, y = separated(20)
+    with pytest.raises(InputError, match=message):
+        MaxExpectedUtilityClassifier(**params).fit(rows, y)

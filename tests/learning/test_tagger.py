@@ -1,0 +1,281 @@
+"""The tagger, its likelihood and its expected utility, against enumeration and crfsuite."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
+from fsmeu.learning.chain_utility import expected_values
+from fsmeu.learning.features import feature_items, feature_matrix, feature_names
+from fsmeu.learning.saving import load, save
+from fsmeu.learning.tagger import MaxExpectedUtilityTagger
+
+TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
+WORDS = {
+    "B-NP": "the a my",
+    "I-NP": "dog cat man",
+    "B-VP": "has is",
+    "I-VP": "seen been",
+    "O": ". ,",
+}
+
+
+def drawn(count=12, seed=3):
+    """Sentences whose words say their tags, one in five of them another's."""
+    random = np.random.default_rng(seed)
+    sentences, tags = [], []
+    for _ in range(count):
+        one = ["B-NP", "I-NP", "B-VP", "I-VP", "B-NP", "I-NP", "O"][int(random.integers(3)) :]
+        said = [TAGS[int(random.integers(5))] if random.random() < 0.2 else tag for tag in one]
+        words = [str(random.choice(WORDS[tag].split())) for tag in said]
+        sentences.append(
+            [{"word": word, "bias": 1.0, "first": i == 0} for i, word in enumerate(words)]
+        )
+        tags.append(one)
+    return sentences, tags
+
+
+def tables(labels, lengths, seed):
+    """Random scores for sentences of these lengths."""
+    random = np.random.default_rng(seed)
+    return random.normal(size=(sum(lengths), labels)), 2 * random.normal(size=(labels, labels))
+
+
+def scored(unary, pairwise):
+    """Every label sequence with its score."""
+    n, labels = unary.shape
+    for y in itertools.product(range(labels), repeat=n):
+        links = sum(pairwise[a, b] for a, b in itertools.pairwise(y))
+        yield y, sum(unary[i, label] for i, label in enumerate(y)) + links
+
+
+def differences(function, array, step=1e-6):
+    """Central differences of a function of an array, for every entry."""
+    found = np.empty(array.shape)
+    for place in np.ndindex(array.shape):
+        up, down = array.copy(), array.copy()
+        up[place] += step
+        down[place] -= step
+        found[place] = (function(up) - function(down)) / (2 * step)
+    return found
+
+
+# -- features -------------------------------------------------------------------------------------
+
+POSITIONS = [
+    {"word": "dog", "size": 3, "upper": True, "lower": False, "weight": 0.5},
+    {"near": ["a", "b"], "deep": {"x": 1.5, "y": "z"}},
+    {},
+]
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_features_are_those_of_crfsuite(position):
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    assert [dict(feature_items(position))] == pycrfsuite.ItemSequence([position]).items()
+
+
+def test_names_and_matrices_of_features():
+    sentences = [[["a", "b"], ["b"]], [["b", "c", "c"]]]
+    assert feature_names(sentences) == ["a", "b", "c"]
+    assert feature_names(sentences, least=2) == ["b"]
+    matrix = feature_matrix(sentences, ["c", "b"])
+    assert matrix.toarray().tolist() == [[0, 1], [0, 1], [2, 1]]
+    assert feature_matrix([], ["c"]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("position", ["word", 3, {"a": None}, {"a": float("nan")}])
+def test_what_is_no_feature_is_told(position):
+    with pytest.raises(InputError, match="features"):
+        list(feature_items(position))
+
+
+# -- likelihood -----------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(1, 3),
+    st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=30)
+def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
+    unary, pairwise = tables(labels, lengths, seed)
+    where = Lengths(lengths)
+    total, single, double = 0.0, np.zeros(unary.shape), np.zeros(pairwise.shape)
+    for begin, rows in zip(where.begins, where.split(unary), strict=False):
+        pairs = list(scored(rows, pairwise))
+        whole = np.logaddexp.reduce([score for _, score in pairs])
+        total += whole
+        for y, score in pairs:
+            p = np.exp(score - whole)
+            for i, label in enumerate(y):
+                single[begin + i, label] += p
+            for a, b in itertools.pairwise(y):
+                double[a, b] += p
+    found = chain_marginals(unary, pairwise, where)
+    assert found.log_partition == pytest.approx(total, rel=1e-10, abs=1e-10)
+    assert found.single == pytest.approx(single, abs=1e-12)
+    assert found.double == pytest.approx(double, abs=1e-12)
+
+
+def test_the_gradient_of_the_likelihood_equals_differences():
+    lengths = Lengths([3, 0, 1, 4])
+    unary, pairwise = tables(3, [3, 1, 4], 1)
+    y = np.random.default_rng(2).integers(0, 3, 8)
+    _, single, double = log_likelihood(unary, pairwise, lengths, y)
+    by_unary = differences(lambda one: log_likelihood(one, pairwise, lengths, y)[0], unary)
+    by_pairwise = differences(lambda one: log_likelihood(unary, one, lengths, y)[0], pairwise)
+    assert single == pytest.approx(by_unary, abs=1e-7)
+    assert double == pytest.approx(by_pairwise, abs=1e-7)
+
+
+def test_scores_far_apart():
+    """One sequence has all the mass, and the sums of its scores are great."""
+    unary = np.array([[900.0, 0.0], [0.0, 900.0]])
+    pairwise = np.array([[-5.0, 200.0], [0.0, 0.0]])
+    found = chain_marginals(unary, pairwise, Lengths([2]))
+    assert found.log_partition == pytest.approx(2000.0, rel=1e-15)
+    assert found.single == pytest.approx(np.eye(2), abs=1e-80)
+    assert found.double == pytest.approx(np.array([[0, 1], [0, 0]]), abs=1e-80)
+
+
+def test_likelihood_training_is_that_of_crfsuite():
+    crfsuite = pytest.importorskip("sklearn_crfsuite")
+    sentences, tags = drawn()
+    known = crfsuite.CRF(
+        algorithm="lbfgs", c2=1.0, max_iterations=500, epsilon=1e-9, delta=1e-12,
+        all_possible_states=True, all_possible_transitions=True,
+    )  # fmt: skip
+    known.fit(sentences, tags)
+    made = MaxExpectedUtilityTagger(likelihood_iterations=500, utility_iterations=0)
+    made.fit(sentences, tags)
+    assert sorted(known.classes_) == made.classes_.tolist()
+    for (before, after), weight in known.transition_features_.items():
+        place = tuple(made.classes_.tolist().index(tag) for tag in (before, after))
+        assert made.transition_weights_[place] == pytest.approx(weight, abs=1e-3)
+    expected, found = known.predict_marginals(sentences), made.predict_marginals(sentences)
+    for one, other in zip(expected, found, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert b == pytest.approx(a, abs=1e-3)
+    assert made.predict_most_probable(sentences) == [list(one) for one in known.predict(sentences)]
+
+
+# -- expected utility -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "hamming", "zero_one"])
+def test_the_expected_value_equals_enumeration(name):
+    loss = fsmeu.load(name, labels=TAGS)
+    unary, pairwise = tables(5, [3, 2], 4)
+    y = [["B-NP", "I-NP", "O"], ["O", "B-VP"]]
+    lengths = Lengths([3, 2])
+
+    def total(unary, pairwise):
+        found = []
+        for rows, given_tags in zip(lengths.split(unary), y, strict=True):
+            pairs = list(scored(rows, pairwise))
+            scores = np.array([score for _, score in pairs])
+            z = np.array([one for one, _ in pairs])
+            reference = [TAGS.index(tag) for tag in given_tags]
+            key = tuple(given_tags)
+            if key not in known:
+                known[key] = loss.pair_values(z, np.broadcast_to(reference, z.shape))
+            p = np.exp(scores - scores.max())
+            found.append(known[key] @ p / p.sum())
+        return found
+
+    known = {}
+    values, single, double = expected_values(loss, unary, pairwise, lengths, y)
+    assert values == pytest.approx(total(unary, pairwise), rel=1e-11)
+    by_unary = differences(lambda one: sum(total(one, pairwise)), unary)
+    by_pairwise = differences(lambda one: sum(total(unary, one)), pairwise)
+    assert single == pytest.approx(by_unary, abs=1e-8)
+    assert double == pytest.approx(by_pairwise, abs=1e-8)
+
+
+QUICK = {"likelihood_iterations": 20, "utility_iterations": 8, "utility_c2": 0.01}
+
+
+def test_training_raises_the_expected_utility():
+    sentences, tags = drawn()
+    made = MaxExpectedUtilityTagger(**QUICK).fit(sentences, tags)
+    likely = clone(made).set_params(utility_iterations=0).fit(sentences, tags)
+    loss = fsmeu.load("chunk_fscore", labels=made.classes_.tolist())
+    before, after = (
+        np.mean(
+            [
+                fsmeu.expect(loss.swapped, y, model).value
+                for y, model in zip(tags, models, strict=True)
+            ]
+        )
+        for models in (likely.models(sentences), made.models(sentences))
+    )
+    assert made.expected_values_ == pytest.approx([before, after], rel=1e-9)
+    assert after > before + 0.02
+    assert likely.expected_values_ == []
+
+
+def test_a_loss_is_minimised():
+    sentences, tags = drawn()
+    made = MaxExpectedUtilityTagger("hamming", **QUICK).fit(sentences, tags)
+    before, after = made.expected_values_
+    assert after < before - 0.01
+    rows = zip(made.predict_marginals(sentences), tags, strict=True)
+    errors = [np.mean([1 - p[tag] for p, tag in zip(*row, strict=True)]) for row in rows]
+    assert after == pytest.approx(np.mean(errors), rel=1e-9)
+
+
+def test_decisions_are_those_of_decode():
+    sentences, tags = drawn()
+    made = MaxExpectedUtilityTagger(utility_iterations=0).fit(sentences, tags)
+    loss = fsmeu.load("chunk_fscore", labels=made.classes_.tolist())
+    expected = [list(fsmeu.decode(loss, model).labels) for model in made.models(sentences)]
+    assert made.predict(sentences) == expected
+    assert made.predict_single(sentences[0]) == expected[0]
+    flat = [a == b for x, y in zip(expected, tags, strict=True) for a, b in zip(x, y, strict=True)]
+    assert made.score(sentences, tags) == pytest.approx(np.mean(flat))
+    assert made.predict([]) == []
+
+
+def test_it_comes_back_from_a_file(tmp_path):
+    sentences, tags = drawn()
+    made = MaxExpectedUtilityTagger(**{**QUICK, "utility_iterations": 1}).fit(sentences, tags)
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert again.get_params() == made.get_params()
+    assert again.predict(sentences) == made.predict(sentences)
+    assert again.predict_marginals(sentences) == made.predict_marginals(sentences)
+    names = [[list(dict(feature_items(one))) for one in row] for row in sentences[:1]]
+    assert len(made.predict(names)[0]) == len(sentences[0])
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "chunk_fscor"}, "no loss"),
+        ({"c2": -1}, "c2 must be"),
+        ({"utility_c2": "much"}, "utility_c2 must be"),
+        ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
+        ({"utility_iterations": 0.5}, "utility_iterations must be"),
+        ({"min_freq": -1}, "min_freq must be"),
+    ],
+)
+def test_parameters_are_checked(params, message):
+    sentences, tags = drawn(2)
+    with pytest.raises(InputError, match=message):
+        MaxExpectedUtilityTagger(**params).fit(sentences, tags)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"), [("ab", ["O"]), ([["a"]], [["O", "O"]]), ([["a"]], []), ([], []), (3, 3)]
+)
+def test_sentences_are_checked(x, y):
+    with pytest.raises(InputError):
+        MaxExpectedUtilityTagger().fit(x, y)
