@@ -90,7 +90,15 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
     by_entry, others = entry_gains(plan, added, rows)
     gains = [one for one in by_entry if one is not None]
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
-    compiled_loops.means(mass, *_of_means(plan, weights, added, rows), after)
+    compiled_loops.means(
+        mass,
+        *plan.counting_loops,
+        weights,
+        np.stack(gains) if gains else np.empty((0, batch, 0)),
+        np.array([count for count, one in enumerate(by_entry) if one is not None], np.int64),
+        *_of_terms(plan, added, rows, others),
+        after,
+    )
     return after
 
 
@@ -99,22 +107,19 @@ def means_back(
 ) -> tuple[Floats, Floats]:
     """What the numbers before add, (as mass), and derivatives for the arcs, (batch, arcs)."""
     before, slopes = np.empty(mass.shape), np.empty(weights.shape)
+    terms = _of_terms(plan, added, rows, list(range(len(rows))))
     compiled_mean_gradients.means_back(
-        mass, *_of_means(plan, weights, added, rows), worth, before, slopes
+        mass, *plan.counting_loops, weights, *terms, worth, before, slopes
     )
     return before, slopes
 
 
-def _of_means(plan: Plan, weights: Floats, added: Amounts, rows: Ints) -> tuple[NDArray[Any], ...]:
-    """What the loops of ``means`` read beside the mass."""
+def _of_terms(plan: Plan, added: Amounts, rows: Ints, terms: list[int]) -> tuple[NDArray[Any], ...]:
+    """What the loops of expectations read of some terms: what they add, and where features are."""
     uses, matrix = plan.uses.by_feature, added.matrix
     return (
-        *plan.counting_loops,
-        weights,
-        np.stack(gains) if gains else np.empty((0, batch, 0)),
-        np.array([count for count, one in enumerate(by_entry) if one is not None], np.int64),
-        added.term_count[others],
-        rows[others],
+        added.term_count[terms],
+        rows[terms],
         matrix.indptr,
         matrix.indices,
         matrix.data,
