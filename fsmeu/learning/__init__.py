@@ -1,4 +1,34 @@
 """Learning for a utility: estimators with the interface of scikit-learn.
 
-They are loaded on demand (``fsmeu.learning``), because scikit-learn takes a while to load.
+They are loaded on demand (``import fsmeu.learning``), because scikit-learn takes a while to load.
 """
+
+from fsmeu.learning.example_wise import ExampleWiseClassifier
+from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
+from fsmeu.learning.online import (
+    FOFOClassifier,
+    OFOClassifier,
+    OMCSLClassifier,
+    OnlineLogisticClassifier,
+    STAMPClassifier,
+)
+from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
+from fsmeu.learning.saving import load, save
+from fsmeu.learning.tagger import MaxExpectedUtilityTagger
+
+__all__ = [
+    "DTAClassifier",
+    "EUMClassifier",
+    "ExampleWiseClassifier",
+    "FOFOClassifier",
+    "MaxExpectedFClassifier",
+    "MaxExpectedUtilityClassifier",
+    "MaxExpectedUtilityTagger",
+    "OFOClassifier",
+    "OMCSLClassifier",
+    "OnlineLogisticClassifier",
+    "STAMPClassifier",
+    "load",
+    "save",
+]
