@@ -87,18 +87,18 @@ def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Fl
 def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints) -> Floats:
     """The mass and expectations after a position, (batch, pairs, 1 + counts, counter)."""
     batch, _, quantities, size = mass.shape
-    by_entry, others = entry_gains(plan, added, rows)
-    gains = [one for one in by_entry if one is not None]
+    gains, gaining = np.empty((0, batch, 0)), np.empty(0, np.int64)
+    terms = (added.term_count, rows)
+    if not added.is_sparse:
+        by_entry, others = entry_gains(plan, added, rows)
+        terms = (added.term_count[others], rows[others])
+        found = [(count, one) for count, one in enumerate(by_entry) if one is not None]
+        if found:
+            gaining = np.array([count for count, _ in found], np.int64)
+            gains = np.stack([one for _, one in found])
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
-    compiled_loops.means(
-        mass,
-        *plan.counting_loops,
-        weights,
-        np.stack(gains) if gains else np.empty((0, batch, 0)),
-        np.array([count for count, one in enumerate(by_entry) if one is not None], np.int64),
-        *_of_terms(plan, added, rows, others),
-        after,
-    )
+    loops = (*plan.counting_loops, weights, gains, gaining, *terms, *_of_terms(plan, added))
+    compiled_loops.means(mass, *loops, after)
     return after
 
 
@@ -107,19 +107,15 @@ def means_back(
 ) -> tuple[Floats, Floats]:
     """What the numbers before add, (as mass), and derivatives for the arcs, (batch, arcs)."""
     before, slopes = np.empty(mass.shape), np.empty(weights.shape)
-    terms = _of_terms(plan, added, rows, list(range(len(rows))))
-    compiled_mean_gradients.means_back(
-        mass, *plan.counting_loops, weights, *terms, worth, before, slopes
-    )
+    loops = (*plan.counting_loops, weights, added.term_count, rows, *_of_terms(plan, added))
+    compiled_mean_gradients.means_back(mass, *loops, worth, before, slopes)
     return before, slopes
 
 
-def _of_terms(plan: Plan, added: Amounts, rows: Ints, terms: list[int]) -> tuple[NDArray[Any], ...]:
-    """What the loops of expectations read of some terms: what they add, and where features are."""
+def _of_terms(plan: Plan, added: Amounts) -> tuple[NDArray[Any], ...]:
+    """What the loops of expectations read of terms: what they add, and where features are used."""
     uses, matrix = plan.uses.by_feature, added.matrix
     return (
-        added.term_count[terms],
-        rows[terms],
         matrix.indptr,
         matrix.indices,
         matrix.data,

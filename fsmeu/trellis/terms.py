@@ -72,6 +72,11 @@ class Amounts:
     begins: Ints
 
     @cached_property
+    def is_sparse(self) -> bool:
+        """Whether most amounts of every term are 0."""
+        return all(table is None for table in self.dense)
+
+    @cached_property
     def absolute(self) -> csr_array:
         """The absolute values of the amounts."""
         return abs(self.matrix)
