@@ -19,12 +19,12 @@ FLOORS = {
     "expectation": 4,
     "decoding": 5,
     "learning": 6,
-    "searn": 6,
     "checking": 6,
-    "exchange": 7,
-    "drawing": 8,
-    "": 9,
-    "cli": 10,
+    "searn": 7,
+    "exchange": 8,
+    "drawing": 9,
+    "": 10,
+    "cli": 11,
 }
 # The stages within a floor, in the order of the data flow; modules beside these rooms come last.
 STAGES = {
