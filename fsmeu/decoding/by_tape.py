@@ -45,12 +45,14 @@ class Found:
         indices: its label indices.
         ends: how many ends of the counter were compared.
         value: its expected value.
+        error: a bound on the error of that.
         proven: whether no sequence is better beyond rounding.
     """
 
     indices: Ints
     ends: int
     value: float
+    error: float
     proven: bool
 
 
@@ -165,5 +167,6 @@ def _best_of_one(
         if not np.isfinite(totals[end]):
             raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
         path = trace(plans, steps, layers, end, steps_of)
-    proven = is_proven(problem, totals, scores.errors[row], end, path)
-    return Found(path, len(totals), sign * float(totals[end]), proven)
+    errors = scores.errors[row]
+    proven = is_proven(problem, totals, errors, end, path)
+    return Found(path, len(totals), sign * float(totals[end]), float(errors[end]), proven)

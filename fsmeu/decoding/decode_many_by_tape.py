@@ -12,7 +12,7 @@ from fsmeu.decoding.choice import first_among
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting_many
 from fsmeu.decoding.decode import decision
-from fsmeu.decoding.precision import checked
+from fsmeu.decoding.precision import checked, is_precise
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.by_tape import split_values
@@ -72,14 +72,10 @@ def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict
     try:
         told = zip(problems.items(), _METHODS[name](list(problems.values())), strict=True)
         answers = [(*pair, answer) for pair, answer in told if isinstance(answer, Answer)]
-        if not answers:
-            return {}
-        z = np.stack([answer.indices for _, _, answer in answers])
-        again = split_values(loss, z, [problem.model for _, problem, _ in answers])
+        again = _values_again(loss, answers)
         found = {}
-        for k, (row, problem, answer) in enumerate(answers):
-            value = None if again is None else float(again[0][k])
-            sure = checked(problem, answer, value)
+        for row, problem, answer in answers:
+            sure = checked(problem, answer, again.get(row))
             if sure.exact:
                 found[row] = decision(problem, name, sure)
     except RangeError:
@@ -87,3 +83,17 @@ def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict
     except (SizeLimitError, LossFileError):
         return {}
     return found
+
+
+def _values_again(
+    loss: SpecLoss, answers: Sequence[tuple[int, Problem, Answer]]
+) -> dict[int, float]:
+    """The expected values by row, computed once more where they are not known to be precise."""
+    doubtful = [one for one in answers if not is_precise(one[2])]
+    if not doubtful:
+        return {}
+    z = np.stack([answer.indices for _, _, answer in doubtful])
+    again = split_values(loss, z, [problem.model for _, problem, _ in doubtful])
+    if again is None:
+        return {}
+    return {row: float(value) for (row, _, _), value in zip(doubtful, again[0], strict=True)}

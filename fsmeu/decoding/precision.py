@@ -24,13 +24,16 @@ from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
 
-__all__ = ["PRECISION", "UNIT", "checked", "is_proven", "relative_error"]
+__all__ = ["PRECISION", "UNIT", "checked", "is_precise", "is_proven", "relative_error"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PRECISION = 1e-9
 """What is claimed to be best is so up to this part of its scale."""
+
+VALUE_PRECISION = 1e-10
+"""A value whose error is proven to be at most this part of it is not computed again."""
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """The relative error of one operation."""
@@ -66,7 +69,8 @@ def is_proven(
 def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
     """The answer with its value by ``expect``, where that is cheap or no other is known.
 
-    An answer is claimed to be exact no longer if the method had found another value.
+    An answer is claimed to be exact no longer if the method had found another value. What was
+    found is kept where its error is bounded by ``VALUE_PRECISION``.
 
     Args:
         problem: what was decided.
@@ -77,7 +81,7 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
         InputError: the value is no number that doubles can hold.
         RangeError: the value lies outside the range that the file declares.
     """
-    if again is None:
+    if again is None and not is_precise(answer):
         again = _value(problem, answer.indices)
     if again is None and (answer.value is None or not answer.exact):
         again = problem.value(answer.indices)
@@ -89,6 +93,15 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
         if mass:
             check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
     return answer
+
+
+def is_precise(answer: Answer) -> bool:
+    """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
+    return (
+        answer.exact
+        and answer.value is not None
+        and answer.error <= VALUE_PRECISION * abs(answer.value)
+    )
 
 
 def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
