@@ -192,6 +192,10 @@ SWEPT_CELLS = 1 << 21
 """Cells that the sweeps of a block of problems hold, by numpy: 16 MB."""
 COMPILED_SWEPT_CELLS = 1 << 19
 """The same by compiled loops: 4 MB."""
+LABEL_TABLE_CELLS = 1 << 20
+"""Cells of a table of what labels of both tapes add: 8 MB; larger ones are summed sparsely."""
+RUN_CELLS = 1 << 17
+"""Cells of the flows of positions that one call of compiled loops computes: 1 MB, in the cache."""
 DECISIONS_AT_ONCE = 64
 """Decisions after which progress is told."""
 CHEAP_STATES = 2_000_000

@@ -21,7 +21,7 @@ from fsmeu.limits import DECISIONS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError
-from fsmeu.models import Model, layered_many
+from fsmeu.models import Model
 
 __all__ = ["by_tape_together"]
 
@@ -68,7 +68,6 @@ def _alike(models: Mapping[int, Model]) -> list[list[int]]:
 
 def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict[int, Decision]:
     """The decisions of a block that are proven; what is only seen by computing is left out."""
-    layered_many([problem.model for problem in problems.values()])
     try:
         told = zip(problems.items(), _METHODS[name](list(problems.values())), strict=True)
         answers = [(*pair, answer) for pair, answer in told if isinstance(answer, Answer)]

@@ -22,7 +22,9 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.declared_range import RangeError, check_range
+from fsmeu.models import Model
 
 __all__ = ["PRECISION", "UNIT", "checked", "is_precise", "is_proven", "relative_error"]
 
@@ -89,10 +91,19 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
         answer = replace(_compared(problem, answer, again), value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
-        mass = problem.model.total_mass()
-        if mass:
-            check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
+        _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
     return answer
+
+
+def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
+    """Refuses an expected value outside the range that the file declares.
+
+    The mass of the model, which is 1 up to rounding, is only computed where that may matter.
+    """
+    try:
+        check_range(bound, n, np.array([value], np.float64))
+    except RangeError:
+        check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
 
 
 def is_precise(answer: Answer) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,19 @@ class Hypotheses(_Composed[BestPlan]):
         return plan_best(product, steps, base)
 
 
-def _met_before(below: Plan, above: tuple[Ints, ...], clock: int) -> Amounts | None:
+class _Below(Protocol):
+    """What meets features of hypotheses: ``Plan``, or what labels show.
+
+    Attributes:
+        features: for each term, the numbers of its rows of feature values that occur.
+        met: what all terms add, by those who asked.
+    """
+
+    features: tuple[Ints, ...]
+    met: dict[int, tuple[tuple[Ints, ...], int, Amounts]]
+
+
+def _met_before(below: _Below, above: tuple[Ints, ...], clock: int) -> Amounts | None:
     """What a plan keeps for equal features at this position, None for nothing.
 
     Those of the hypotheses that are allowed are often all that the tape shows.
@@ -172,7 +184,7 @@ class SplitTrellis:
         self._free.extend(any_layers(self.form.bound.alphabet, n).layers)
         return self._free
 
-    def amounts(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
+    def amounts(self, above: tuple[Ints, ...], below: _Below, i: int, n: int) -> Amounts:
         """What all terms add at a position.
 
         Args:
@@ -190,7 +202,7 @@ class SplitTrellis:
             below.met[id(above)] = known = (above, clock, joined)
         return known[2]
 
-    def _joined(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
+    def _joined(self, above: tuple[Ints, ...], below: _Below, i: int, n: int) -> Amounts:
         """The same, where it is not known yet."""
         pairs = zip(above, below.features, strict=True)
         blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
