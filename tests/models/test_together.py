@@ -79,7 +79,7 @@ def test_marginals_of_many(seed, size, n):
     for model, rows in zip([*models, models[0]], found, strict=True):
         chances = np.array([model.probability(y) for y in every])
         listed = [
-            [chances[[y[i] == l for y in every]].sum() for l in range(size)] for i in range(n)
+            [chances[[y[i] == k for y in every]].sum() for k in range(size)] for i in range(n)
         ]
         np.testing.assert_allclose(rows, np.reshape(listed, (n, size)), rtol=1e-11, atol=1e-300)
 
