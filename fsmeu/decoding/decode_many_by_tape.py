@@ -44,6 +44,7 @@ def by_tape_together(
     """
     if method not in ("auto", *_METHODS):
         return
+    positions = sum(model.n for model in models.values())
     for rows in _alike(models):
         first = models[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
@@ -51,10 +52,17 @@ def by_tape_together(
         name = first_among(Problem(bound, first, limits), method, _METHODS)
         if name is None or not isinstance(bound, SpecLoss):
             continue
+        _announce(bound, positions)
         problems = {row: Problem(bound, models[row], limits) for row in rows}
         for begin in range(0, len(rows), DECISIONS_AT_ONCE):
             block = {row: problems[row] for row in rows[begin : begin + DECISIONS_AT_ONCE]}
             yield _decided(bound, block, name)
+
+
+def _announce(loss: SpecLoss, positions: int) -> None:
+    from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
+
+    announce(loss, positions)
 
 
 def _alike(models: Mapping[int, Model]) -> list[list[int]]:

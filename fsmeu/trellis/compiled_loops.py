@@ -236,19 +236,22 @@ def _move_rows(
     numbers = quantities * size
     before = mass.reshape(batch, pairs, numbers)
     into = after.reshape(batch, after.shape[1], numbers)
-    rows = np.zeros((amounts.shape[0], numbers))  # what is moved, after an amount is counted
-    row = np.empty(numbers)
+    # What is moved after an amount is counted, and as it is: in the row of amount 0, or past all.
+    rows = np.zeros((amounts.shape[0] + 1, numbers))
+    plain = amounts.shape[0]
+    for a in range(amounts.shape[0]):
+        plain = a if amounts[a] == 0 else plain
     for g in range(gather.shape[0] - 1):
-        row[:] = 0.0
+        rows[plain, :] = 0.0
         for e in range(gather[g], gather[g + 1]):
             member = members[e]
             for c in range(numbers):
-                row[c] += before[s, member, c]
+                rows[plain, c] += before[s, member, c]
         for a in range(amounts.shape[0]):
             by = amounts[a]
-            for q in range(quantities):
+            for q in range(quantities if a != plain else 0):
                 for c in range(q * size, (q + 1) * size - by):
-                    rows[a, c + by] = row[c]
+                    rows[a, c + by] = rows[plain, c]
         for e in range(arcs[g], arcs[g + 1]):
             to, a, weight = pair[e], place[e], weights[s, index[e]]
             for c in range(numbers):

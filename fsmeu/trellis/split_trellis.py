@@ -7,6 +7,7 @@ lengths.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -123,12 +124,13 @@ class SplitTrellis:
     Args:
         form: the split loss.
         n: the length.
+        swept: how many positions have been swept; shared by the trellises of a loss.
 
     Attributes:
         memo: what sweeps want to keep, by a key that has the length in it.
     """
 
-    def __init__(self, form: Split, n: int) -> None:
+    def __init__(self, form: Split, n: int, swept: Counter[str] | None = None) -> None:
         self.form, self.n = form, n
         self.terms: tuple[Term, ...] = joint_terms(form)
         self.z = Tape(form.z, n, [term.z for term in self.terms])
@@ -139,7 +141,7 @@ class SplitTrellis:
         self._free: Hypotheses | None = None
         self.memo: dict[Hashable, Any] = {}
         self._served: dict[int, bool] = {}
-        self._swept = 0
+        self._swept: Counter[str] = Counter() if swept is None else swept
 
     def serves(self, n: int) -> bool:
         """True when the trellis is that of sequences of length n as well.
@@ -153,8 +155,8 @@ class SplitTrellis:
 
     def steps(self, positions: int) -> Steps:
         """What computes a sweep over so many positions."""
-        self._swept += positions
-        return steps_after(self._swept)
+        self._swept["positions"] += positions
+        return steps_after(self._swept["positions"])
 
     def references(self, layered: Layered, structure: Hashable) -> References:
         """The tape of y composed with a model; kept for models of one structure."""
