@@ -182,6 +182,10 @@ SECONDS = 10.0
 """Seconds that a decision which is not proven may take, by default: someone may be waiting."""
 LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
+RANKED_AT_ONCE = 1_000
+"""Positions up to which one table holds the counts of all candidates; then windows are faster."""
+WINDOW_CELLS = 1 << 20
+"""Cells of a table of inverse denominators that is made at once: 8 MB."""
 RANKED_CELLS = 8_000_000
 """Cells of the distributions of counts of sequences that are ranked at once: 64 MB."""
 ZERO_ONE_STATES = 20_000
