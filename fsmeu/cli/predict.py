@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsmeu.cli.options import Json
-from fsmeu.cli.train import FileFormat, LabelColumn, ZeroBased
+from fsmeu.cli.options import FileFormat, Json, LabelColumn, ZeroBased
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +91,7 @@ def _loaded(name: str) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    from fsmeu.cli.train import classifiers
+    from fsmeu.cli.classifiers import classifiers
     from fsmeu.errors import InputError, sentence
     from fsmeu.learning.saving import load
 
