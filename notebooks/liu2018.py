@@ -301,9 +301,10 @@ def draw(found: dict[str, dict[str, Floats]], sizes: list[int], errors: Any) -> 
 
     OUT.mkdir(exist_ok=True)
     if found:
-        down = -(-len(found) // 3)
-        size = {"figsize": (13, 3.6 * down), "layout": "constrained", "squeeze": False}
-        figure, axes = plt.subplots(down, 3, **size)
+        across = min(3, len(found))
+        down = -(-len(found) // across)
+        size = {"figsize": (4.6 * across, 3.6 * down), "layout": "constrained", "squeeze": False}
+        figure, axes = plt.subplots(down, across, **size)
         for axis, (name, curves) in zip(axes.flat, found.items(), strict=False):
             share = np.linspace(0, 1, len(curves["OFO"][0]) + 1)[1:]
             plot_curves(curves, share, ax=axis).legend().set_visible(False)

@@ -8,6 +8,7 @@ import typer
 
 __all__ = [
     "ClassifierParams",
+    "DecisionPlot",
     "EngineName",
     "FileFormat",
     "Hypothesis",
@@ -150,4 +151,14 @@ FileFormat = Annotated[
 ]
 ZeroBased = Annotated[
     bool, typer.Option("--zero-based", help="svmlight: features are counted from 0, not from 1.")
+]
+DecisionPlot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Plot the value against the threshold on the scores, with the decision marked: a file "
+        "that ends in .png, .pdf or .svg. Labels must be known.",
+        show_default=False,
+    ),
 ]

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsmeu.cli.options import ClassifierParams, FileFormat, Json, LabelColumn, ZeroBased
+from fsmeu.cli.options import (
+    ClassifierParams,
+    DecisionPlot,
+    FileFormat,
+    Json,
+    LabelColumn,
+    ZeroBased,
+)
 
 if TYPE_CHECKING:
     from fsmeu.cli.examples import Examples
@@ -41,6 +48,7 @@ def train_classifier(
     param: ClassifierParams = None,
     output: _Output = None,
     test: _Test = None,
+    plot: DecisionPlot = None,
     label: LabelColumn = None,
     form: FileFormat = None,
     zero_based: ZeroBased = False,
@@ -72,6 +80,11 @@ def train_classifier(
     others = None
     if test is not None:
         others = read_labelled(test, form, label, int(data.rows.shape[1]), zero_based)
+    picture = None
+    if plot is not None:
+        from fsmeu.cli.decision_plot import checked_decision_plot, plot_decision
+
+        picture = checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
     guarded(f"train {classifier}", lambda: model.fit(data.rows, data.labels), "training")
     seconds = perf_counter() - begin
@@ -79,7 +92,10 @@ def train_classifier(
     found = {"classifier": classifier, **_seen(model, data), "seconds": round(seconds, 3)}
     if others is not None:
         predicted = guarded(f"test {classifier}", lambda: model.predict(others.rows), "deciding")
-        found["test"] = measures(model, others.labels, predicted)  # type: ignore[arg-type]
+        assert others.labels is not None
+        found["test"] = measures(model, others.labels, predicted)
+        if picture is not None:
+            plot_decision(picture, model, others.rows, others.labels, predicted)
     _print(found, as_json)
 
 
