@@ -76,7 +76,8 @@ def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict
             raise InputError(sentence(f"--param, {name}", must, None, "Add -p loss=NAME"))
         made["loss"] = load(first["loss"], **of_loss)
     if isinstance(first.get("estimator"), str):
-        known = PROBABILISTIC
+        ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
+        known = PROBABILISTIC | ours
         chosen = one_of(f"--param, {name}", "estimator", first["estimator"], known)
         made["estimator"] = known[chosen]()
     return made

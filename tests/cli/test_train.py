@@ -121,6 +121,17 @@ def test_parameters(fsmeu, tmp_path, model):
     assert made.calibration_["kind"] == "sigmoid"
 
 
+def test_own_estimators_within(fsmeu, tmp_path, model):
+    """Probabilities by another classifier of this package, from the file as from training."""
+    options = ["-c", "EUMClassifier", "-p", "estimator=FOFOClassifier", "-p", "random_state=0"]
+    options += ["-p", "estimator__step=0.5", "-p", "calibration=isotonic", "--json"]
+    options += ["--test", tmp_path / "train.csv"]
+    told = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options).json
+    found = fsmeu("predict", tmp_path / "p.npz", tmp_path / "train.csv", "--json").json
+    assert found["measures"] == told["test"]
+    assert told["test"]["F1"] == pytest.approx(f1_score(Y, found["classes"]))
+
+
 def test_every_registered_classifier_is_listed(fsmeu):
     names = [row["name"] for row in fsmeu("train", "--list", "--json").json]
     assert {"DTAClassifier", "EUMClassifier", "ExampleWiseClassifier"} <= set(names)
