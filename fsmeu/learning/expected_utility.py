@@ -11,8 +11,9 @@ from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
 from fsmeu.errors import InputError, sentence, whole
-from fsmeu.learning.ascent import Objective, climb, climb_all, nonnegative
+from fsmeu.learning.ascent import Objective, climb, climb_all
 from fsmeu.learning.base import BinaryClassifier, Rows
+from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.expected_value import batch_value
 from fsmeu.learning.given_loss import given_loss
 from fsmeu.learning.saving import register

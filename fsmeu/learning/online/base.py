@@ -17,10 +17,11 @@ from sklearn.utils.validation import _check_sample_weight, check_random_state, v
 
 from fsmeu.errors import InputError, one_of, sentence, truth
 from fsmeu.learning.base import BinaryClassifier
+from fsmeu.learning.checks import positive_number
 from fsmeu.learning.online.loops import Examples, Linear, run
 from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
 
-__all__ = ["OnlineClassifier", "positive_number"]
+__all__ = ["OnlineClassifier"]
 
 Floats = NDArray[np.float64]
 Self = TypeVar("Self", bound="OnlineClassifier")
@@ -215,19 +216,6 @@ class OnlineClassifier(BinaryClassifier):
         examples = Examples(rows, positive, weights, draws)
         predicted, chances = run(self._kind, self.state_, linear, examples)
         return predicted > 0, chances
-
-
-def positive_number(where: str, name: str, value: object) -> float:
-    """The value as a float.
-
-    Raises:
-        InputError: it is no finite number above 0.
-    """
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        number = float(value)
-        if 0.0 < number < np.inf:
-            return number
-    raise InputError(sentence(where, f"{name} must be a finite number above 0", value))
 
 
 def _uniform(seed: int, seen: int, weights: Floats) -> Floats:

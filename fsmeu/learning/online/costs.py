@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import whole
-from fsmeu.learning.online.base import OnlineClassifier, positive_number
+from fsmeu.learning.checks import positive_number
+from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.rules import OMCSL, STAMP
 from fsmeu.learning.online.state import (
     EPOCH,
