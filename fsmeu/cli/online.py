@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsmeu.cli.options import ClassifierParams, FileFormat, Json, LabelColumn, ZeroBased
+from fsmeu.cli.options import FileFormat, Json, LabelColumn, ZeroBased
 
 if TYPE_CHECKING:
     from fsmeu.cli.online_runs import Task
@@ -27,9 +27,20 @@ _Learners = Annotated[
         "--classifier",
         "-c",
         metavar="NAME[:P=V,...]",
-        help="An online learner, with parameters of its own; 'fsmeu train --list' has all "
-        "classifiers. Repeatable.",
+        help="FOFOClassifier, OFOClassifier, OMCSLClassifier, OnlineLogisticClassifier or "
+        "STAMPClassifier, with parameters of its own, as in FOFOClassifier:gamma_scale=auto. "
+        "Repeatable.",
         show_default="FOFOClassifier",
+    ),
+]
+_Params = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of every learner that has it, such as step=4 or beta=2. Repeatable.",
+        show_default=False,
     ),
 ]
 _Passes = Annotated[
@@ -52,8 +63,8 @@ _Output = Annotated[
         "--output",
         "-o",
         metavar="OUT",
-        help="The curves: a plot (.png, .pdf, .svg), a table (.csv) or both with all numbers "
-        "(.json).",
+        help="The measure against examples seen: a plot (.png, .pdf, .svg), a table (.csv), or "
+        "with what is printed (.json).",
         show_default=False,
     ),
 ]
@@ -89,7 +100,7 @@ _Save = Annotated[
 def stream_examples(
     file: _Data,
     classifier: _Learners = None,
-    param: ClassifierParams = None,
+    param: _Params = None,
     passes: _Passes = 1,
     shuffles: _Shuffles = 10,
     seed: _Seed = 0,
@@ -104,8 +115,8 @@ def stream_examples(
 ) -> None:
     """Streams examples through online learners, and prints how good their predictions were.
 
-    Each prediction is made before the label of its example is used. A parameter given with -p goes
-    to every learner that has it. Examples a second are of processor time, in the fastest order.
+    Each prediction is made before the label of its example is used. Examples a second are of
+    processor time, in the fastest order.
     """
     from fsmeu.cli.examples import read_labelled
     from fsmeu.cli.online_learners import online_learners

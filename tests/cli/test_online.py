@@ -9,6 +9,8 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, jaccard_score
 
 from fsmeu.learning.online import FOFOClassifier
+from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.registry import estimators
 from fsmeu.learning.saving import load
 from tests.cli.test_train import CSV, NPZ, WRITERS, as_csv, as_npz
 from tests.learning.online import transcript
@@ -147,6 +149,12 @@ def test_the_lesser_class_may_be_positive(fsmeu, tmp_path):
     other = fsmeu(*command).json["learners"][0]["online"]["mean"]
     predicted, _, _ = transcript.fofo(X, (1 - Y).tolist())
     assert other == pytest.approx(f1_score(1 - Y, predicted))
+
+
+def test_help_names_every_learner(fsmeu):
+    text = " ".join(fsmeu("online", "--help").out.split())
+    for name, kind in estimators().items():
+        assert (name in text) == issubclass(kind, OnlineClassifier)
 
 
 # -- bad input ------------------------------------------------------------------------------------
