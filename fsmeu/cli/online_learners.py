@@ -31,14 +31,15 @@ def online_learners(
     wanted: set[str] = set()
     for text in named:
         name, _, rest = text.partition(":")
-        kind = known[one_of("--classifier", "an online learner", name.strip(), known)]
+        name = name.strip() or "nothing"
+        kind = known[one_of("--classifier", "an online learner", name, known)]
         if text in found:
             raise InputError(sentence("--classifier", "a learner may be given once", text))
         takes = list(inspect.signature(kind).parameters)
         wanted.update(takes)
         common: dict[str, Any] = {key: v for key, v in shared.items() if key in takes}
         own = parameters(rest.split(",") if rest else ())
-        found[text] = made_classifier(name.strip(), known, common | own)
+        found[text] = made_classifier(name, known, common | own)
     for key in shared:
         one_of("--param", "a parameter", key, sorted(wanted))
     return found
