@@ -222,20 +222,12 @@ class OnlineClassifier(BinaryClassifier):
         examples = Examples(rows, positive, weights, draws)
         with np.errstate(over="ignore", invalid="ignore"):  # told below
             predicted, chances = run(self._kind, self.state_, linear, examples)
-        self._check_finite(rows)
-        return predicted > 0, chances
-
-    def _check_finite(self, rows: Any) -> None:
-        """Raises InputError where products of weights and rows may have overflowed."""
-        most = _greatest(rows.data if issparse(rows) else rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            margin = most * self.weights_.shape[1] * np.float64(_greatest(self.weights_))
-        if not (np.isfinite(margin) and np.isfinite(self.state_).all()):
+        known = np.isfinite(chances) | (weights == 0.0)
+        if (
+            not all(np.isfinite(part).all() for part in (self.weights_, self.state_))
+            or not known.all()
+        ):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
             raise InputError(sentence(type(self).__name__, must, "an overflow", remedy))
-
-
-def _greatest(values: Floats) -> float:
-    """The greatest absolute value; 0 where there are none."""
-    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+        return predicted > 0, chances

@@ -110,6 +110,8 @@ def test_overflow_is_told(learner):
     rows, labels = data(60)
     with pytest.raises(InputError, match="must stay finite"):
         made(learner).fit(rows * 1e300, labels)
+    large = made(learner, step=1e-160).fit(rows * 1e160, labels)  # only squares are too large
+    assert np.isfinite(large.decision_function(rows)).all()
 
 
 def test_weights_that_do_not_fit():
