@@ -165,6 +165,10 @@ COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
 COMPILED_EXAMPLES = 20_000
 """Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
+ONLINE_WEIGHTS = 1 << 27
+"""Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
+STREAMED_EXAMPLES = 1 << 15
+"""Examples given to an online learner at once: enough for compiled loops, a second by numpy."""
 CACHED_CELLS = 1 << 18
 """Cells of one layer for all sequences of a block, by numpy: 2 MB; fewer are mostly calls."""
 COMPILED_CACHED_CELLS = 1 << 16

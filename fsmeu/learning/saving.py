@@ -1,14 +1,15 @@
 """Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
 
-A file names a class of this package, its parameters and what it has learned; losses and the few
-estimators of scikit-learn in ``parts`` may be among these. Reading one runs no code that the file
-brings, so that a file from a stranger is safe to load.
+A file names a class of this package, its parameters and what it has learned; losses, other
+estimators of this package and those of scikit-learn in ``parts`` may be among these. Reading one
+runs no code that the file brings, so that a file from a stranger is safe to load.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.learning.parts import KINDS, learned, put_together, taken_apart, with_learned
+from fsmeu.learning.parts import KINDS, estimator_apart, put_together, taken_apart
+from fsmeu.learning.registry import register, registered
 
 __all__ = ["load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
-_CLASSES: dict[str, Any] = {}
+_FAULTS = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What files that ``save`` has not written may raise."""
 _WORDS = (str, int, float, bool, type(None))
-
-
-def register(kind: type) -> type:
-    """The class itself, after making it known to ``load``; a class decorator."""
-    _CLASSES[kind.__name__] = kind
-    return kind
-
-
-def registered() -> dict[str, Any]:
-    """The classes that are known so far, by name."""
-    return dict(_CLASSES)
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:
@@ -44,18 +45,12 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         InputError: it is none of them, or holds what is neither an array nor JSON.
     """
     kind = type(estimator).__name__
-    if _CLASSES.get(kind) is not type(estimator):
+    if registered().get(kind) is not type(estimator):
         raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
     header: dict[str, Any] = {"format": _FORMAT, "class": kind}
-    header["parameters"] = {
-        name: _packed(f"parameters.{name}", value, arrays)
-        for name, value in estimator.get_params(deep=False).items()
-    }
-    header["learned"] = {
-        name: _packed(f"learned.{name}", value, arrays)
-        for name, value in learned(estimator).items()
-    }
+    for part, held in estimator_apart(estimator).items():
+        header[part] = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
     with Path(path).open("wb") as file:
         arrays["header"] = np.array(json.dumps(header))
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
@@ -70,22 +65,22 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         with np.load(path, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"][()]))
-            if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
+            if header.get("format") != _FORMAT or header.get("class") not in registered():
                 raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
-            kind = _CLASSES[header["class"]]
-            made = kind(**{k: _unpacked(v, archive) for k, v in header["parameters"].items()})
-            found = {k: _unpacked(v, archive) for k, v in header["learned"].items()}
-            with_learned(made, found)
+            parts: dict[str, Any] = {"class": header["class"]}
+            for part in ("parameters", "learned"):
+                parts[part] = {k: _unpacked(v, archive) for k, v in header[part].items()}
+            made = put_together("own", parts)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except _FAULTS as error:
         must = "a file must have been written by save"
         raise InputError(sentence(f"load {path}", must)) from error
     return made
 
 
 def _known() -> str:
-    return ", ".join(sorted(_CLASSES))
+    return ", ".join(sorted(registered()))
 
 
 def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -107,13 +102,10 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
-    parts = taken_apart(value)
+    parts = taken_apart(value, f"save, {place}")
     if parts is not None:
         return {parts[0]: _packed(place, parts[1], arrays)}
-    must = (
-        "only arrays, numbers, texts, lists, dictionaries, losses and estimators such as "
-        "LogisticRegression can be saved"
-    )
+    must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     raise InputError(sentence(f"save, {place}", must, value))
 
 
