@@ -20,6 +20,7 @@ from fsmeu.expectation.composition import (
 )
 from fsmeu.expectation.lattice import run
 from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
@@ -77,6 +78,9 @@ def expect(
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
+    long = long_expectation(asked)
+    if long is not None:
+        return long
     found = _windowed(asked, max_states) or _by_tape(asked, max_states)
     value, kept = found or _walked(asked, max_states)
     check_finite("expect", value)
