@@ -10,22 +10,33 @@ it; where no step looks at the length, references of all lengths do.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.distinct import distinct
+from fsmeu.losses.algebra.affine import slope, starts_of
 from fsmeu.losses.function import FunctionView
-from fsmeu.losses.language.dependencies import names_read, steps, tapes, unread_registers
+from fsmeu.losses.language.dependencies import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
+from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["CannotServeError", "Core", "FunctionCore", "SpecCore", "reads_length", "sums_of"]
+__all__ = [
+    "CannotServeError",
+    "Core",
+    "FunctionCore",
+    "SpecCore",
+    "reads_length",
+    "slopes_of",
+    "sums_of",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -100,6 +111,16 @@ class Core(Protocol):
             ends: what the value looks at in the states, (registers, ...).
             sums: the sums there, (sums, ...).
             shape: what the axes after the first broadcast to.
+        """
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear.
+
+        That is asked where the value looks at sums and constants alone.
+
+        Args:
+            n: the length.
+            constants: those of the reference, (constants,).
         """
 
     def check(self, n: int, values: Floats) -> None:
@@ -201,9 +222,7 @@ class SpecCore:
 
     def begin(self, n: int) -> Floats:
         """What the sums are before the first step, (sums,)."""
-        registers = {r.name: r for r in self.bound.spec.registers}
-        starts = [constant_at(self.bound, registers[name].start, n) for name in self.sum_names]
-        return np.array(starts, np.float64)
+        return np.array(list(starts_of(self.bound, self.sum_names, n).values()), np.float64)
 
     def values(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
@@ -217,6 +236,11 @@ class SpecCore:
         }
         value = number(self.bound.spec.value, Scope(self.bound, held, held, self._view.memories))
         return np.broadcast_to(value, shape).astype(np.float64)
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear."""
+        held = dict(zip(self._constants, map(float, constants), strict=True))
+        return slopes_of(self.bound, self.sum_names, n, held, self._view.memories)
 
     def check(self, n: int, values: Floats) -> None:
         """Refuses values outside the range that the file declares."""
@@ -266,8 +290,35 @@ class FunctionCore:
         """The value at some ends, of this shape."""
         return np.broadcast_to(ends[0], shape).astype(np.float64)
 
+    def slopes(self, n: int, constants: Floats) -> None:
+        """Nothing is known to be linear."""
+
     def check(self, n: int, values: Floats) -> None:
         """Nothing is declared."""
+
+
+def slopes_of(
+    bound: BoundLoss,
+    names: Sequence[str],
+    n: int,
+    held: Mapping[str, float],
+    memories: Mapping[str, Memory],
+) -> tuple[float, Floats] | None:
+    """The value with some registers at their start, and what each adds to it, if it is linear.
+
+    Args:
+        bound: the loss.
+        names: the registers.
+        n: the length.
+        held: all else that the value looks at.
+        memories: how memories are kept.
+    """
+    if not is_affine(bound.spec.value, frozenset(names)):
+        return None
+    current = {**held, **starts_of(bound, names, n), "n": float(n)}
+    scope = Scope(bound, current, current, memories)
+    slopes = [float(number(slope(bound.spec, name), scope)) for name in names]
+    return float(number(bound.spec.value, scope)), np.array(slopes, np.float64)
 
 
 def sums_of(swapped: SpecLoss) -> tuple[str, ...]:

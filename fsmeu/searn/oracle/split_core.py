@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.losses.algebra.affine import starts_of
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
-from fsmeu.searn.oracle.core import CannotServeError
+from fsmeu.losses.semantics.evaluator import Scope, number
+from fsmeu.searn.oracle.core import CannotServeError, slopes_of
 from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
 from fsmeu.trellis.terms import amounts
@@ -186,9 +187,7 @@ class SplitCore:
 
     def begin(self, n: int) -> Floats:
         """What the sums are before the first step, (sums,)."""
-        bound = self._form.bound
-        registers = {register.name: register for register in bound.spec.registers}
-        return np.array([constant_at(bound, registers[name].start, n) for name in self._names])
+        return np.array(list(starts_of(self._form.bound, self._names, n).values()), np.float64)
 
     def values(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
@@ -200,6 +199,12 @@ class SplitCore:
             held[self._form.y.counter] = float(constants[0])
         value = number(bound.spec.value, Scope(bound, held, held, {}))
         return np.broadcast_to(value, shape).astype(np.float64)
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear."""
+        counter = self._form.y.counter
+        held = {} if counter is None else {counter: float(constants[0])}
+        return slopes_of(self._form.bound, self._names, n, held, {})
 
     def check(self, n: int, values: Floats) -> None:
         """Refuses values outside the range that the file declares."""
