@@ -18,7 +18,7 @@ from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
 from fsmeu.searn.oracle.ties import costs_of
 
-__all__ = ["AdditiveTables", "NotAdditiveError", "add_states"]
+__all__ = ["AdditiveTables", "NotAdditiveError", "add_states", "linear_scores"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -118,7 +118,7 @@ class AdditiveTables:
         best: list[Floats] = []
         for k, (core, machine) in enumerate(zip(cores, machines, strict=True)):
             n = len(machine.layers)
-            base, ratios, scale = _linear(core, machine, sign)
+            base, ratios, scale = linear_scores(core, machine, sign)
             layers = [pool.number(layer, ratios) for layer in machine.layers]
             ahead = np.zeros(len(machine.ends))
             swept = [ahead]
@@ -165,8 +165,12 @@ class _Amounts:
         return self._numbers[key]
 
 
-def _linear(core: Core, machine: Walked, sign: float) -> tuple[float, Floats, float]:
-    """The score without any gain, what each sum counts relative to the greatest, and its scale."""
+def linear_scores(core: Core, machine: Walked, sign: float) -> tuple[float, Floats, float]:
+    """The score without any gain, what each sum counts relative to the greatest, and its scale.
+
+    Raises:
+        NotAdditiveError: the value is not linear in what adds up, or looks at something else.
+    """
     looks_at_states = machine.ends.shape[1] > 0
     found = None if looks_at_states else core.slopes(len(machine.layers), machine.constants)
     if found is None:
