@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "CannotServeError",
     "Core",
     "FunctionCore",
+    "Gain",
     "SpecCore",
     "reads_length",
     "slopes_of",
@@ -49,6 +50,24 @@ class CannotServeError(Exception):
     A register may leave the bounds declared for its length, or a step be undefined that only other
     references take: a core for this one alone will tell.
     """
+
+
+class Gain(NamedTuple):
+    """What steps add to a sum.
+
+    Attributes:
+        kinds: the number of the amount of each step, (states, labels).
+        amounts: the amounts, (kinds,); several may be equal.
+    """
+
+    kinds: Ints
+    amounts: Floats
+
+
+def _numbered(amounts: Floats) -> Gain:
+    """Amounts of steps (states, labels), numbered."""
+    found, kinds = np.unique(amounts, return_inverse=True)
+    return Gain(kinds.reshape(amounts.shape), found)
 
 
 class Core(Protocol):
@@ -80,15 +99,15 @@ class Core(Protocol):
             ys: label indices of references of one length, (rows, n).
         """
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums.
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum.
 
         Args:
             context: the context of the position.
             codes: the states before.
 
         Returns:
-            Codes (states after,), places among them (states, labels), (sums, states, labels).
+            Codes (states after,), places among them (states, labels), and gains.
         """
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
@@ -181,8 +200,8 @@ class SpecCore:
         )
         return found.reshape(rows, n), ends.T
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums."""
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum."""
         i, label, pair = self._met[context]
         view = copy.copy(self._view)
         view.z = np.full(i, label)
@@ -192,9 +211,8 @@ class SpecCore:
             view.track[name][0, i - 1 :] = values
         targets, gains = view.advance(i, codes)
         after, places = distinct(targets)
-        if gains is None:
-            return after, places, np.zeros((0, *targets.shape))
-        return after, places, gains[self._looked_at]
+        added = [] if gains is None else [_numbered(gains[k]) for k in self._looked_at]
+        return after, places, added
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
@@ -266,11 +284,11 @@ class FunctionCore:
         """The label of each position (rows, n), and no constants (rows, 0)."""
         return ys, np.zeros((len(ys), 0))
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
         """The states after a step, targets among them, and no sums."""
         self._view.z = np.array([context])
         targets = self._view.advance(1, codes)[0]
-        return *distinct(targets), np.zeros((0, *targets.shape))
+        return *distinct(targets), []
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Always: there are none."""

@@ -17,10 +17,10 @@ from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, number
-from fsmeu.searn.oracle.core import CannotServeError, slopes_of
+from fsmeu.searn.oracle.core import CannotServeError, Gain, slopes_of
 from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
-from fsmeu.trellis.terms import amounts
+from fsmeu.trellis.terms import amounts as amounts_of
 
 __all__ = ["SplitCore", "can_split"]
 
@@ -110,7 +110,10 @@ class SplitCore:
         self.sum_order = list(range(self.sums))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._met: list[tuple[int, ...]] = []
-        self._columns: dict[tuple[int, int, int], Floats] = {}
+        self._columns: dict[tuple[int, int, int], Gain] = {}
+        found, kinds = np.unique(self._steps.counted, return_inverse=True)
+        kinds = kinds.reshape(self._steps.counted.shape)
+        self._counted = Gain(kinds, found.astype(np.float64))
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
@@ -147,35 +150,39 @@ class SplitCore:
             self._met.append(key)
         return known
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums."""
-        steps = self._steps
-        gains = np.zeros((self.sums, *steps.targets.shape))
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum."""
         try:
-            for k, term in enumerate(self._trellis.terms):
-                if term.count in self._joint:
-                    added = self._column(k, context)[steps.features[k]]
-                    gains[self._joint.index(term.count)] += added
+            gains = [self._gain(count, context) for count in self._joint]
         except LossFileError:
             raise CannotServeError from None
         if self._form.z.counter is not None:
-            gains[-1] = steps.counted
-        return self.first, steps.targets, gains
+            gains.append(self._counted)
+        return self.first, self._steps.targets, gains
 
-    def _column(self, term: int, context: int) -> Floats:
+    def _gain(self, count: int, context: int) -> Gain:
+        """What steps add to a joint count: the sum of its terms."""
+        kinds, amounts = np.zeros((1, 1), np.int64), np.zeros(1)
+        for k, term in enumerate(self._trellis.terms):
+            if term.count == count:
+                one = self._column(k, context)
+                kinds = kinds * len(one.amounts) + one.kinds[self._steps.features[k]]
+                amounts = (amounts[:, None] + one.amounts).ravel()
+        return Gain(np.broadcast_to(kinds, self._steps.targets.shape), amounts)
+
+    def _column(self, term: int, context: int) -> Gain:
         """What a term adds in a context for each row of features that z shows, (rows,)."""
         shown = self._met[context]
         clock = shown[-1] if self._trellis.terms[term].reads_clock else -1
         key = (term, shown[term], clock)
-        known = self._columns.get(key)
-        if known is None:
+        if key not in self._columns:
             rows = self._trellis.z.rows(term)
             y_row = self._trellis.y.rows(term)[shown[term]][None]
-            table = amounts(
-                self._form, self._trellis.terms[term], rows, y_row, max(clock, 0) + 1, self.n
-            )
-            self._columns[key] = known = table.toarray()[:, 0]
-        return known
+            one, i = self._trellis.terms[term], max(clock, 0) + 1
+            column = amounts_of(self._form, one, rows, y_row, i, self.n).toarray()[:, 0]
+            found, kinds = np.unique(column + 0.0, return_inverse=True)
+            self._columns[key] = Gain(kinds, found)
+        return self._columns[key]
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether registers keep their bounds: ``serves`` has seen to it."""
