@@ -16,11 +16,10 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, number
+from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.searn.oracle.core import CannotServeError, Gain, slopes_of
 from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
-from fsmeu.trellis.terms import amounts as amounts_of
 
 __all__ = ["SplitCore", "can_split"]
 
@@ -176,13 +175,19 @@ class SplitCore:
         clock = shown[-1] if self._trellis.terms[term].reads_clock else -1
         key = (term, shown[term], clock)
         if key not in self._columns:
-            rows = self._trellis.z.rows(term)
-            y_row = self._trellis.y.rows(term)[shown[term]][None]
-            one, i = self._trellis.terms[term], max(clock, 0) + 1
-            column = amounts_of(self._form, one, rows, y_row, i, self.n).toarray()[:, 0]
-            found, kinds = np.unique(column + 0.0, return_inverse=True)
+            found, kinds = np.unique(self._amounts(*key), return_inverse=True)
             self._columns[key] = Gain(kinds, found)
         return self._columns[key]
+
+    def _amounts(self, number: int, row: int, clock: int) -> Floats:
+        """What a term adds for each row of features of z beside one row of y, (rows,)."""
+        term, rows = self._trellis.terms[number], self._trellis.z.rows(number)
+        shown = self._trellis.y.rows(number)[row]
+        held: dict[str, Floats | float] = {"i": max(clock, 0) + 1.0, "n": float(self.n)}
+        held |= {f"z#{k}": column for k, column in zip(term.z, rows.T, strict=True)}
+        held |= {f"y#{k}": value for k, value in zip(term.y, shown.tolist(), strict=True)}
+        amounts = evaluate(term.amount, Scope(self._form.bound, held, held, {}))
+        return np.broadcast_to(amounts, (len(rows),)) + 0.0
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether registers keep their bounds: ``serves`` has seen to it."""
