@@ -245,3 +245,5 @@ ORACLE_LENGTH_STEP = 32
 """Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
 KEPT_ORACLE_SCORES = 1 << 22
 """Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
+KEPT_ORACLE_CELLS = 1 << 24
+"""Cells of the layers that are kept on a loss for its next cost oracles: 128 MB."""

@@ -54,8 +54,8 @@ class ExpectedCosts:
 
     >>> from fsmeu.losses.library import load
     >>> coin = [[0.5, 0.5]] * 3
-    >>> ExpectedCosts(load("hamming"), [0, 1, 0], coin).values([1]).tolist()
-    [0.8333333333333334, 0.5]
+    >>> ExpectedCosts(load("hamming"), [0, 1, 0], coin).values([1]).round(4).tolist()
+    [0.8333, 0.5]
     """
 
     def __init__(self, loss: Loss, y: Any, policy: Any, labels: Any = None) -> None:

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.limits import KEPT_STEPS, STEPS_PER_STATE
+from fsmeu.fst.compose import guard_size
+from fsmeu.limits import KEPT_ORACLE_CELLS, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.searn.oracle.core import CannotServeError, Core, Gain
 from fsmeu.searn.oracle.grouping import equal_rows
+from fsmeu.searn.oracle.memory import guard_bytes
 
 __all__ = ["ClassLayer", "Layers", "Walked"]
 
@@ -66,6 +67,10 @@ class Layers:
 
     def __init__(self, core: Core) -> None:
         self.core = core
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets all that was found."""
         self._codes: list[Ints] = []
         self._code_numbers: dict[bytes, int] = {}
         self._after: dict[tuple[int, int], int] = {}
@@ -76,7 +81,7 @@ class Layers:
         self._distinct: dict[bytes, ClassLayer] = {}
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
-        self._start = self._number_codes(core.first)
+        self._start = self._number_codes(self.core.first)
 
     def walk(self, contexts: Ints, constants: Floats) -> Walked:
         """The machine of the reference with these contexts, (n,), and constants.
@@ -86,6 +91,8 @@ class Layers:
             SizeLimitError: there are too many states.
             CannotServeError: a core for this reference alone is needed.
         """
+        if self._cells > KEPT_ORACLE_CELLS:
+            self._forget()
         path, n = [self._start], len(contexts)
         asked = contexts.tolist()
         for context in asked:
@@ -112,6 +119,8 @@ class Layers:
         if key not in self._code_numbers:
             self._code_numbers[key] = len(self._codes)
             self._codes.append(codes)
+            self._cells += codes.size
+            guard_bytes(8 * self._cells)
         return self._code_numbers[key]
 
     def _forward(self, codes: int, context: int) -> int:
@@ -165,7 +174,7 @@ class Layers:
                 goals[first], np.array(added).reshape(-1, len(first), goals.shape[1])
             )
             self._cells += before.size
-            guard_work("cost oracle", self._cells)
+            guard_bytes(8 * self._cells)
             held = before.tobytes()
             partition = (codes, self._partitions.setdefault(held, len(self._partitions)))
             self._found[key] = partition, before, layer

@@ -55,7 +55,7 @@ def expectation(world, y, policy, order, prefix):
     return visit(state, tuple(prefix))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(case=losses(), seed=st.integers(0, 2**32), order=st.integers(0, 2))
 def test_equals_enumeration(case, seed, order):
     rng = random.Random(seed)

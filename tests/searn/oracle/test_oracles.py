@@ -8,7 +8,7 @@ import pytest
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 from fsmeu.searn import CostOracle, CostOracles
-from fsmeu.searn.oracle import loops
+from fsmeu.searn.oracle import layers, loops
 from tests import shelf
 from tests.searn.oracle.chunk_policy import well_formed
 
@@ -211,11 +211,11 @@ def test_memory_is_guarded(monkeypatch):
 
 def test_long_references():
     """Hamming has one number for a position, F1 as many as there may be positives."""
-    y = [0, 1, 1, 0] * 250
+    y = [0, 1, 1, 0] * 100
     oracle = CostOracle(fsmeu.load("fscore"), y)
     assert oracle.value([0, 1]) == 1.0
-    assert oracle.costs([0, 1])[0] == pytest.approx(1 - 2 * 499 / (499 + 500), rel=1e-12)
-    assert CostOracle(fsmeu.load("hamming"), y * 20).value([1]) == pytest.approx(1 / 20000)
+    assert oracle.costs([0, 1])[0] == pytest.approx(1 - 2 * 199 / (199 + 200), rel=1e-12)
+    assert CostOracle(fsmeu.load("hamming"), y * 20).value([1]) == pytest.approx(1 / 8000)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -255,3 +255,14 @@ def test_what_is_refused(kind):
     for ask in strange:
         with pytest.raises(FsmeuError):
             ask()
+
+
+def test_what_is_kept_may_be_forgotten(monkeypatch):
+    """Layers that are too many to keep are found again."""
+    loss = load("counted")
+    ys = corpus(loss, [6] * 5)
+    kept = [CostOracle(loss, y).costs("") for y in ys]
+    monkeypatch.setattr(layers, "KEPT_ORACLE_CELLS", 10)
+    fresh = load("counted")
+    again = CostOracles(fresh, ys)
+    np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
