@@ -240,3 +240,18 @@ CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
 GRADIENT_CELLS = 1 << 23
 """Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
+
+# Search-based prediction.
+
+ORACLE_BYTES_PER_STATE = 200
+"""Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
+COMPILED_ORACLE_WORK = 2_000_000
+"""Microseconds, about, that numpy computes for a loss's cost oracles: what loading loops costs."""
+LEAST_ORACLE_LENGTH = 32
+"""Length up to which the tapes of a loss are followed for oracles: most sentences are shorter."""
+ORACLE_LENGTH_STEP = 32
+"""Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
+KEPT_ORACLE_SCORES = 1 << 22
+"""Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
+KEPT_ORACLE_CELLS = 1 << 24
+"""Cells of the layers that are kept on a loss for its next cost oracles: 128 MB."""
