@@ -25,6 +25,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import layered_many, marginals_many
+from fsmeu.models.base import marginal_roundings
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
 from fsmeu.trellis.label_marginals import reads_marginals, scores_by_marginals
@@ -112,8 +113,10 @@ def _best(
 ) -> list[Found | str]:
     n, sign, models = problems[0].n, problems[0].sign, [problem.model for problem in problems]
     _guard(trellis, references, hypotheses, n, roots)
-    if reads_marginals(trellis, n):
-        scores = scores_by_marginals(trellis, hypotheses, marginals_many(models), sign)
+    roundings = marginal_roundings(models[0])
+    if roundings is not None and reads_marginals(trellis, n):
+        known = marginals_many(models)
+        scores = scores_by_marginals(trellis, hypotheses, known, roundings, sign)
     else:
         layered = layered_many(models)
         scores = step_scores(trellis, references, hypotheses, layered, roots, sign)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven, relative_error
 from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.fst.compose import guard_size
+from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
 
 __all__ = [
@@ -46,6 +48,7 @@ def _condition(problem: Problem) -> str | None:
     fault = ranked_fault(problem)
     if fault is not None:
         return fault
+    guard_size("decode by ranking", (problem.n + 1) ** 3 // TABLES_PER_STATE)
     form, _ = ranked_problem(problem)
     found = problem.kept("tp_counterexample", lambda: tp_counterexample(form, problem.n))
     if found is None:

@@ -63,7 +63,7 @@ def split_values(
 
     try:
         trellis, references, cells = _tapes(loss, z.shape[1], models[0], max_states)
-        if reads_marginals(trellis, z.shape[1]):
+        if models[0].structure is not None and reads_marginals(trellis, z.shape[1]):
             return values_by_marginals(trellis, z, marginals_many(models)), np.ones(len(z))
         announce(loss, positions)
         layered = layered_many(models)

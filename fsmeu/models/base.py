@@ -26,6 +26,7 @@ __all__ = [
     "Model",
     "Parametrized",
     "layered_many",
+    "marginal_roundings",
     "marginals_many",
     "prepare_many",
 ]
@@ -190,3 +191,13 @@ def marginals_many(models: Sequence[Model]) -> Floats:
     for kind, places in rows.items():
         found[places] = kind._marginals_many([models[row] for row in places])
     return found
+
+
+def marginal_roundings(model: Model) -> int | None:
+    """A bound on the number of roundings behind each marginal; None where the model is no chain."""
+    if not isinstance(model.structure, tuple):
+        return None
+    _, labels, order = model.structure
+    if order == 0:
+        return 4
+    return int(2 * model.n * (labels + 4) + labels ** (order + 1))

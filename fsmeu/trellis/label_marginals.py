@@ -67,7 +67,11 @@ def _is_small(trellis: SplitTrellis, i: int) -> bool:
 
 
 def scores_by_marginals(
-    trellis: SplitTrellis, hypotheses: Hypotheses, marginals: Floats, sign: float
+    trellis: SplitTrellis,
+    hypotheses: Hypotheses,
+    marginals: Floats,
+    roundings: int,
+    sign: float,
 ) -> StepScores:
     """The worth of every step that a hypothesis can take, as ``step_scores`` finds it.
 
@@ -77,6 +81,7 @@ def scores_by_marginals(
         trellis: both tapes.
         hypotheses: the tape of z with what is allowed.
         marginals: P(y_i = label), (batch, n, labels).
+        roundings: a bound on the number of roundings behind each of these.
         sign: what values are multiplied by; -1 makes what is least the greatest.
     """
     batch, n, labels = marginals.shape
@@ -94,7 +99,7 @@ def scores_by_marginals(
         steps += [worth[:, k] for k in range(len(places))]
         expected = _expected(added, table, known)
         sizes.see(added, expected.reshape(len(slopes), batch, len(places)))
-    ending, operations = np.ones((batch, 1)), 4 * n * (labels + 4)
+    ending, operations = np.ones((batch, 1)), roundings + n + labels + 8
     errors = errors_of(slopes, offset, ending, Coefficients(1), sizes, operations)
     return StepScores(steps, sign * np.tile(offset[:, 0], (batch, 1)), errors)
 

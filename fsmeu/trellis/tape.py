@@ -140,6 +140,8 @@ class Tape:
 
     def reachable(self, n: int) -> Bools:
         """Which values the counter may have after n steps, (most + 1,)."""
+        if self._counter is None:
+            return np.ones(1, bool)
         while len(self._held) <= n:
             i = len(self._held) - 1
             self._held.append(_held_after(self.layer(i), self._held[i], self.most(i + 1) + 1))

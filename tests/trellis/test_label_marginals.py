@@ -82,7 +82,7 @@ def test_scores_are_those_of_the_sweep():
         layered = [model.layered() for model in models]
         references = trellis.references(layered[0], models[0].structure)
         swept = step_scores(trellis, references, hypotheses, layered, roots=False)
-        found = scores_by_marginals(trellis, hypotheses, marginals_many(models), 1.0)
+        found = scores_by_marginals(trellis, hypotheses, marginals_many(models), 4, 1.0)
         compared += case.n > 0
         for one, other in zip([*found.steps, found.ends], [*swept.steps, swept.ends], strict=True):
             size = np.abs(other).max(initial=0.0)
