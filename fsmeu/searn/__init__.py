@@ -1,0 +1,1 @@
+"""Search-based structured prediction (SEARN; Daumé, Langford and Marcu 2009)."""
