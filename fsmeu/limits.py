@@ -225,3 +225,5 @@ GRADIENT_CELLS = 1 << 23
 
 MOST_CORPUS_BYTES = 1 << 28
 """Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
+MOST_BEAM_CELLS = 1 << 28
+"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
