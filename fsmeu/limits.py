@@ -222,3 +222,10 @@ CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
 GRADIENT_CELLS = 1 << 23
 """Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
+
+# Corpora of search-based prediction.
+
+MOST_CORPUS_BYTES = 1 << 28
+"""Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
+MOST_BEAM_CELLS = 1 << 28
+"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
