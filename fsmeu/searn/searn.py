@@ -20,6 +20,7 @@ from fsmeu.searn.betas import chooser
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
 from fsmeu.searn.learners.logistic import Logistic, number_between
 from fsmeu.searn.learners.perceptron import AveragedPerceptron
+from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.policies.mixture import Mixture
 from fsmeu.searn.policies.searches import beam, greedy, sampled
 from fsmeu.searn.spaces.gold import gold_of
@@ -158,7 +159,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.labels_ = space.labels(ys)
         loss = self._loss(space)
         self.task_ = space.task(self.labels_, ys)
-        search = self.task_.search(sentences, gold_of(loss, self.labels_, ys, _oracles))
+        search = self.task_.search(sentences, gold_of(loss, self.labels_, ys, CostOracles))
         seed = _seed(self.random_state)
         folds = min(whole(where, "folds", self.folds), len(ys))
         trained = Trained(Mixture(), Mixture(folds=fold_numbers(len(ys), folds, seed)))
@@ -239,12 +240,6 @@ class _Watch(Progress):
         self.owner._keep(trained)
         if self.on_iteration is not None:
             self.on_iteration(trained.iterations, self.owner)
-
-
-def _oracles(loss: Loss, ys: Any) -> Any:
-    from fsmeu.searn.oracle.cost_oracle import CostOracles
-
-    return CostOracles(loss, ys)
 
 
 def _seed(random_state: Any) -> int:
