@@ -220,3 +220,10 @@ CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
 GRADIENT_CELLS = 1 << 23
 """Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
+
+# Search-based prediction.
+
+ORACLE_BYTES_PER_STATE = 200
+"""Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
+COMPILED_ORACLE_WORK = 100_000
+"""Cells and states of a loss's cost oracles by numpy first: about what loading the loops costs."""
