@@ -235,3 +235,9 @@ ORACLE_BYTES_PER_STATE = 200
 """Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
 COMPILED_ORACLE_WORK = 100_000
 """Cells and states of a loss's cost oracles by numpy first: about what loading the loops costs."""
+LEAST_ORACLE_LENGTH = 64
+"""Length up to which the tapes of a loss are followed for oracles: most sentences are shorter."""
+ORACLE_LENGTH_STEP = 32
+"""Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
+KEPT_ORACLE_SCORES = 1 << 22
+"""Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
