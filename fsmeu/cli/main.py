@@ -20,6 +20,7 @@ from fsmeu.cli.gallery import write_gallery
 from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
+from fsmeu.cli.online import stream_examples
 from fsmeu.cli.predict import predict_labels
 from fsmeu.cli.show import show_loss
 from fsmeu.cli.trace import trace_pair
@@ -45,6 +46,7 @@ app.command("expect")(expect_value)
 app.command("levels")(show_levels)
 app.command("decode")(decode_labels)
 app.command("train")(train_classifier)
+app.command("online")(stream_examples)
 app.command("predict")(predict_labels)
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
