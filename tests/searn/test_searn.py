@@ -250,6 +250,7 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
         ("word-at-a-time", "logistic"),
         ("chunk-at-a-time", "perceptron"),
         (LeftToRight(history=1), "all-pairs"),
+        ("left-to-right", "regression"),
         ("left-to-right", LogisticRegression()),
     ],
 )

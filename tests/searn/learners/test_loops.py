@@ -47,8 +47,8 @@ def test_logistic_compiled_is_plain(monkeypatch, seed, dropout):
     order = rng.permutation(len(held.begins) - 1)
 
     def run():
-        weights, squares = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
-        how = {"rate": 0.3, "margin": 0.5, "dropout": dropout}
+        weights, squares = np.zeros((columns + 1, 4)), np.full((columns + 1, 4), 1e-30)
+        how = {"rate": 0.3, "margin": 0.5, "dropout": dropout, "least": 0.05 * (seed % 2)}
         losses = [
             logistic_pass(held, order, weights, squares, **how, seed=2**63 - k) for k in (1, 2)
         ]
@@ -96,7 +96,7 @@ def test_logistic_step_follows_the_slope(seed, margin):
             scores[r, finite] = (line + margin * np.where(finite, held.costs[r], 0))[finite]
         return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
 
-    weights, squares = start.copy(), np.zeros_like(start)
+    weights, squares = start.copy(), np.full_like(start, 1e-30)
     how = {"rate": 1e-6, "margin": margin, "dropout": 0.0, "seed": 0}
     found = logistic_pass(held, np.array([0]), weights, squares, **how)
     assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
