@@ -167,6 +167,8 @@ COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
 COMPILED_EXAMPLES = 20_000
 """Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
+COMPILED_ENTRIES = 2_000_000
+"""Entries of rows, times actions, of one pass by numpy: what loading the loops costs."""
 ONLINE_WEIGHTS = 1 << 27
 """Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
 STREAMED_EXAMPLES = 1 << 15
@@ -243,8 +245,16 @@ CONFUSION_CELLS = 1 << 26
 GRADIENT_CELLS = 1 << 23
 """Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
 
-# Search-based prediction.
+# Corpora of search-based prediction.
 
+MOST_CORPUS_BYTES = 1 << 28
+"""Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
+MOST_BEAM_CELLS = 1 << 28
+"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
+MOST_LABEL_CELLS = 1 << 28
+"""Labels of the sentences of a search, each as long as the longest: a gigabyte."""
+MOST_ITERATIONS = 10_000
+"""Iterations that are made without having been asked for: each trains a model."""
 ORACLE_BYTES_PER_STATE = 200
 """Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
 COMPILED_ORACLE_WORK = 2_000_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
@@ -50,7 +50,10 @@ _PLAIN = {
         StandardScaler,
     )
 }
-"""Estimators of scikit-learn whose whole state is arrays and numbers."""
+"""Classifiers of scikit-learn, and steps before them, whose whole state is arrays and numbers."""
+
+_SAVED = {**_PLAIN, "Ridge": Ridge}
+"""These and regressors of the kind."""
 
 PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
 """Those of them that tell probabilities, by name."""
@@ -75,7 +78,7 @@ def taken_apart(value: Any, where: str) -> tuple[str, dict[str, Any]] | None:
     if type(value) is Pipeline:
         return "pipeline", {"steps": [list(step) for step in value.steps]}
     name = type(value).__name__
-    for kind, classes in (("own", registered()), ("estimator", _PLAIN)):
+    for kind, classes in (("own", registered()), ("estimator", _SAVED)):
         if classes.get(name) is type(value):
             return kind, {"class": name, **estimator_apart(value)}
     if isinstance(value, BaseEstimator):
@@ -99,7 +102,7 @@ def put_together(kind: str, parts: dict[str, Any]) -> Any:
         return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
     if kind == "pipeline":
         return Pipeline([(str(name), step) for name, step in parts["steps"]])
-    classes = registered() if kind == "own" else _PLAIN
+    classes = registered() if kind == "own" else _SAVED
     made = classes[parts["class"]](**parts["parameters"])
     return with_learned(made, parts["learned"])
 

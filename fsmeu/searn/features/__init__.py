@@ -1,0 +1,1 @@
+"""Features of states: what is hashed, and the templates of the paper."""

@@ -1,0 +1,309 @@
+"""``Searn``: search-based structured prediction with the interface of sklearn-crfsuite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from fsmeu.errors import InputError, one_of, sentence, truth, whole
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.saving import register
+from fsmeu.losses.protocol import Loss
+from fsmeu.searn.betas import chooser, iterations_of
+from fsmeu.searn.checkpoints import fingerprint, read_checkpoint, trained_of, write_checkpoint
+from fsmeu.searn.given import given_learner, given_space
+from fsmeu.searn.learners.checks import number_between
+from fsmeu.searn.policies.mixture import Mixture
+from fsmeu.searn.policies.searches import beam, greedy, greedy_losses, sampled
+from fsmeu.searn.roll_out import COSTS, rolled_costs
+from fsmeu.searn.training import Progress, Settings, Trained, fold_numbers, train
+from fsmeu.searn.watching import BarProgress
+
+__all__ = ["Searn"]
+
+Ints = NDArray[np.int64]
+_APART = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
+"""Parameters that training does not depend on."""
+_HELD_OUT = 10
+"""One of so many sentences is development data where none are given."""
+
+
+@register
+class Searn(BaseEstimator):  # type: ignore[misc]
+    """Search-based structured prediction (Daumé, Langford and Marcu 2009) for any loss.
+
+    An output is decided piece by piece. A policy decides in each state of that search; it starts as
+    the optimal one, which knows the gold output and is computed from the loss. Each iteration runs
+    the policy over the training sentences, asks in each state what each action would cost, learns
+    a classifier from these costs, and mixes it into the policy (Figure 1). At the end the optimal
+    policy is left out.
+
+    Args:
+        loss: a name on the shelf, the path of a loss file, or a loss over the labels; for two
+            streams of labels, also a pair of these.
+        loss_params: parameters of the loss by name.
+        space: "left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time",
+            "alternating" (two streams of labels), or a space (see ``spaces``).
+        learner: "logistic", "perceptron", "all-pairs", "one-against-all", "regression", a learner
+            (see ``learners``), or a classifier of scikit-learn.
+        beta: the weight of a new policy: a number from (0, 1], where 1 is policy iteration;
+            "theory", 1 / T^3 for sentences of up to T decisions (Theorem 2); or "search", the one
+            of least loss on development data.
+        iterations: the greatest number of iterations; None for as many as it takes until the
+            optimal policy has lost its influence.
+        influence: the probability of the optimal policy at which it has.
+        costs: what happens after an action whose cost is asked: "optimal", the optimal policy goes
+            on; "expected", the current policy does, and the expected loss counts; "sampled", the
+            same by one sample of the policy for each action.
+        ties: which of several optimal actions are learned: "gold", gold's own if it is one of
+            them, else the first; or "all".
+        folds: the training sentences are split into so many parts, each rolled in with policies
+            that were trained on the others; 1 for policies trained on the same sentences. These
+            hardly ever err there, so that little is learned from errors.
+        beam: how many partial outputs are held at test time; 1 is greedy search.
+        combine: how the learned policies decide together at test time: "average", by their mean
+            probabilities, or "sample", by one of them drawn anew in each state, as in the paper.
+        bits: features are hashed to 2^bits columns.
+        crossed: names of features that are crossed with the last labels.
+        n_jobs: how many models are learned at once (threads; with compiled loops only).
+        checkpoint: a file to which the state of training is written after each iteration. If it
+            is there when training begins, with the same parameters and data, training goes on.
+        verbose: whether a progress bar is shown.
+        random_state: a whole number, or None for another one each time.
+
+    Attributes:
+        labels_: the labels.
+        task_: the search space with its actions.
+        weights_: the probability of each learned policy, (I,).
+        models_: the models of the learned policies.
+        reports_: what was seen in each iteration.
+    """
+
+    labels_: list[Any]
+    task_: Any
+    weights_: Any
+    models_: list[Any]
+    reports_: list[dict[str, float]]
+
+    def __init__(
+        self,
+        loss: Any = "hamming",
+        *,
+        loss_params: dict[str, Any] | None = None,
+        space: Any = "left-to-right",
+        learner: Any = "logistic",
+        beta: float | str = 0.5,
+        iterations: int | None = 3,
+        influence: float = 0.01,
+        costs: str = "optimal",
+        ties: str = "gold",
+        folds: int = 4,
+        beam: int = 10,
+        combine: str = "average",
+        bits: int = 21,
+        crossed: Sequence[str] = (),
+        n_jobs: int = 1,
+        checkpoint: str | None = None,
+        verbose: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.loss_params = loss_params
+        self.space = space
+        self.learner = learner
+        self.beta = beta
+        self.iterations = iterations
+        self.influence = influence
+        self.costs = costs
+        self.ties = ties
+        self.folds = folds
+        self.beam = beam
+        self.combine = combine
+        self.bits = bits
+        self.crossed = crossed
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.verbose = verbose
+        self.random_state = random_state
+
+    # -- training -----------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_dev: Any = None,
+        y_dev: Any = None,
+        on_iteration: Callable[[int, Searn], None] | None = None,
+        progress: Progress | None = None,
+    ) -> Searn:
+        """The estimator itself, after training.
+
+        Args:
+            X: sentences, lists of dictionaries of features or of lists of their names; or
+                ``HashedSentences``; or what a space of one's own takes.
+            y: the outputs: the labels of each sentence.
+            X_dev: development sentences, for beta = "search"; every tenth sentence of X, which is
+                not trained on then, unless they are given.
+            y_dev: their outputs.
+            on_iteration: is called after each iteration with its number (from 1) and this
+                estimator, which predicts with the policies learned so far.
+            progress: is told what happens; a bar is shown instead where ``verbose`` is true.
+        """
+        where = type(self).__name__
+        space = given_space(self.space, where)
+        inputs = space.inputs(X, self._bits(), self.crossed, where)
+        ys = space.outputs(y, inputs, where)
+        self.labels_ = space.labels(ys)
+        self.task_ = space.task(self.labels_, ys)
+        search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys))
+        examples, judge = np.arange(len(ys)), None
+        if self.beta == "search":
+            examples, judge = self._judge(space, search, examples, X_dev, y_dev)
+        longest = int(self.task_.longest_search(inputs))
+        mark = "" if self.checkpoint is None else self._mark(inputs, ys)
+        found = read_checkpoint(self.checkpoint, mark)
+        seed = _seed(self.random_state) if found is None else found.seed
+        folds = fold_numbers(len(ys), min(whole(where, "folds", self.folds), len(examples)), seed)
+        trained = trained_of(found, folds)
+        how = self._settings(int(folds.max()) + 1, seed, longest, judge)
+        bar: Any = nullcontext(progress or Progress())
+        if truth(where, "verbose", self.verbose):
+            states = int(self.task_.states(inputs))
+            bar = BarProgress(states, how.folds + 1, how.iterations, trained.iterations)
+        with bar as shown:
+            train(search, examples, how, trained, _Watch(self, shown, on_iteration, mark, seed))
+        self._keep(trained)
+        return self
+
+    def _settings(self, folds: int, seed: int, longest: int, judge: Any) -> Settings:
+        where = type(self).__name__
+        influence = number_between(where, "influence", self.influence, 0, 1)
+        return Settings(
+            learner=given_learner(self.learner, where),
+            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
+            influence=influence,
+            beta=chooser(self.beta, where, longest, judge),
+            folds=folds,
+            ties=one_of(where, "ties", self.ties, ("gold", "all")),
+            seed=seed,
+            jobs=whole(where, "n_jobs", self.n_jobs),
+            costs=rolled_costs(one_of(where, "costs", self.costs, COSTS)),
+        )
+
+    def _judge(
+        self, space: Any, search: Any, examples: Ints, X_dev: Any, y_dev: Any
+    ) -> tuple[Ints, Callable[[Mixture], float]]:
+        """The examples to train on, and the mean loss of a mixture on development data."""
+        where = type(self).__name__
+        if (X_dev is None) != (y_dev is None):
+            raise InputError(sentence(where, "X_dev and y_dev must be given together"))
+        if X_dev is not None:
+            inputs = space.inputs(X_dev, self._bits(), self.crossed, where)
+            ys = space.outputs(y_dev, inputs, where)
+            search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys, False))
+            held = np.arange(len(ys))
+        else:
+            held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
+            examples = np.setdiff1d(examples, held)
+
+        def judge(policy: Mixture) -> float:
+            return float(np.mean(greedy_losses(search, policy, held))) if len(held) else 0.0
+
+        return examples, judge
+
+    def _mark(self, inputs: Any, ys: Any) -> str:
+        held = self.get_params(deep=False).items()
+        return fingerprint({name: one for name, one in held if name not in _APART}, inputs, ys)
+
+    def _keep(self, trained: Trained) -> None:
+        final = trained.final.without_optimal()
+        self.weights_ = np.array(final.weights)
+        self.models_ = [models[0] for models in final.models]
+        self.reports_ = trained.reports
+
+    def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
+        """The loss over labels, of one of two streams where there are two.
+
+        Labels that are neither texts nor whole numbers stand in it by their texts.
+        """
+        names = [
+            one if isinstance(one, int | str) and not isinstance(one, bool) else str(one)
+            for one in labels
+        ]
+        asked, params = self.loss, self.loss_params
+        if stream is not None and isinstance(asked, tuple | list) and len(asked) == 2:
+            asked = asked[stream]
+        found = given_loss(asked, params, type(self).__name__, names)
+        is_open = bool(getattr(found, "labels_open", False))
+        found = found.with_labels(Alphabet(tuple(names))) if is_open else found
+        if [str(one) for one in found.alphabet.labels] != [str(one) for one in names]:
+            must = f"the loss must be over the labels {', '.join(map(str, names))}, in this order"
+            raise InputError(sentence(type(self).__name__, must, list(found.alphabet.labels)))
+        return found
+
+    def _bits(self) -> int:
+        bits = whole(type(self).__name__, "bits", self.bits)
+        if bits > 30:
+            raise InputError(sentence(type(self).__name__, "bits must be at most 30", bits))
+        return bits
+
+    # -- prediction ---------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[Any]:
+        """The output that is decided for each sentence."""
+        check_is_fitted(self)
+        where = type(self).__name__
+        inputs = given_space(self.space, where).inputs(X, self._bits(), self.crossed, where)
+        search, examples = self.task_.search(inputs), np.arange(len(inputs))
+        policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
+        if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
+            return sampled(search, policy, examples, _seed(self.random_state))
+        size = whole(where, "beam", self.beam)
+        if size == 1:
+            return greedy(search, policy, examples)
+        return beam(search, policy, examples, size)
+
+    def predict_single(self, x: Any) -> Any:
+        """The same for one sentence."""
+        return self.predict([x])[0]
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of positions whose label is predicted, as in sklearn-crfsuite."""
+        check_is_fitted(self)
+        where = f"{type(self).__name__}.score"
+        space = given_space(self.space, where)
+        inputs = space.inputs(X, self._bits(), self.crossed, where)
+        return float(space.score(self.predict(X), space.outputs(y, inputs, where)))
+
+
+class _Watch(Progress):
+    """Keeps what was learned after each iteration, and tells of it."""
+
+    def __init__(
+        self, owner: Searn, shown: Progress, on_iteration: Any, mark: str, seed: int
+    ) -> None:
+        self.owner, self.on_iteration, self.mark, self.seed = owner, on_iteration, mark, seed
+        self.rolled, self.learned = shown.rolled, shown.learned  # type: ignore[method-assign]
+        self.shown = shown
+
+    def iterated(self, trained: Trained) -> None:
+        self.owner._keep(trained)
+        if self.owner.checkpoint is not None:
+            write_checkpoint(self.owner.checkpoint, self.mark, self.seed, trained)
+        self.shown.iterated(trained)
+        if self.on_iteration is not None:
+            self.on_iteration(trained.iterations, self.owner)
+
+
+def _seed(random_state: Any) -> int:
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return whole("Searn", "random_state", random_state, least=0)

@@ -1,0 +1,1 @@
+"""Ready experiments: data, features, settings, and the methods that are compared."""

@@ -1,0 +1,61 @@
+"""The conditional random field of crfsuite on the same features, a baseline (extra ``crf``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from fsmeu.errors import FsmeuError, sentence
+
+__all__ = ["MissingCrf", "crf_predictions", "has_crf"]
+
+Ints = NDArray[np.int64]
+
+
+class MissingCrf(FsmeuError, ImportError):
+    """sklearn-crfsuite is not installed; the message says how to get it."""
+
+
+def has_crf() -> bool:
+    """Whether sklearn-crfsuite is installed."""
+    return find_spec("sklearn_crfsuite") is not None
+
+
+def crf_predictions(
+    train: tuple[csr_array, Ints, Sequence[Sequence[str]]],
+    test: tuple[csr_array, Ints],
+    **settings: Any,
+) -> list[list[str]]:
+    """Predicted labels of each test sentence.
+
+    Args:
+        train: features of positions, where each sentence starts and the last ends, labels.
+        test: the same without labels.
+        settings: of ``sklearn_crfsuite.CRF``; L-BFGS with c2 = 1 and 100 iterations by default.
+
+    Raises:
+        MissingCrf: sklearn-crfsuite is not installed.
+    """
+    if not has_crf():
+        must, remedy = "sklearn-crfsuite must be installed", "pip install 'fsmeu[crf]'"
+        raise MissingCrf(sentence("CRF", must, None, remedy))
+    import sklearn_crfsuite
+
+    chosen = {"algorithm": "lbfgs", "c2": 1.0, "max_iterations": 100, **settings}
+    field = sklearn_crfsuite.CRF(all_possible_transitions=True, **chosen)
+    field.fit(_items(train[0], train[1]), [list(one) for one in train[2]])
+    return [list(one) for one in field.predict(_items(*test))]
+
+
+def _items(rows: csr_array, starts: Ints) -> list[list[dict[str, float]]]:
+    """Features of each position of each sentence by the numbers of their columns."""
+    names = [str(column) for column in rows.indices.tolist()]
+    values, ends = rows.data.tolist(), rows.indptr.tolist()
+    found = [dict(zip(names[a:b], values[a:b], strict=True)) for a, b in pairwise(ends)]
+    return [found[begin:end] for begin, end in pairwise(starts.tolist())]
