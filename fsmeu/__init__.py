@@ -5,6 +5,7 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``: the value of one pair of sequences
+- ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``compile_summed``: a smaller machine, whose paths add up to the value
@@ -19,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import models
+    from fsmeu import constraints, models
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
@@ -68,8 +69,8 @@ shows help need not load OpenFst."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "models":
-        found: Any = import_module("fsmeu.models")
+    if name in ("constraints", "models"):
+        found: Any = import_module(f"fsmeu.{name}")
     elif name in _HOMES:
         import_module("fsmeu.drawing.hooks").install()
         found = getattr(import_module(_HOMES[name]), name)
@@ -90,6 +91,7 @@ __all__ = [
     "compare",
     "compile_summed",
     "compose",
+    "constraints",
     "decode",
     "decode_many",
     "draw",

@@ -8,11 +8,11 @@ from typing import Any
 
 from fsmeu.decoding.choice import EXACT, METHODS, UNPROVEN, WITH_KEEP, exact_in_order, fitting
 from fsmeu.decoding.clock import Clock, checked_seconds
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
 from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
-from fsmeu.decoding.constraint import Constraint, restricted, walk
 from fsmeu.errors import InputError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
+from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion

@@ -121,6 +121,20 @@ class Model(ABC):
         best = most_probable(self.layered(), k)
         return [(self.alphabet.decode(map(int, indices)), p) for indices, p in best]
 
+    def given(self, constraint: Any) -> Model:
+        """The model of the same labels, given that the sequence is one of those allowed.
+
+        Args:
+            constraint: a regular expression over labels, an OpenFst acceptor, or one of
+                ``fsmeu.constraints``.
+
+        Raises:
+            EmptyError: no sequence that is allowed has positive probability.
+        """
+        from fsmeu.models.given import given  # which makes models of several classes
+
+        return given(self, constraint)
+
     def total_mass(self) -> float:
         """The sum of the weights of all paths: 1 up to rounding."""
         return total(self.layered())

@@ -68,8 +68,8 @@ class Markov(Parametrized):
         order, size = first.ndim, first.shape[0]
         arcs = size ** min(order, length) * min(order, length)
         check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
-        check_rows(first, "Markov initial", axes=order)
-        check_rows(steps, "Markov transition")
+        first = check_rows(first, "Markov initial", axes=order, given=initial)
+        steps = check_rows(steps, "Markov transition", given=transition)
         alphabet = alphabet_of(labels, size, "Markov labels")
         self._keep(
             initial=frozen(first), transition=frozen(steps), n=length, labels=alphabet.labels
