@@ -11,6 +11,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
+- ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
@@ -36,11 +37,13 @@ if TYPE_CHECKING:
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
     from fsmeu.losses.sum_over_paths import compile_summed
+    from fsmeu.models.temperature import calibrate
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
+    "calibrate": "fsmeu.models.temperature",
     "compare": "fsmeu.drawing.plots.levels_plot",
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
@@ -88,6 +91,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "FsmeuError",
     "__version__",
+    "calibrate",
     "compare",
     "compile_summed",
     "compose",

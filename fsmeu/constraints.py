@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
@@ -53,7 +54,7 @@ class Tags:
         ends = np.arange(len(following)) if self.scheme == "bio" else np.zeros(1, np.int64)
         return Constraint(following, 0, ends)
 
-    def _free(self, following: np.ndarray, label: int, target: int) -> None:
+    def _free(self, following: NDArray[np.int64], label: int, target: int) -> None:
         """Lets a label that begins something stand wherever nothing need be finished."""
         following[: None if self.scheme == "bio" else 1, label] = target
 

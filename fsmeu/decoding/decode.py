@@ -131,9 +131,14 @@ def decision(problem: Problem, method: str, answer: Answer) -> Decision:
 
 
 def explain(decision: Decision) -> str:
-    """A decision in words: which property chose which method, and what that proves."""
+    """A decision in words: which property chose which method, and what that proves.
+
+    What is proven, is so under the model: whether the model is right is another question.
+    """
     if not isinstance(decision, Decision):
         raise InputError(sentence("explain", "a decision is needed, as decode makes it", decision))
-    proof = "No allowed sequence is better" if decision.exact else "This is not proven to be best"
+    proof = "This is not proven to be best"
+    if decision.exact:
+        proof = "Proven: under this model, no allowed sequence has a better expected value"
     tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."

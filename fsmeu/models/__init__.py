@@ -13,6 +13,7 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
 - ``from_logits(logits, labels)``, ``from_crfsuite(crf, features)``,
   ``from_hmmlearn(model, observations)``: models of other tools (``adapters``)
 - ``model.given(constraint)``: a model restricted to the sequences that are allowed (``given``)
+- ``tempered(model, temperature)``, ``calibrate(models, references)`` (``temperature``)
 - ``as_model(x)``: what may stand for a model (``coerce``); ``from_json(x)``: models from files
   (``interchange``, ``layers_json``)
 
@@ -42,6 +43,7 @@ from fsmeu.models.markov import Markov
 from fsmeu.models.mixture import Mixture
 from fsmeu.models.nbest import NBest
 from fsmeu.models.potentials import Potentials, from_potentials
+from fsmeu.models.temperature import calibrate, tempered
 
 __all__ = [
     "MAX_ARCS",
@@ -57,6 +59,7 @@ __all__ = [
     "Potentials",
     "as_model",
     "backward",
+    "calibrate",
     "dense_tables",
     "forward",
     "from_crfsuite",
@@ -69,5 +72,6 @@ __all__ = [
     "log_total",
     "marginals_many",
     "normalize",
+    "tempered",
     "total",
 ]

@@ -16,10 +16,7 @@ from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restrict
 from fsmeu.fst.layers import Floats
 from fsmeu.models.acceptor import Acceptor
 from fsmeu.models.base import Model
-from fsmeu.models.checks import normalized_rows
-from fsmeu.models.distances import logarithm
-from fsmeu.models.independent import Bernoulli, Independent
-from fsmeu.models.markov import Markov
+from fsmeu.models.chain_scores import chain_scores
 from fsmeu.models.potentials import Potentials
 
 __all__ = ["given"]
@@ -36,7 +33,7 @@ def given(model: Model, constraint: Any) -> Model:
         must = "a regular expression over labels or an acceptor is needed"
         raise InputError(sentence("given", must, constraint))
     local = neighbours(limits)
-    scores = None if local is None or model.n == 0 else _scores(model)
+    scores = None if local is None or model.n == 0 else chain_scores(model)
     try:
         if local is not None and scores is not None:
             return Potentials(*_masked(*scores, local), model.labels)
@@ -44,22 +41,6 @@ def given(model: Model, constraint: Any) -> Model:
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
         raise EmptyError(sentence("given", must)) from None
-
-
-def _scores(model: Model) -> tuple[Floats, Floats] | None:
-    """The log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain; None of other models."""
-    if isinstance(model, Potentials):
-        return model.unary, model.pairwise
-    size = len(model.labels)
-    if isinstance(model, Bernoulli):
-        return logarithm(np.stack((1.0 - model.p, model.p), axis=1)), np.zeros((size, size))
-    if isinstance(model, Independent):
-        return logarithm(normalized_rows(model.probabilities)), np.zeros((size, size))
-    if isinstance(model, Markov) and model.order == 1:
-        unary = np.zeros((model.n, size))
-        unary[0] = logarithm(model.initial)
-        return unary, logarithm(normalized_rows(model.transition))
-    return None
 
 
 def _masked(unary: Floats, pairwise: Floats, local: Neighbours) -> tuple[Floats, Floats]:
