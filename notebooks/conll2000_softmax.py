@@ -5,8 +5,8 @@ Two models are trained on the same sentences with the same features, and the tes
 - a linear-chain conditional random field, by its most probable tags (Viterbi), and by the tags of
   the greatest expected chunk F1 (MEU);
 - a logistic regression of each token by itself, whose tags are independent: by the most probable
-  tag of each token (argmax), by MEU of the model as it is, and by MEU of the model given that the
-  tags are well formed, ``model.given(fsmeu.constraints.bio())``.
+  tag of each token (argmax), by MEU of the model as it is, and by the most probable tags and by
+  MEU of the model given that the tags are well formed, ``model.given(fsmeu.constraints.bio())``.
 
 Independent tags give much of their probability to sequences that no reference has, such as O I-NP;
 the expectation of the model as it is counts these too.
@@ -88,6 +88,11 @@ def argmax(models: list[Independent]) -> Tagged:
     return [[str(one.labels[k]) for k in one.probabilities.argmax(axis=1)] for one in models]
 
 
+def most_probable(models: list[fsmeu.models.Model]) -> Tagged:
+    """The most probable tags of each sentence."""
+    return [list(map(str, one.most_probable(1)[0][0])) for one in models]
+
+
 def run(train: list[Sentence], test: list[Sentence]) -> list[Row]:
     """All ways to tag the test set."""
     given = [tags(one) for one in test]
@@ -109,7 +114,9 @@ def run(train: list[Sentence], test: list[Sentence]) -> list[Row]:
     formed = fsmeu.constraints.bio()
     tell("softmax", "argmax", lambda: argmax(models))
     tell("softmax", "MEU", lambda: decided(models))
-    tell("softmax", "MEU, well formed", lambda: decided([one.given(formed) for one in models]))
+    given_form = [one.given(formed) for one in models]
+    tell("softmax", "most probable, well formed", lambda: most_probable(given_form))
+    tell("softmax", "MEU, well formed", lambda: decided(given_form))
     return rows
 
 

@@ -16,7 +16,7 @@ from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import grammar_folder, library, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.semantics.bind import tag_labels
+from fsmeu.losses.semantics.bind import check_known, tag_labels
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 from fsmeu.models.interchange import MAX_JSON_BYTES
@@ -72,6 +72,7 @@ def load_loss(
     """A loss with its parameters and, if they were given, its labels."""
     spec = read_loss_file(name)
     given = choose_params(params)
+    check_known(spec, given)
     for param in spec.params:
         if param.default is None and param.name not in given:
             must = f"the parameter {param.name!r} has no default"

@@ -87,7 +87,7 @@ class SpecLoss:
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
         tables = [self.params_given.get(p.name) for p in self.spec.params if p.type == "table"]
-        sizes = [size for size in map(_rows, tables) if size]
+        sizes = [size for size in map(_side, tables) if size]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
     @property
@@ -221,10 +221,10 @@ class SpecLoss:
         return values_of_pairs(self.bound, z, y)
 
 
-def _rows(table: Any) -> int:
-    """The number of rows of a table that was given; 0 where it has none, or is no table."""
+def _side(table: Any) -> int:
+    """The longest side of a table that was given; 0 where it has none, or is no table."""
     try:
-        return 0 if isinstance(table, str | bytes) else len(table)
+        return 0 if isinstance(table, str | bytes) else max(np.shape(table), default=0)
     except Exception:  # whatever it raises; it is refused where tables are checked
         return 0
 
