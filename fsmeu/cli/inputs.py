@@ -29,6 +29,7 @@ __all__ = [
     "load_loss",
     "read_loss_file",
     "read_model",
+    "read_text",
     "sequence",
     "sequences",
     "whereabouts",
@@ -177,6 +178,30 @@ def _probability(word: str) -> float:
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
         raise InputError(sentence("--probs", must, word)) from None
+
+
+def read_text(name: str, what: str) -> str:
+    """The text of a file, or of standard input.
+
+    Raises:
+        InputError: it cannot be read, is too large, or is not UTF-8.
+    """
+    if name == STDIN:
+        return _standard_input(MAX_JSON_BYTES, what)
+    path = _path(name)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_JSON_BYTES + 1)
+        if len(content) > MAX_JSON_BYTES:
+            raise InputError(sentence(name, f"may have at most {MAX_JSON_BYTES:,} bytes", "more"))
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(sentence(name, f"{what} must be UTF-8 text")) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(sentence(name, f"the file cannot be read ({reason})")) from None
 
 
 def _standard_input(limit: int, what: str) -> str:

@@ -52,7 +52,7 @@ class SpecLoss:
     labels_given: Alphabet | None = None
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.params_given.items())
+        inside = ", ".join(f"{k}={_shown(v)}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
 
     @property
@@ -219,6 +219,12 @@ class SpecLoss:
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
         return values_of_pairs(self.bound, z, y)
+
+
+def _shown(value: Any) -> str:
+    """A parameter in a few words: of a table its sides."""
+    sides = 0 if isinstance(value, str) else _side(value)
+    return f"<table {' x '.join(map(str, np.shape(value)))}>" if sides > 2 else shorten(value, 60)
 
 
 def _side(table: Any) -> int:

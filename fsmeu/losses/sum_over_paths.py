@@ -59,6 +59,10 @@ class SummedMachine:
     table: ArcTable
     shift: float
 
+    def __repr__(self) -> str:
+        """Names what it computes and its size."""
+        return f"<machine of {self.name}: {self.states:,} states, {self.arcs:,} arcs>"
+
     @property
     def states(self) -> int:
         """The number of states."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Floats, Layered
 from fsmeu.models.dense import Dense, dense
@@ -146,7 +147,7 @@ class Model(ABC):
 
     def __repr__(self) -> str:
         """Names the kind, the length and the labels."""
-        return f"{type(self).__name__}(n={self.n}, labels={self.labels!r})"
+        return f"{type(self).__name__}(n={self.n}, labels={shorten(self.labels)})"
 
 
 class Parametrized(Model):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
 from fsmeu.limits import SHARED_ARCS
@@ -132,7 +132,7 @@ class Markov(Parametrized):
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""
-        return f"Markov(order={self.order}, n={self.n}, labels={self.labels!r})"
+        return f"Markov(order={self.order}, n={self.n}, labels={shorten(self.labels)})"
 
 
 def _check_initial(initial: Floats) -> None:
