@@ -13,12 +13,12 @@ the expectation of the model as it is counts these too.
 
     ./run python notebooks/conll2000_softmax.py [--sentences 300] [--tested 2012] [--quick]
 
-About a minute and a half of one processor. The data are found as for ``conll2000_tagger.py``. ``--quick``
-trains on 40 sentences and tags 40.
+About a minute and a half of one processor. The data are found as for ``conll2000_tagger.py``.
+``--quick`` trains on 40 sentences and tags 40.
 
 Seen with 300 sentences, chunk F1 of the test set: field .8853 (Viterbi), .8929 (MEU); softmax .8808
-(argmax), .8855 (MEU), and given well-formed tags .8826 (most probable), .8872 (MEU). Accuracy falls
-where F1 rises: a chunk that is not worth its risk is left out.
+(argmax), .8855 (MEU), and given well-formed tags .8826 (most probable), .8872 (MEU). MEU costs tags
+that are right: of the softmax, .9285 are by argmax and .9168 by MEU given well-formed tags.
 """
 
 from __future__ import annotations
