@@ -219,7 +219,8 @@ class Page {
       const given = Number(from.value);
       const good = from.value !== "" && given >= 0 && given <= 1;
       from.setAttribute("aria-invalid", good ? "false" : "true");
-      this.complain(good ? "" : `${name.textContent} must be a number from 0 to 1; it stays ${this.weights[i][k]}.`);
+      const must = `${name.textContent} must be a number from 0 to 1; it stays ${this.weights[i][k]}.`;
+      this.complain(good ? "" : must);
       if (!good) return;
       this.weights[i][k] = given;
       to.value = from.value;
