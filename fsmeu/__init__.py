@@ -5,11 +5,13 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``: the value of one pair of sequences
+- ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
+- ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
@@ -19,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import models
+    from fsmeu import constraints, models
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
     from fsmeu.losses.sum_over_paths import compile_summed
+    from fsmeu.models.temperature import calibrate
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
+    "calibrate": "fsmeu.models.temperature",
     "compare": "fsmeu.drawing.plots.levels_plot",
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
@@ -68,8 +72,8 @@ shows help need not load OpenFst."""
 
 
 def __getattr__(name: str) -> Any:
-    if name == "models":
-        found: Any = import_module("fsmeu.models")
+    if name in ("constraints", "models"):
+        found: Any = import_module(f"fsmeu.{name}")
     elif name in _HOMES:
         import_module("fsmeu.drawing.hooks").install()
         found = getattr(import_module(_HOMES[name]), name)
@@ -87,9 +91,11 @@ def __dir__() -> list[str]:
 __all__ = [
     "FsmeuError",
     "__version__",
+    "calibrate",
     "compare",
     "compile_summed",
     "compose",
+    "constraints",
     "decode",
     "decode_many",
     "draw",

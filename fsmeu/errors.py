@@ -142,7 +142,13 @@ def _shown(value: object) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint naming the known name that is most like the given one, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
+    """A hint naming the known name that is most like the given one, or nothing.
+
+    Args:
+        name: what was given.
+        known: the names that there are.
+        alike: how much of a name must agree, from 0 to 1.
+    """
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}?" if close else ""

@@ -244,6 +244,10 @@ CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
 GRADIENT_CELLS = 1 << 23
 """Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
+COLDEST = 0.01
+"""The least temperature that a calibration looks at: below, a model is sure of one sequence."""
+HOTTEST = 100.0
+"""The greatest: above, a model is nearly indifferent between all sequences that it allows."""
 
 # Corpora of search-based prediction.
 

@@ -115,13 +115,19 @@ def run_all(runs: int, longest: int, seed: int) -> list[Run]:
     return made
 
 
+def ranges_of(longest: int) -> list[tuple[int, int]]:
+    """All lengths, and tens of them where there are more than ten."""
+    tens = [(k, min(k + 9, longest)) for k in range(1, longest + 1, 10)]
+    return [(1, longest), *(tens if len(tens) > 1 else [])]
+
+
 def show(runs: list[Run]) -> None:
     """Prints a table of all runs and of ranges of n."""
     table = Table("probabilities", "L", "n", "runs", "optimum found", "lost < 0.05")
     table.add_column("lost: mean, most")
     table.add_column("estimate off: mean, most")
     longest = max(run.n for run in runs)
-    ranges = [(1, longest), *((k, min(k + 9, longest)) for k in range(1, longest + 1, 10))]
+    ranges = ranges_of(longest)
     for draw in DRAWS:
         for limit in LIMITS:
             for low, high in ranges:
@@ -139,7 +145,7 @@ def show(runs: list[Run]) -> None:
                     f"{np.mean(np.array(lost) < 0.05):.1%}",
                     f"{np.mean(lost):.2e}  {max(lost):.2e}",
                     f"{np.mean(off):.2e}  {max(off):.2e}",
-                    end_section=high == longest and low > 1,
+                    end_section=(low, high) == ranges[-1],
                 )
     Console(width=120).print(table)
 

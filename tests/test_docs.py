@@ -32,5 +32,5 @@ def test_python_of_the_readme(capsys, monkeypatch):
     for block in blocks:
         exec(block, names)
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-1].startswith("1771 882 21 ")
+    assert printed[-1].startswith("1771 800 21 ")
     assert float(printed[-1].split()[-1]) == pytest.approx(names["e"].value, rel=1e-12)

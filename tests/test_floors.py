@@ -13,6 +13,7 @@ FLOORS = {
     "errors": 0,
     "limits": 0,
     "fst": 1,
+    "constraints": 2,
     "losses": 2,
     "models": 2,
     "trellis": 3,

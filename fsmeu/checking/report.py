@@ -37,6 +37,10 @@ _MOST_STATES = 4000
 _ALL_PAIRS = 6
 
 
+class _MissingError(InputError):
+    """A parameter is needed for a measurement, and nothing says which number it may be."""
+
+
 @dataclass(frozen=True)
 class RegisterFacts:
     """One register and what follows from the file.
@@ -76,6 +80,7 @@ class Report:
         loss: the loss that was measured; None when something is missing for it.
         assumed: parameters that neither the caller nor the file gives, and what they were taken as.
         missing: what is missing for a measurement, or nothing.
+        bound: False when the labels and parameters do not suit what the file says of them.
         properties: what is derived of the loss.
         growth: how its machine grows.
         determinism: what is proven of its steps.
@@ -100,12 +105,13 @@ class Report:
     redundant: tuple[str, ...] = ()
     together: tuple[str, ...] = ()
     redundant_n: int = 0
+    bound: bool = True
 
     @property
     def holds(self) -> bool:
-        """True when every example holds and nothing was found that is undefined."""
+        """True when every example holds and nothing was found that is undefined or does not fit."""
         defined = self.determinism is None or self.determinism.holds
-        return defined and all(result.holds for result in self.examples)
+        return self.bound and defined and all(result.holds for result in self.examples)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that doubles cannot hold are reported
@@ -136,8 +142,10 @@ def report(
     registers = register_facts(SpecLoss(spec))
     try:
         loss, assumed = loss_to_measure(spec, given, labels)
-    except FsmeuError as error:
+    except _MissingError as error:
         return Report(spec, examples, registers, None, {}, str(error))
+    except FsmeuError as error:
+        return Report(spec, examples, registers, None, {}, str(error), bound=False)
     sizes = growth(loss) if longest is None else growth(loss, longest)
     proven = determinism(loss.bound, sizes.longest, sizes.fault)
     found = Report(spec, examples, registers, loss, assumed, "", _properties(loss), sizes, proven)
@@ -255,5 +263,5 @@ def _assumed(spec: Spec, param: Param, size: int) -> Any:
     if not numbers:
         must = f"the parameter {param.name!r} has no default, and no example gives it"
         remedy = f"Give it: --param {param.name}=VALUE, or {param.name}=VALUE in Python"
-        raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
+        raise _MissingError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
     return max(numbers)

@@ -50,7 +50,8 @@ def check_loss(
 ) -> None:
     """Reads a loss file, runs its examples, measures its machine, says what follows.
 
-    The exit code is 1 when an example does not hold, or when a pair of sequences has no value.
+    The exit code is 1 when an example does not hold, when a pair of sequences has no value, or
+    when labels or parameters do not fit.
     Parameters and labels given here are for the measurement, and for examples where the file
     leaves them open. A register kept in the weight is no state of the machine: its expectation
     rides along; with the hypothesis given, one that reads z alone is a constant. Machines that get
@@ -128,9 +129,21 @@ def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
     rows = facts(found)
     if found.properties is not None:
         rows.append(("exact decisions", _methods_text(methods)))
+        rows += _advice(found, methods)
     for heading, text in rows:
         made.add_row(heading, text)
     screen().print(Padding(made, (0, 0, 0, 2)))
+
+
+def _advice(found: Report, methods: tuple[Applies, ...]) -> list[tuple[str, str]]:
+    """How the file could be written so that there are exact decisions, if that is known."""
+    from fsmeu.checking.at_the_end import methods_at_the_end
+
+    others = methods_at_the_end(found.loss) if found.loss is not None and not methods else ()
+    if not others:
+        return []
+    way = "count the value at the last position: count c by VALUE when i == n, then value c"
+    return [("advice", f"{way}; {others[0].method} decides for that")]
 
 
 def _methods_text(methods: tuple[Applies, ...]) -> str:

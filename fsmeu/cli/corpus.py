@@ -57,7 +57,7 @@ def _content(name: str, loss_name: str, where: str) -> bytes:
                 return file.read(MAX_JSON_BYTES + 1)
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise InputError(sentence(where, "must be a readable file", reason)) from None
+            raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
     if loss_name == STDIN:
         must = "standard input holds the loss or the corpus, not both"
         raise InputError(sentence("-", must, None, "Put one of them into a file"))

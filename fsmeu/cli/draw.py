@@ -175,6 +175,7 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
     if output != _STDOUT:
         drawing.save(place_for(output), form)
         note(f"{drawing.automaton.name}: {Path(output)}")
+        _note_summary(drawing)
         return
     if form is None:
         raise InputError(sentence("draw", "on standard output, the format must be given: --format"))
@@ -182,9 +183,23 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
         must = f"a {form} file is not written to a terminal"
         raise InputError(sentence("draw", must, None, "Use -o FILE, or a pipe"))
     content = drawing.render(form)
+    _note_summary(drawing)
     sys.stdout.flush()
     sys.stdout.buffer.write(content)
     sys.stdout.buffer.flush()
+
+
+def _note_summary(drawing: Drawing) -> None:
+    """Says that a picture shows how many states there are at each depth, and not the machine."""
+    from fsmeu.cli.output import note
+
+    if drawing.summary is not None:
+        states, limit = drawing.automaton.states, drawing.limit
+        why = f"it has {states:,} states, and --limit is {limit:,}"
+        if states <= limit:
+            why = f"it has too many arcs for --limit {limit:,}"
+        note(f"The picture is a bar chart of its layers, not the machine: {why}.")
+        note("Raise --limit, or draw the part near the start with --depth D.")
 
 
 def _print(drawing: Drawing) -> None:

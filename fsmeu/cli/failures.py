@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from fsmeu.cli.hints import as_typed
 from fsmeu.errors import FsmeuError, InputError, sentence, shorten
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded"]
@@ -59,7 +60,7 @@ class Guarded(TyperGroup):
 
 def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, FsmeuError):
-        return str(error), BAD_INPUT
+        return as_typed(str(error)), BAD_INPUT
     if isinstance(error, OSError):
         where = shorten(str(error.filename)) if error.filename is not None else "output"
         return sentence(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT

@@ -16,7 +16,7 @@ from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import grammar_folder, library, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.semantics.bind import tag_labels
+from fsmeu.losses.semantics.bind import check_known, tag_labels
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 from fsmeu.models.interchange import MAX_JSON_BYTES
@@ -29,6 +29,7 @@ __all__ = [
     "load_loss",
     "read_loss_file",
     "read_model",
+    "read_text",
     "sequence",
     "sequences",
     "whereabouts",
@@ -72,6 +73,7 @@ def load_loss(
     """A loss with its parameters and, if they were given, its labels."""
     spec = read_loss_file(name)
     given = choose_params(params)
+    check_known(spec, given)
     for param in spec.params:
         if param.default is None and param.name not in given:
             must = f"the parameter {param.name!r} has no default"
@@ -176,6 +178,30 @@ def _probability(word: str) -> float:
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
         raise InputError(sentence("--probs", must, word)) from None
+
+
+def read_text(name: str, what: str) -> str:
+    """The text of a file, or of standard input.
+
+    Raises:
+        InputError: it cannot be read, is too large, or is not UTF-8.
+    """
+    if name == STDIN:
+        return _standard_input(MAX_JSON_BYTES, what)
+    path = _path(name)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_JSON_BYTES + 1)
+        if len(content) > MAX_JSON_BYTES:
+            raise InputError(sentence(name, f"may have at most {MAX_JSON_BYTES:,} bytes", "more"))
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(sentence(name, f"{what} must be UTF-8 text")) from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(sentence(name, f"the file cannot be read ({reason})")) from None
 
 
 def _standard_input(limit: int, what: str) -> str:

@@ -22,6 +22,7 @@ from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
 from fsmeu.cli.online import stream_examples
 from fsmeu.cli.predict import predict_labels
+from fsmeu.cli.segment_k import segment_k
 from fsmeu.cli.show import show_loss
 from fsmeu.cli.trace import trace_pair
 from fsmeu.cli.train import train_classifier
@@ -51,6 +52,7 @@ app.command("predict")(predict_labels)
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
 app.command("gallery")(write_gallery)
+app.command("segment-k")(segment_k)
 app.command()(demo)
 
 

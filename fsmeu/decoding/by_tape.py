@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.constraint import walk
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.constraint import walk
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import layered_many, marginals_many

@@ -8,11 +8,11 @@ from typing import Any
 
 from fsmeu.decoding.choice import EXACT, METHODS, UNPROVEN, WITH_KEEP, exact_in_order, fitting
 from fsmeu.decoding.clock import Clock, checked_seconds
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
 from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError
@@ -131,9 +131,14 @@ def decision(problem: Problem, method: str, answer: Answer) -> Decision:
 
 
 def explain(decision: Decision) -> str:
-    """A decision in words: which property chose which method, and what that proves."""
+    """A decision in words: which property chose which method, and what that proves.
+
+    What is proven, is so under the model: whether the model is right is another question.
+    """
     if not isinstance(decision, Decision):
         raise InputError(sentence("explain", "a decision is needed, as decode makes it", decision))
-    proof = "No allowed sequence is better" if decision.exact else "This is not proven to be best"
+    proof = "This is not proven to be best"
+    if decision.exact:
+        proof = "Proven: under this model, no allowed sequence has a better expected value"
     tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.choice import METHODS, first_among
 from fsmeu.decoding.clock import checked_seconds
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many_by_tape import by_tape_together
 from fsmeu.decoding.precision import PRECISION
@@ -20,6 +19,7 @@ from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.fst.sequences import listed
 from fsmeu.limits import CANDIDATES, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss

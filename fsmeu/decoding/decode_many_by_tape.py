@@ -9,7 +9,6 @@ import numpy as np
 
 from fsmeu.decoding.additive import additive_many
 from fsmeu.decoding.choice import first_among
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting_many
 from fsmeu.decoding.decode import decision
 from fsmeu.decoding.precision import checked, is_precise
@@ -17,6 +16,7 @@ from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import DECISIONS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss

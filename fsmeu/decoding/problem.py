@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
-from fsmeu.decoding.constraint import Constraint, restricted, walk
-from fsmeu.errors import InputError
+from fsmeu.errors import InputError, shorten
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
+from fsmeu.fst.constraint import Constraint, restricted, walk
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES
 from fsmeu.losses.algebra.confusion import Confusion
@@ -180,6 +180,18 @@ class Decision:
     exact: bool
     candidates: int
     why: str
+
+    def __repr__(self) -> str:
+        """Names the labels (the first and last of many), the value and the method."""
+        labels = shorten(" ".join(map(str, self.labels)))
+        proven = "proven best under the model" if self.exact else "not proven best"
+        return f"<decision {labels}: {self.value:.6g}, by {self.method}, {proven}>"
+
+    def _repr_html_(self) -> str:
+        """A card of one screen; a notebook calls this."""
+        from html import escape
+
+        return f"<div><code>{escape(repr(self))}</code><p>{escape(self.why)}</p></div>"
 
 
 class RefusalError(InputError):

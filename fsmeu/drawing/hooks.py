@@ -10,8 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from fsmeu.expectation.composition import Composition
+from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
+from fsmeu.models import Model
 
 __all__ = ["install"]
 
@@ -21,6 +24,13 @@ def _repr_svg_(self: Any) -> str:
     from fsmeu.drawing.draw import draw
 
     return draw(self).svg
+
+
+def _repr_html_(self: Any) -> str:
+    """A card of one screen; a notebook calls this."""
+    from fsmeu.drawing.pages.cards import card
+
+    return card(self)
 
 
 def plot(self: Expectation, **options: Any) -> Any:
@@ -43,6 +53,10 @@ _METHODS: tuple[tuple[type, Callable[..., Any]], ...] = (
     (Composition, _repr_svg_),
     (Composition, to_networkx),
     (Expectation, plot),
+    (Expectation, _repr_html_),
+    (Levels, _repr_html_),
+    (Model, _repr_html_),
+    (SpecLoss, _repr_html_),
 )
 
 

@@ -53,7 +53,8 @@ def bytes_of_file(path: Path) -> bytes:
             rest = file.read(MAX_FILE_BYTES) if is_machine_start(first) else b""
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(sentence(shorten(str(path)), "must be a readable file", reason)) from None
+        must = f"the file cannot be read ({reason})"
+        raise InputError(sentence(shorten(str(path)), must)) from None
     if len(rest) == MAX_FILE_BYTES:
         must = f"the file may have at most {MAX_FILE_BYTES:,} bytes"
         raise InputError(sentence(shorten(str(path)), must, "more"))

@@ -39,6 +39,11 @@ class Composition:
     fst: Fst
     machine: Machine
 
+    def __repr__(self) -> str:
+        """Names the loss in the middle and the size."""
+        arcs = sum(self.fst.num_arcs(state) for state in self.fst.states())
+        return f"<composition with {self.machine.name}: {self.states:,} states, {arcs:,} arcs>"
+
     @cached_property
     def table(self) -> ArcTable:
         """The arcs of the machine in full precision."""

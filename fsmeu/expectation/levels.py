@@ -15,6 +15,7 @@ __all__ = ["Levels", "level_sets"]
 
 Floats = NDArray[np.float64]
 
+_SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
 
@@ -32,6 +33,14 @@ class Levels:
     values: Floats
     probabilities: Floats
     ungrouped: Floats
+
+    def __repr__(self) -> str:
+        """Lists the most probable values, in ascending order."""
+        most = np.sort(np.argsort(-self.probabilities, kind="stable")[:_SHOWN])
+        pairs = [f"{self.values[k]:.6g}: {self.probabilities[k]:.4g}" for k in most.tolist()]
+        more = len(self.values) - len(pairs)
+        rest = f"; {more:,} less probable values" if more else ""
+        return f"<levels {', '.join(pairs)}{rest}>"
 
     @property
     def mean(self) -> float:

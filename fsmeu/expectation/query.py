@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.layers import Layered, string_layers
+from fsmeu.fst.layers import Layered, reordered, string_layers
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.trellis.source import Source, model_source, pair_source
 
-__all__ = ["Query", "bind_labels", "query"]
+__all__ = ["Query", "bind_labels", "check_same_labels", "query"]
 
 Ints = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ class Query:
         self.model = as_model(model)
         self.loss = bind_labels(loss, self.model.alphabet, where)
         if isinstance(z, Model):
-            _same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
+            check_same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
             self.z: Ints | None = None
             self._distribution: Model | None = z
             length = z.n
@@ -52,7 +52,7 @@ class Query:
         """The hypothesis as a layered acceptor: one sequence, or a distribution."""
         if self.z is not None:
             return string_layers(self.loss.alphabet, self.z)
-        return self._distribution.layered()  # type: ignore[union-attr]
+        return reordered(self._distribution.layered(), self.model.alphabet)  # type: ignore[union-attr]
 
     @property
     def n(self) -> int:
@@ -76,17 +76,23 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
 
 
 def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over the model's labels, where its definition leaves them open."""
+    """The loss over the model's labels, in the model's order.
+
+    Raises:
+        InputError: the loss has other labels than the model.
+    """
     check_loss(loss, where)
-    if getattr(loss, "labels_open", False):
-        return loss.with_labels(alphabet)
-    _same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
-    return loss
+    if not getattr(loss, "labels_open", False):
+        if loss.alphabet.labels == alphabet.labels:
+            return loss
+        check_same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
+    return loss.with_labels(alphabet)
 
 
-def _same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
-    if model.labels != other.labels:
-        must = f"{what} and model must have the same labels in the same order"
+def check_same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
+    """Refuses labels that are not those of the model; their order does not matter."""
+    if set(model.labels) != set(other.labels):
+        must = f"{what} and model must have the same labels"
         got = f"{shorten(other.labels)} and {shorten(model.labels)}"
         raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
 

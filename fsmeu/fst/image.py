@@ -18,7 +18,7 @@ from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MAGIC, read_machine
 
-__all__ = ["Fst", "fst_from_table", "table_from_fst"]
+__all__ = ["Fst", "fst_from_table", "table_from_fst", "trimmed"]
 
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
@@ -52,6 +52,18 @@ def table_from_fst(fst: Fst, where: str = "machine") -> ArcTable:
         FstError: the machine is no machine: an arc leads nowhere, a weight is not a number.
     """
     return read_machine(_const_image(fst, where), where, limited=False).table
+
+
+def trimmed(table: ArcTable) -> ArcTable:
+    """The same machine without states that no accepted path uses.
+
+    The others keep their order; where nothing is accepted, the start is left alone.
+    """
+    connected = fst_from_table(table).connect()
+    if connected.start() >= 0:
+        return table_from_fst(connected)
+    none, no_weight = np.zeros(0, np.int64), np.zeros(0)
+    return ArcTable(0, none, none, none, no_weight, none, np.full(1, np.inf))
 
 
 def _const_image(fst: Fst, where: str) -> bytes:

@@ -8,7 +8,7 @@ labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "from_logs",
     "in_logs",
     "pair_layers",
+    "reordered",
     "string_layers",
 ]
 
@@ -154,6 +155,15 @@ def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:
     arcs = arcs[np.lexsort((layer.target[arcs], layer.label[arcs]))]
     labels, begins = np.unique(layer.label[arcs], return_index=True)
     yield from zip(labels.tolist(), np.split(arcs, begins[1:]), strict=True)
+
+
+def reordered(layered: Layered, alphabet: Alphabet) -> Layered:
+    """The same acceptor over an alphabet that has its labels in another order."""
+    if layered.alphabet.labels == alphabet.labels:
+        return layered
+    place = np.array([alphabet.index[label] for label in layered.alphabet.labels], np.int64)
+    layers = tuple(replace(layer, label=place[layer.label]) for layer in layered.layers)
+    return replace(layered, alphabet=alphabet, layers=layers)
 
 
 def any_layers(alphabet: Alphabet, n: int) -> Layered:

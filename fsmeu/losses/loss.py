@@ -52,7 +52,7 @@ class SpecLoss:
     labels_given: Alphabet | None = None
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{k}={v!r}" for k, v in self.params_given.items())
+        inside = ", ".join(f"{k}={_shown(v)}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
 
     @property
@@ -87,7 +87,7 @@ class SpecLoss:
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
         tables = [self.params_given.get(p.name) for p in self.spec.params if p.type == "table"]
-        sizes = [size for size in map(_rows, tables) if size]
+        sizes = [size for size in map(_side, tables) if size]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
 
     @property
@@ -105,12 +105,30 @@ class SpecLoss:
         return evaluate(self, z, y)
 
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
-        """The same loss over these labels, where the file leaves them open."""
+        """The same loss over these labels: any where they are open, else its own in this order."""
         if alphabet not in self._relabelled:
             if len(self._relabelled) >= MOST_MEMOS:
                 self._relabelled.clear()
-            self._relabelled[alphabet] = replace(self, labels_given=alphabet)
+            given = replace(self, labels_given=alphabet)
+            self._relabelled[alphabet] = given if self.labels_open else self._reordered(alphabet)
         return self._relabelled[alphabet]
+
+    def _reordered(self, alphabet: Alphabet) -> SpecLoss:
+        """The same loss with its labels in another order: its tables follow, and new names do."""
+        own, new = self.alphabet, alphabet.labels
+        if set(own.labels) != set(new):
+            must = f"its labels are {shorten(own.labels)}, in any order"
+            raise InputError(sentence(f"{self.kind} {self.name}", must, shorten(new)))
+        order = [own.index[label] for label in new]
+        tables = [p.name for p in self.spec.params if p.type == "table"]
+        params = {
+            name: _in_order(value, order) if name in tables else value
+            for name, value in self.params_given.items()
+        }
+        spec = self.spec
+        if spec.labels is not None and self.labels_given is not None:
+            spec = replace(spec, labels=tuple(spec.labels[k] for k in order))
+        return replace(self, spec=spec, params_given=params, labels_given=alphabet)
 
     @cached_property
     def split(self) -> Split | None:
@@ -203,12 +221,25 @@ class SpecLoss:
         return values_of_pairs(self.bound, z, y)
 
 
-def _rows(table: Any) -> int:
-    """The number of rows of a table that was given; 0 where it has none, or is no table."""
+def _shown(value: Any) -> str:
+    """A parameter in a few words: of a table its sides."""
+    sides = 0 if isinstance(value, str) else _side(value)
+    return f"<table {' x '.join(map(str, np.shape(value)))}>" if sides > 2 else shorten(value, 60)
+
+
+def _side(table: Any) -> int:
+    """The longest side of a table that was given; 0 where it has none, or is no table."""
     try:
-        return 0 if isinstance(table, str | bytes) else len(table)
+        return 0 if isinstance(table, str | bytes) else max(np.shape(table), default=0)
     except Exception:  # whatever it raises; it is refused where tables are checked
         return 0
+
+
+def _in_order(table: Any, order: list[int]) -> Any:
+    """A table with the entries of each axis in this order; a number stands for all entries."""
+    if np.ndim(table) == 0:
+        return table
+    return np.asarray(table)[np.ix_(*[order] * np.ndim(table))]
 
 
 def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:

@@ -49,7 +49,7 @@ class Loss(Protocol):
         """The explicit two-tape machine for sequences of length n."""
 
     def with_labels(self, alphabet: Alphabet) -> Loss:
-        """The same loss over other labels, where its definition leaves them open."""
+        """The same loss over other labels where they are open, else over its own in this order."""
 
     @property
     def swapped(self) -> Loss:
@@ -65,10 +65,15 @@ def check_loss(loss: object, where: str) -> None:
     Raises:
         InputError: it has not what a loss has.
     """
-    if not all(hasattr(loss, name) for name in ("view", "compile", "alphabet", "kind")):
+    if not all(_has(loss, name) for name in ("view", "compile", "alphabet", "kind")):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
         raise InputError(sentence(where, must, loss, remedy))
+
+
+def _has(loss: object, name: str) -> bool:
+    """Whether a loss has an attribute, be it a property that is not known yet."""
+    return hasattr(type(loss), name) or hasattr(loss, name)
 
 
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:

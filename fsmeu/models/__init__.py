@@ -10,6 +10,10 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
 - ``NBest(sequences, weights)``: n-best lists, as a trie (``nbest``)
 - ``Acceptor(fst, labels)``: any acyclic OpenFst acceptor (``acceptor``)
 - ``Mixture(models, weights)``: mixtures (``mixture``)
+- ``from_logits(logits, labels)``, ``from_crfsuite(crf, features)``,
+  ``from_hmmlearn(model, observations)``: models of other tools (``adapters``)
+- ``model.given(constraint)``: a model restricted to the sequences that are allowed (``given``)
+- ``tempered(model, temperature)``, ``calibrate(models, references)`` (``temperature``)
 - ``as_model(x)``: what may stand for a model (``coerce``); ``from_json(x)``: models from files
   (``interchange``, ``layers_json``)
 
@@ -26,6 +30,7 @@ asked of numbers and sizes is in ``checks``.
 """
 
 from fsmeu.models.acceptor import Acceptor
+from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_logits
 from fsmeu.models.base import Gradient, Model, Parametrized, layered_many, marginals_many
 from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.coerce import as_model
@@ -38,6 +43,7 @@ from fsmeu.models.markov import Markov
 from fsmeu.models.mixture import Mixture
 from fsmeu.models.nbest import NBest
 from fsmeu.models.potentials import Potentials, from_potentials
+from fsmeu.models.temperature import calibrate, tempered
 
 __all__ = [
     "MAX_ARCS",
@@ -53,14 +59,19 @@ __all__ = [
     "Potentials",
     "as_model",
     "backward",
+    "calibrate",
     "dense_tables",
     "forward",
+    "from_crfsuite",
+    "from_hmmlearn",
     "from_json",
+    "from_logits",
     "from_potentials",
     "hmm",
     "layered_many",
     "log_total",
     "marginals_many",
     "normalize",
+    "tempered",
     "total",
 ]

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Floats, Layered
 from fsmeu.models.dense import Dense, dense
@@ -122,6 +123,20 @@ class Model(ABC):
         best = most_probable(self.layered(), k)
         return [(self.alphabet.decode(map(int, indices)), p) for indices, p in best]
 
+    def given(self, constraint: Any) -> Model:
+        """The model of the same labels, given that the sequence is one of those allowed.
+
+        Args:
+            constraint: a regular expression over labels, an OpenFst acceptor, or one of
+                ``fsmeu.constraints``.
+
+        Raises:
+            EmptyError: no sequence that is allowed has positive probability.
+        """
+        from fsmeu.models.given import given  # which makes models of several classes
+
+        return given(self, constraint)
+
     def total_mass(self) -> float:
         """The sum of the weights of all paths: 1 up to rounding."""
         return total(self.layered())
@@ -133,7 +148,7 @@ class Model(ABC):
 
     def __repr__(self) -> str:
         """Names the kind, the length and the labels."""
-        return f"{type(self).__name__}(n={self.n}, labels={self.labels!r})"
+        return f"{type(self).__name__}(n={self.n}, labels={shorten(self.labels)})"
 
 
 class Parametrized(Model):

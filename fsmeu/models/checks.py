@@ -1,6 +1,6 @@
 """What is asked of numbers, shapes and sizes before a model is built.
 
-Numbers: ``real_array``, ``probability_array``, ``check_rows``, ``normalized_rows``.
+Numbers: ``real_array``, ``probability_array``, ``check_rows``, ``normalized_rows``, ``unit_of``.
 Counts: ``count``, ``check_shape``. Sizes: ``MAX_ARCS``, ``arc_limit``, ``check_arcs``.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,13 +31,17 @@ __all__ = [
     "normalized_rows",
     "probability_array",
     "real_array",
+    "unit_of",
 ]
 
 SUM_TOLERANCE = 1e-9
-"""How far probabilities may sum from 1 before they are refused."""
+"""How far probabilities in double precision may sum from 1 before they are refused."""
 
 ROUNDING = 1e-12
 """How far a probability may lie outside [0, 1] and still be taken for 0 or 1."""
+
+_UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""Difference between 1 and the next number, of types that are less precise than doubles."""
 
 
 def arc_limit() -> int:
@@ -75,8 +80,8 @@ def count(value: object, where: str) -> int:
 def real_array(value: ArrayLike, where: str) -> Floats:
     """The value as an array of doubles; text, ragged lists and complex numbers are refused."""
     try:
-        raw = np.asarray(value)
-    except Exception as error:  # whatever the value raises, as tensors of another device do
+        raw = _raw_array(value)
+    except Exception as error:  # whatever the value raises
         must = "must be a rectangular array of numbers"
         raise InputError(sentence(where, must, value)) from error
     if np.ma.is_masked(value):
@@ -92,10 +97,47 @@ def real_array(value: ArrayLike, where: str) -> Floats:
         raise InputError(sentence(where, "must be an array of real numbers", value)) from None
 
 
+def _raw_array(value: Any) -> NDArray[Any]:
+    """The value as an array of its own type; types that only other libraries know as doubles.
+
+    Tensors that record derivatives, or live on another device, are detached and copied first.
+    """
+    for step in ("detach", "cpu"):
+        if hasattr(value, "__array__") and callable(getattr(value, step, None)):
+            value = getattr(value, step)()
+    if _type_name(value) == "bfloat16":
+        value = value.double() if hasattr(value, "double") else value.astype(np.float64)
+    return np.asarray(value)
+
+
+def _type_name(value: Any) -> str:
+    """The name of an array's type of numbers, such as float32; nothing where there is none."""
+    return str(getattr(value, "dtype", "")).rpartition(".")[2]
+
+
+def unit_of(value: Any, array: Floats) -> float:
+    """Difference between 1 and the next number in the precision of a value, 0 for doubles.
+
+    Doubles that are all single-precision numbers, as in a list that was made of a float32 array,
+    are taken to have that precision.
+
+    Args:
+        value: what was given.
+        array: the same in double precision.
+    """
+    known = _UNITS.get(_type_name(value), 0.0)
+    if known or not array.size:
+        return known
+    with np.errstate(over="ignore", under="ignore"):
+        single = array.astype(np.float32).astype(np.float64)
+    return _UNITS["float32"] if (single == array).all() else 0.0
+
+
 def probability_array(value: ArrayLike, where: str) -> Floats:
     """The value as an array of probabilities; what is outside [0, 1] by rounding is clipped."""
     array = real_array(value, where)
-    good = (array >= -ROUNDING) & (array <= 1 + ROUNDING)
+    slack = max(ROUNDING, _UNITS.get(_type_name(value), 0.0))
+    good = (array >= -slack) & (array <= 1 + slack)
     if not good.all():
         at = first_index(~good)
         must = f"each entry must be a probability, from 0 to 1; {place(at)} is not"
@@ -103,15 +145,34 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
     return np.clip(array, 0.0, 1.0)
 
 
-def check_rows(array: Floats, where: str, axes: int = 1) -> None:
-    """Refuses an array whose sums over its last axes are not 1 within ``SUM_TOLERANCE``."""
-    sums = array.sum(axis=tuple(range(array.ndim - axes, array.ndim)))
-    bad = ~(np.abs(sums - 1.0) <= SUM_TOLERANCE)
+def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> Floats:
+    """The same array, or in double precision with sums of 1 where it came in a lower one.
+
+    Args:
+        array: probabilities.
+        where: what they are, for messages.
+        axes: how many of the last axes a sum goes over.
+        given: what the array was made of, which tells its precision.
+
+    Raises:
+        InputError: a sum is not 1 within ``SUM_TOLERANCE``, or within the rounding of as many
+            numbers of the precision in which they were given.
+    """
+    over = tuple(range(array.ndim - axes, array.ndim))
+    sums = array.sum(axis=over, keepdims=True)
+    far = np.abs(sums - 1.0)
+    if (far <= SUM_TOLERANCE).all():
+        return array
+    entries = math.prod(array.shape[k] for k in over)
+    tolerance = max(SUM_TOLERANCE, unit_of(given, array) * (4 + entries))
+    bad = ~(far <= tolerance).reshape(array.shape[: array.ndim - axes])
     if bad.any():
         at = first_index(bad)
         must = "the entries must sum to 1" if not at else f"row {index_text(at)} must sum to 1"
-        remedy = "Divide by the sum, in double precision"
-        raise InputError(sentence(where, must, f"a sum of {float(sums[at])!r}", remedy))
+        total = float(sums.reshape(bad.shape)[at])
+        raise InputError(sentence(where, must, f"a sum of {total!r}", "Divide by the sum"))
+    divided: Floats = array / sums
+    return divided
 
 
 def normalized_rows(array: Floats) -> Floats:

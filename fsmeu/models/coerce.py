@@ -20,9 +20,9 @@ def as_model(value: object) -> Model:
         return value
     array = real_array(value, "model")  # type: ignore[arg-type]
     if array.ndim == 1:
-        return Bernoulli(array)
+        return Bernoulli(value)  # type: ignore[arg-type]
     if array.ndim == 2:
-        return Independent(array)
+        return Independent(value)  # type: ignore[arg-type]
     must = (
         "must be a label model, a list of probabilities, or a table of them, one row per position"
     )

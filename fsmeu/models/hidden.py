@@ -17,7 +17,7 @@ from fsmeu.models.distances import logarithm
 from fsmeu.models.independent import alphabet_of
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["hmm"]
+__all__ = ["checked_rows", "hmm"]
 
 
 def hmm(
@@ -39,10 +39,10 @@ def hmm(
     Raises:
         EmptyError: the observations have probability 0; the message says from where on.
     """
-    first = _checked(initial, "hmm initial", 1)
+    first = checked_rows(initial, "hmm initial", 1)
     size = len(first)
-    links = _checked(transition, "hmm transition")
-    output = _checked(emission, "hmm emission", 2)
+    links = checked_rows(transition, "hmm transition")
+    output = checked_rows(emission, "hmm emission", 2)
     seen = _observations(observations, output.shape[1])
     steps = max(0, len(seen) - 1)
     check_arcs("hmm", size + steps * size * size)
@@ -63,14 +63,15 @@ def hmm(
     return Potentials(unary, pairwise, alphabet.labels)
 
 
-def _checked(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:
+def checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:
+    """Probabilities whose rows sum to 1, with this many axes if that is said."""
     array = probability_array(value, where)
     if array.ndim != ndim and ndim is not None:
         raise InputError(sentence(where, f"must have {ndim} axes", f"shape {array.shape}"))
     if array.ndim == 0:
         raise InputError(sentence(where, "must be an array", "a single number"))
     if array.size or ndim is not None:
-        check_rows(array, where)
+        return check_rows(array, where, given=value)
     return array
 
 

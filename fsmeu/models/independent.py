@@ -96,7 +96,7 @@ class Independent(Parametrized):
         if array.ndim != 2 or array.shape[1] == 0:
             must = "must have shape (n, L), one row per position and one column per label"
             raise InputError(sentence("Independent probabilities", must, f"shape {array.shape}"))
-        check_rows(array, "Independent probabilities")
+        array = check_rows(array, "Independent probabilities", given=probabilities)
         alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
         self._keep(probabilities=frozen(array), labels=alphabet.labels, n=len(array))
         self._keep(alphabet=alphabet)

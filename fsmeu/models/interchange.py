@@ -66,7 +66,7 @@ def _text(path: Path, where: str) -> str:
         if isinstance(error, FsmeuError):
             raise
         reason = getattr(error, "strerror", None) or "not a text"
-        raise InputError(sentence(where, "must be a readable file", reason)) from None
+        raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
 
 
 def _parsed(text: str, where: str) -> object:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Ints, Layer, Layered
 from fsmeu.limits import SHARED_ARCS
@@ -68,8 +68,8 @@ class Markov(Parametrized):
         order, size = first.ndim, first.shape[0]
         arcs = size ** min(order, length) * min(order, length)
         check_arcs("Markov", arcs + max(0, length - order) * size ** (order + 1))
-        check_rows(first, "Markov initial", axes=order)
-        check_rows(steps, "Markov transition")
+        first = check_rows(first, "Markov initial", axes=order, given=initial)
+        steps = check_rows(steps, "Markov transition", given=transition)
         alphabet = alphabet_of(labels, size, "Markov labels")
         self._keep(
             initial=frozen(first), transition=frozen(steps), n=length, labels=alphabet.labels
@@ -132,7 +132,7 @@ class Markov(Parametrized):
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""
-        return f"Markov(order={self.order}, n={self.n}, labels={self.labels!r})"
+        return f"Markov(order={self.order}, n={self.n}, labels={shorten(self.labels)})"
 
 
 def _check_initial(initial: Floats) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Floats, Layer, Layered
+from fsmeu.fst.layers import Floats, Layer, Layered, reordered
 from fsmeu.fst.sequences import listed
 from fsmeu.models.base import Model
 from fsmeu.models.checks import (
@@ -33,9 +33,9 @@ class Mixture(Model):
     The layers are those of the models side by side, so a sequence has a path in each of them.
 
     Attributes:
-        models: models over the same labels, of the same length.
+        models: models over the same labels, in any order, and of the same length.
         weights: the probability of each model.
-        labels: the labels of all models.
+        labels: the labels of all models, in the order of the first.
         n: the length of every sequence.
     """
 
@@ -52,13 +52,13 @@ class Mixture(Model):
             _check_part(part, parts[0])
         array = probability_array(weights, "Mixture weights")
         check_shape(array, (len(parts),), "Mixture weights", "Give one weight per model")
-        check_rows(array, "Mixture weights")
+        array = check_rows(array, "Mixture weights", given=weights)
         self._keep(models=parts, weights=frozen(array), labels=parts[0].labels, n=parts[0].n)
 
     def _build(self) -> Layered:
         weights = normalized_rows(self.weights)
         used = np.flatnonzero(weights > 0)
-        parts = [self.models[k].layered() for k in used]
+        parts = [reordered(self.models[k].layered(), self.alphabet) for k in used]
         check_arcs("Mixture", sum(len(layer.source) for part in parts for layer in part.layers))
         start = np.concatenate([weights[k] * x.start for k, x in zip(used, parts, strict=True)])
         layers = tuple(_side_by_side(parts, i) for i in range(self.n))
@@ -78,7 +78,7 @@ class Mixture(Model):
 def _check_part(part: object, first: Model) -> None:
     if not isinstance(part, Model):
         raise InputError(sentence("Mixture models", "each must be a label model", part))
-    if part.labels != first.labels:
+    if set(part.labels) != set(first.labels):
         got = f"{list(first.labels)} and {list(part.labels)}"
         raise InputError(sentence("Mixture models", "all must have the same labels", got))
     if part.n != first.n:

@@ -8,9 +8,9 @@ import pytest
 import fsmeu
 from fsmeu.decoding import choice, fast_ratio, ranking, simple
 from fsmeu.decoding.choice import EXACT, METHODS, first_among
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.fst.constraint import as_constraint
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Independent, Markov, as_model
 from tests import shelf

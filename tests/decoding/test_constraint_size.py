@@ -9,10 +9,10 @@ import pynini
 import pytest
 
 import fsmeu
-from fsmeu.decoding.constraint import as_constraint, walk
 from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
 from fsmeu.fst import determinize
 from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.constraint import as_constraint, walk
 from tests.decoding.test_constraints import write
 
 

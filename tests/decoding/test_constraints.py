@@ -9,9 +9,9 @@ import pynini
 import pytest
 
 import fsmeu
-from fsmeu.decoding.constraint import as_constraint
 from fsmeu.errors import FsmeuError
 from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.constraint import as_constraint
 from tests.decoding.listing import ask, check, make_listing, random_model, shelf_listing
 
 FEW_ONES = "0* (1 0*){0,3}"

@@ -164,6 +164,9 @@ def test_wrong_input_is_said_and_survived(show):
     tab.put("number-0-0", "1.5")
     assert tab.find("#number-0-0").get_attribute("aria-invalid") == "true"
     assert tab.number("expected") == pytest.approx(before, abs=CLOSE)
+    assert "must be a number from 0 to 1; it stays 0.7." in tab.find("#problem").text
+    tab.put("number-0-0", "0.5")
+    assert tab.find("#problem").text == ""
 
 
 def test_best_decision_can_be_taken(show):

@@ -196,7 +196,7 @@ def test_a_memory_outside_its_bounds_has_no_value():
 
 def test_constraints_allow_what_they_say():
     """Against ``fsmeu``'s own acceptor of the same expression."""
-    from fsmeu.decoding.constraint import as_constraint
+    from fsmeu.fst.constraint import as_constraint
 
     case = random_case(SEED, 1)
     for seed in range(20):

@@ -103,7 +103,7 @@ def test_files_that_cannot_be_read(tmp_path):
     text = tmp_path / "a.fst"
     text.write_text("0 1 1 1\n1\n")
     for path in (tmp_path / "none.fst", tmp_path, "a\0b", "a" * 5000):
-        with pytest.raises(InputError, match="must be a readable file"):
+        with pytest.raises(InputError, match=r"the file cannot be read \("):
             fsmeu.from_openfst(path)
     for path in (text, "/dev/zero", "/dev/null"):
         with pytest.raises(FstError, match="must be a whole OpenFst machine"):

@@ -183,7 +183,7 @@ HEADER = "loss f(k: int = 2 in 1..9, weight = 0.5 in 0.., top, cost: table = 1) 
         ({"top": [1, 2]}, "parameter top: must be a number"),
         ({"top": float("nan")}, r"parameter top: must be a finite number\. Got nan"),
         ({"top": float("inf")}, r"parameter top: must be a finite number\. Got inf"),
-        ({"top": 1, "cost": [[1, 2, 3], [4, 5, 6]]}, r"parameter cost: must have .*shape \(2, 2\)"),
+        ({"top": 1, "cost": [[1, 2, 3], [4, 5, 6]]}, r"parameter cost: must have .*shape \(3, 3\)"),
         ({"top": 1, "cost": [[[1]]]}, r"parameter cost: must have .*shape \(1, 1, 1\)"),
         ({"top": 1, "cost": [[1, 2], [3]]}, "parameter cost: must be a table of numbers"),
         ({"top": 1, "cost": "much"}, "parameter cost: must be a table of numbers"),

@@ -112,9 +112,27 @@ def test_windows_with_costs_of_both_signs(k):
 
 
 def test_fscore_keeps_one_count_less():
-    """(hyp, ref), once to wait for a true positive and once after it was paid."""
+    """(hyp, ref), once to wait for a true positive and once after it was paid.
+
+    Both counts are from 0 to n - 1 while one is still to come, and from 1 to n afterwards.
+    """
     for n in (1, 5, 20):
-        assert fsmeu.compile_summed(fsmeu.load("fscore"), n).states == 2 * (n + 1) ** 2
+        assert fsmeu.compile_summed(fsmeu.load("fscore"), n).states == 2 * n**2
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("fscore", {}), ("windowdiff", {"k": 2}), ("hamming", {}), ("kappa", {}), ("zero_one", {})],
+)
+def test_every_state_is_on_an_accepted_path(name, params):
+    loss = fsmeu.load(name, **params)
+    for machine in (fsmeu.compile_summed(loss, 6), fsmeu.compile_summed(loss, 4, z="0110")):
+        assert machine.fst.copy().connect().num_states() == machine.states
+
+
+def test_a_loss_without_value_has_one_state():
+    nothing = fsmeu.loads("loss nothing\nlabels 0 1\nvalue 0")
+    assert fsmeu.compile_summed(nothing, 3).states == 1
 
 
 def test_large_machines_are_refused():

@@ -72,11 +72,35 @@ def test_far_columns_are_shown_in_a_window():
         ("loss f\ncount c wen z == 1\nvalue c", "'when'"),
         ("los f\nvalue 1", "'loss'"),
         ("loss f\nvalu 1", "'value'"),
+        ("loss f\nlabels 0 1\ncuont c when z == 1\nvalue c", "'count'"),
+        ("loss f\nlabels 0 1\n\n# a comment\n  regsiter r in 0..1\nvalue 1", "'register'"),
     ],
 )
 def test_nearest_word_is_offered(text, hint):
     with pytest.raises(LossFileError, match=f"Did you mean {hint}"):
         fsmeu.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("loss f\nlabels 0 1\nThis counts errors of the hypothesis\nvalue 0", 1),
+        ("loss f\ncount c when z != y\nThis counts errors\nvalue 0", 1),
+        ("loss f\nlabels 0 1\n  The other one when z is wise\nvalue 0", 3),
+    ],
+)
+def test_prose_is_no_misspelt_statement(text, column):
+    with pytest.raises(LossFileError, match="a statement begins with count") as caught:
+        fsmeu.loads(text)
+    assert "Did you mean" not in str(caught.value)
+    assert (caught.value.line, caught.value.column) == (3, column)
+
+
+def test_labels_may_go_on_in_the_next_line():
+    assert fsmeu.loads("loss f\nlabels A B\n  C D\nvalue 0").labels == ("A", "B", "C", "D")
+    with pytest.raises(LossFileError, match="count NAME when") as caught:
+        fsmeu.loads("loss f\nlabels A B\n  C D count when z\nvalue 0")
+    assert caught.value.line == 3
 
 
 @pytest.mark.parametrize(

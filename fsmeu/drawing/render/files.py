@@ -31,6 +31,6 @@ def write_file(path: Path, content: bytes, where: str) -> Path:
         path.write_bytes(content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        must = f"the file {shorten(str(path))} must be writable"
-        raise InputError(sentence(where, must, reason)) from error
+        must = f"the file {shorten(str(path))} cannot be written ({reason})"
+        raise InputError(sentence(where, must)) from error
     return path

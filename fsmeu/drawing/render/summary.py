@@ -58,7 +58,9 @@ def summarize(automaton: Automaton, limit: int, most_arcs: int, lines: int) -> S
     notes += _growth(widths)
     most = f"At most {limit:,} states and {most_arcs:,} lines are drawn one by one"
     notes.append(f"{most}, these are {automaton.states:,} and {lines:,}.")
-    notes.append("Raise the limit with limit=, look at the part near the start with depth=.")
+    notes.append(
+        "Raise the limit (limit=, --limit), or look at the part near the start (depth=, --depth)."
+    )
     return Summary(name, tuple(notes), tuple(widths.tolist()), tuple(onward.tolist()))
 
 

@@ -15,6 +15,7 @@ from fsmeu.drawing.scene.route import Route, find_route
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.expect import compose
+from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
@@ -109,8 +110,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(sentence("given_z", must, None, "Leave given_z out"))
-    if getattr(loss, "labels_open", False):
-        loss = loss.with_labels(model.alphabet)
+    loss = bind_labels(loss, model.alphabet, "draw")
     composed = compose(loss, asked.z, model, max_states=limit)
     return _with_texts(as_automaton(composed), loss, model.n)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fsmeu.errors import LossFileError, nearest
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["SYNTAX_ERRORS", "TYPE_ERRORS", "WORDS", "fault"]
+__all__ = ["STATEMENT", "SYNTAX_ERRORS", "TYPE_ERRORS", "WORDS", "fault", "near_word"]
 
 WORDS = tuple(
     word
@@ -21,6 +21,14 @@ WORDS = tuple(
         "state arc otherwise at old if then else and not true false",
     )
     for word in line.split()
+)
+
+_ALIKE = 0.7
+"""How much of a word must agree with one of the language: words of English text do not."""
+
+STATEMENT = (
+    "a statement begins with count, age, memory, flag, register, state, arc, let, labels, value, "
+    "range, example or reference"
 )
 
 _HEAD = "loss f "
@@ -185,8 +193,7 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "count bad when z & y",
         _HEAD + "value {1}",
     ],
-    "a statement begins with count, age, memory, flag, register, state, arc, let, labels, value, "
-    "range, example or reference": [
+    STATEMENT: [
         _HEAD + "value 1 tp",
         _HEAD + "labels 0 1 count bad when z == 1 hello",
         _HEAD + "foo",
@@ -334,4 +341,4 @@ def fault(origin: str, source: str, place: Place, message: str, remedy: str = ""
 
 def near_word(word: str) -> str:
     """A hint when a word is nearly a word of the language; short words are like too many."""
-    return nearest(word, WORDS) if len(word) > 2 and word not in WORDS else ""
+    return nearest(word, WORDS, _ALIKE) if len(word) > 2 and word not in WORDS else ""

@@ -15,7 +15,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lexer import ContextualLexer
 
 from fsmeu.errors import LossFileError, sentence
-from fsmeu.losses.language.messages import SYNTAX_ERRORS, WORDS, fault, near_word
+from fsmeu.losses.language.messages import STATEMENT, SYNTAX_ERRORS, WORDS, fault, near_word
 from fsmeu.losses.language.syntax import Place
 
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "grammar", "parse", "place_of"]
@@ -136,12 +136,33 @@ def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
 
 def _syntax_error(source: str, origin: str, error: UnexpectedInput) -> LossFileError:
     place, found = _place_and_word(source, error)
+    begin = _line_begin(source, place)
+    if begin is not None:
+        word = source.split("\n")[begin.line - 1].split()[0][:40]
+        return fault(origin, source, begin, f"{STATEMENT} (found {word!r})", near_word(word))
     expected = _expected(error)
     remedy = near_word(found) or (f"Expected {expected}" if expected else "")
     if found in WORDS and expected == _NAMES["NAME"]:
         remedy = f"{found!r} is a word of the language: choose another name"
     got = f" (found {found!r})" if found else " (the file ends here)"
     return fault(origin, source, place, _message(error) + got, remedy)
+
+
+def _line_begin(source: str, place: Place) -> Place | None:
+    """Where the line of an error begins, if its first word should have begun a statement.
+
+    It is the error itself, or what stands before the error was read as labels: a list of these goes
+    on to the next word of the language, so it also takes a misspelt one.
+    """
+    *above, line = source.split("\n")[: place.line]
+    before = [text.split("#")[0].split()[:1] for text in above]
+    begun = [word for [word] in filter(None, before) if word in WORDS]
+    words = line[: place.column - 1].split() or line.split()[:1]
+    if not begun or not words or not words[0].isalpha() or any(word in WORDS for word in words):
+        return None
+    column = len(line) - len(line.lstrip()) + 1
+    labels = begun[-1] == "labels"
+    return Place(place.line, column) if labels or column == place.column else None
 
 
 def _message(error: UnexpectedInput) -> str:

@@ -58,6 +58,10 @@ class Machine:
     shift: float
     registers: dict[str, Floats]
 
+    def __repr__(self) -> str:
+        """Names what it computes and its size."""
+        return f"<machine of {self.name}: {self.states:,} states, {self.arcs:,} arcs>"
+
     @property
     def states(self) -> int:
         """The number of states."""

@@ -16,7 +16,7 @@ from fsmeu.losses.semantics.bound import NONE, BoundLoss
 from fsmeu.losses.semantics.evaluator import constant
 from fsmeu.losses.semantics.typecheck import check_types
 
-__all__ = ["bind", "table_sides", "tag_labels"]
+__all__ = ["bind", "check_known", "table_sides", "tag_labels"]
 
 Floats = NDArray[np.float64]
 
@@ -36,19 +36,23 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
     where = f"{spec.kind} {spec.name}"
     if spec.bio:
         _check_tags(alphabet, where)
-    names = [param.name for param in spec.params]
-    for name in given:
-        if name not in names:
-            known = ", ".join(names) or "none"
-            hint = nearest(name, names)
-            must = f"{name!r} is not a parameter; there are: {known}"
-            raise InputError(sentence(where, must, None, hint))
+    check_known(spec, given)
     params: dict[str, Any] = {}
     for param in spec.params:
         params[param.name] = _param_value(spec, param, given, params, alphabet)
     bound = _with_codes(spec, alphabet, params)
     check_types(bound)
     return bound
+
+
+def check_known(spec: Spec, given: Mapping[str, Any]) -> None:
+    """Refuses parameters that the file does not have."""
+    names = [param.name for param in spec.params]
+    for name in given:
+        if name not in names:
+            must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
+            hint = nearest(name, names)
+            raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, hint))
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
@@ -116,7 +120,7 @@ def _param_value(
         value = constant(param.default, params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
-        raise InputError(sentence(where, must, None, f"Give {param.name}=..."))
+        raise InputError(sentence(where, must, None, f"Give {param.name}=VALUE"))
     if param.type == "table":
         return _table(param, value, (len(alphabet),) * table_sides(spec, param.name), where)
     return _scalar(spec, param, value, params)

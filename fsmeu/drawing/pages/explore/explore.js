@@ -132,7 +132,8 @@ class Page {
       this[tape] = strange === undefined ? labels.slice(0, n) : [];
       this[`${tape}Good`] = !wrong;
     }
-    $("problem").textContent = problems.join(" ");
+    this.problems = problems;
+    this.complain();
     const length = Math.min(this.z.length, this.y.length);
     this.path = walk(this.machine, this.size, this.z, this.y, length);
     this.trace();
@@ -218,6 +219,8 @@ class Page {
       const given = Number(from.value);
       const good = from.value !== "" && given >= 0 && given <= 1;
       from.setAttribute("aria-invalid", good ? "false" : "true");
+      const must = `${name.textContent} must be a number from 0 to 1; it stays ${this.weights[i][k]}.`;
+      this.complain(good ? "" : must);
       if (!good) return;
       this.weights[i][k] = given;
       to.value = from.value;
@@ -228,6 +231,11 @@ class Page {
     set(number, range);
     row.append(name, range, number);
     return row;
+  }
+
+  // What is wrong with the sequences, and with the number that was typed last.
+  complain(more = "") {
+    $("problem").textContent = [...this.problems, more].join(" ").trim();
   }
 
   later() {

@@ -1,4 +1,4 @@
-"""Constraints on the hypothesis: a deterministic acceptor over labels."""
+"""Constraints on label sequences: a deterministic acceptor over labels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
 
-__all__ = ["Constraint", "Walk", "as_constraint", "restricted", "walk"]
+__all__ = ["Constraint", "Neighbours", "Walk", "as_constraint", "neighbours", "restricted", "walk"]
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +113,42 @@ def _numbered(targets: Ints, after: Ints) -> Ints:
     return np.where(after[place] == targets, place, -1)
 
 
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """A constraint that only looks at neighbouring labels, as truth values.
+
+    Attributes:
+        first: whether a sequence may begin with a label, (labels,).
+        pairs: whether a label (last axis) may follow another, (labels, labels).
+        last: whether a sequence may end with a label, (labels,).
+    """
+
+    first: Bools
+    pairs: Bools
+    last: Bools
+
+
+def neighbours(constraint: Constraint) -> Neighbours | None:
+    """The constraint as one on neighbouring labels; None where the state tells more than those.
+
+    It is one when each label leads to one state, wherever it is read.
+    """
+    following = constraint.next
+    state = following.max(axis=0)
+    if ((following >= 0) & (following != state)).any():
+        return None
+    used = state >= 0
+    pairs = used[:, None] & (following[state] >= 0)
+    return Neighbours(
+        following[constraint.start] >= 0, pairs, used & np.isin(state, constraint.accepting)
+    )
+
+
 def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Constraint | None:
     """A constraint from a regular expression over labels, an acceptor, or a constraint.
 
     Args:
-        given: one of these, or None.
+        given: one of these, an object whose method ``over(alphabet)`` makes a constraint, or None.
         alphabet: the labels.
         n: the length of the sequences; the constraint is then right for this length alone.
 
@@ -126,19 +158,22 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     """
     if given is None or isinstance(given, Constraint):
         return given
+    if callable(getattr(given, "over", None)):
+        made: Constraint = given.over(alphabet)
+        return made
     if is_machine(given):
         return Constraint(*acceptor_table(given, alphabet, n))
     return Constraint(*regex_acceptor(given, alphabet, n))
 
 
-def restricted(layered: Layered, constraint: Constraint) -> Layered:
+def restricted(layered: Layered, constraint: Constraint, where: str = "decode") -> Layered:
     """The part of a layered acceptor that the constraint allows, weights as they were."""
     allowed = walk(constraint, len(layered.alphabet), layered.n)
     widths = list(map(math.prod, zip(layered.widths, allowed.widths, strict=True)))
-    guard_size("decode", sum(widths))
+    guard_size(where, sum(widths))
     layers = []
     for layer, steps, size in zip(layered.layers, allowed.next, allowed.widths[1:], strict=True):
-        guard_size("decode", len(layer.label) * len(steps) // ARCS_PER_STATE)
+        guard_size(where, len(layer.label) * len(steps) // ARCS_PER_STATE)
         after = steps[:, layer.label]
         state, arc = np.nonzero(after >= 0)
         source = layer.source[arc] * len(steps) + state

@@ -1,0 +1,175 @@
+"""Models from the tools that people train: logits of a network, sklearn-crfsuite, hmmlearn.
+
+None of these libraries is imported: arrays are whatever numpy can read (``__array__``), and a
+trained tagger is asked for its own numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import Label
+from fsmeu.fst.layers import Floats
+from fsmeu.fst.sequences import listed, plain
+from fsmeu.models.checks import check_arcs, first_index, index_text, real_array
+from fsmeu.models.distances import logarithm
+from fsmeu.models.hidden import checked_rows
+from fsmeu.models.independent import Bernoulli, Independent
+from fsmeu.models.potentials import Potentials
+
+__all__ = ["from_crfsuite", "from_hmmlearn", "from_logits"]
+
+
+def from_logits(
+    logits: ArrayLike, labels: Sequence[Label] | Mapping[int, Label] | None = None
+) -> Bernoulli | Independent:
+    """Independent labels from the scores of a network before its softmax.
+
+    Args:
+        logits: scores, shape (n, L); -inf forbids a label. Shape (n,) for one score per position,
+            that of label 1 against label 0.
+        labels: the L labels in the order of the columns, 0, ..., L - 1 unless given; or a mapping
+            from the number of a column to its label (``id2label``).
+    """
+    scores = real_array(logits, "logits")
+    if scores.ndim == 1 and labels is None and scores.size:
+        _check_logits(scores[:, None])
+        return Bernoulli(np.exp(-np.logaddexp(0.0, -scores)))
+    names = None if labels is None else _column_labels(labels)
+    if scores.shape == (0,) and names is not None:
+        scores = scores.reshape(0, len(names))
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        must = "must have shape (n, L), one row per position and one column per label"
+        raise InputError(sentence("logits", must, f"shape {scores.shape}"))
+    _check_logits(scores)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return Independent(weights / weights.sum(axis=1, keepdims=True), names)
+
+
+def _check_logits(scores: Floats) -> None:
+    """Refuses scores that are no numbers or infinite, and rows that allow no label."""
+    bad = np.isnan(scores) | np.isposinf(scores)
+    if bad.any():
+        at = first_index(bad)
+        must = "each entry must be a number, or -inf to forbid a label"
+        raise InputError(sentence("logits", must, f"{float(scores[at])!r} at {index_text(at)}"))
+    empty = np.isneginf(scores).all(axis=1) & (scores.shape[1] > 1)
+    if empty.any():
+        row = int(np.flatnonzero(empty)[0])
+        raise InputError(sentence("logits", f"row {row} must allow some label", "-inf for all"))
+
+
+def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
+    """The labels in the order of the columns."""
+    if not isinstance(labels, Mapping):
+        return listed(labels, "logits labels", "must be a list of labels")
+    try:
+        columns = {int(column): label for column, label in labels.items()}
+        return [columns[k] for k in range(len(columns))]
+    except (KeyError, ValueError, TypeError):
+        must = "a mapping must have the numbers of the columns, from 0, as its keys"
+        raise InputError(sentence("logits labels", must, list(labels))) from None
+
+
+# -- sklearn-crfsuite -----------------------------------------------------------------------------
+
+_ROWS: WeakKeyDictionary[Any, tuple[Any, dict[str, Floats], Floats]] = WeakKeyDictionary()
+"""For each tagger its table of weights as it was read, their rows by feature, the transitions."""
+
+
+def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
+    """The distribution of a trained ``sklearn_crfsuite.CRF`` over the tags of one sentence.
+
+    crfsuite tells its weights with six decimals, so probabilities agree with its own to about five.
+
+    Args:
+        crf: the trained tagger.
+        features: the features of one sentence as ``crf.predict_single`` takes them: for each
+            position a dict, or a list of names.
+    """
+    where = "from_crfsuite"
+    try:
+        names = [plain(x) for x in crf.classes_]
+        known = crf.state_features_
+    except (AttributeError, TypeError):  # before it is trained, its classes are None
+        must = "a trained sklearn_crfsuite.CRF is needed"
+        raise InputError(sentence(where, must, type(crf).__name__, "Call fit first")) from None
+    given = listed(features, where, "features must be a list, one entry per position")
+    items = _attributes(given)
+    check_arcs(where, len(items) * len(names), "scores")
+    rows, pairwise = _weights(crf, known, names)
+    unary = np.zeros((len(items), len(names)))
+    for position, item in enumerate(items):
+        for name, value in item.items():
+            if name in rows:
+                unary[position] += value * rows[name]
+    return Potentials(unary, pairwise, names)
+
+
+def _attributes(features: list[Any]) -> list[dict[str, float]]:
+    """The names and values of the features of each position, as crfsuite reads them."""
+    try:
+        from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
+    except ImportError:
+        must = "python-crfsuite must be installed"
+        raise InputError(sentence("from_crfsuite", must)) from None
+    try:
+        found: list[dict[str, float]] = ItemSequence(features).items()
+    except Exception as error:  # whatever strange features raise
+        must = "features must be a dict of features, or a list of their names, for each position"
+        raise InputError(sentence("from_crfsuite", must, features)) from error
+    return found
+
+
+def _weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
+    """The weights of the tags by feature, each (L,), and those of neighbours, (L, L)."""
+    kept = _ROWS.get(crf)
+    if kept is not None and kept[0] is known:
+        return kept[1:]
+    place = {name: k for k, name in enumerate(names)}
+    rows: dict[str, Floats] = {}
+    for (feature, name), weight in known.items():
+        rows.setdefault(feature, np.zeros(len(names)))[place[name]] = weight
+    pairwise = np.zeros((len(names), len(names)))
+    for (before, after), weight in crf.transition_features_.items():
+        pairwise[place[before], place[after]] = weight
+    _ROWS[crf] = known, rows, pairwise
+    return rows, pairwise
+
+
+# -- hmmlearn -------------------------------------------------------------------------------------
+
+
+def from_hmmlearn(
+    model: Any, observations: ArrayLike, labels: Sequence[Label] | None = None
+) -> Potentials:
+    """The posterior of the hidden states of a trained ``hmmlearn`` model.
+
+    Args:
+        model: a trained model, with whatever emissions.
+        observations: one sequence as ``model.predict`` takes it, shape (n, features).
+        labels: names of the hidden states, 0, ..., L - 1 unless given.
+    """
+    where = "from_hmmlearn"
+    try:
+        first, links = model.startprob_, model.transmat_
+    except AttributeError:
+        must = "a trained model of hmmlearn is needed"
+        raise InputError(sentence(where, must, type(model).__name__, "Call fit first")) from None
+    real_array(observations, f"{where} observations")
+    seen = np.asarray(observations)
+    try:
+        emitted = model._compute_log_likelihood(seen[:, None] if seen.ndim == 1 else seen)
+    except Exception as error:  # whatever the model raises
+        must = f"the model must give a likelihood to the observations ({error})"
+        raise InputError(sentence(where, must)) from error
+    unary = real_array(emitted, f"{where} likelihoods")
+    start = checked_rows(first, f"{where} startprob_", 1)
+    unary[:1] += logarithm(start)
+    return Potentials(unary, logarithm(checked_rows(links, f"{where} transmat_", 2)), labels)

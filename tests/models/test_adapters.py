@@ -1,0 +1,234 @@
+"""Models from other tools, against what these tools say themselves or plain arithmetic."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.models import (
+    Bernoulli,
+    Independent,
+    Markov,
+    Mixture,
+    as_model,
+    from_crfsuite,
+    from_hmmlearn,
+    from_json,
+    from_logits,
+    hmm,
+)
+
+
+class Tensor:
+    """An array of another library: it records derivatives until it is detached."""
+
+    def __init__(self, array, dtype, attached=True):
+        self.array, self.dtype, self.attached = np.asarray(array), dtype, attached
+
+    def detach(self):
+        return Tensor(self.array, self.dtype, attached=False)
+
+    def cpu(self):
+        return self
+
+    def double(self):
+        return Tensor(self.array.astype(np.float64), "torch.float64", self.attached)
+
+    def __array__(self, dtype=None, copy=None):
+        if self.attached or self.dtype == "torch.bfloat16":
+            raise RuntimeError("this tensor cannot become an array")
+        return self.array.astype(dtype or self.array.dtype)
+
+
+def single(random, *shape):
+    scores = random.normal(size=shape).astype(np.float32) * np.float32(3)
+    weights = np.exp(scores)
+    return weights / weights.sum(axis=-1, keepdims=True, dtype=np.float32)
+
+
+# -- precision ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("size", [2, 23, 200])
+def test_rows_in_single_precision(seed, size):
+    rows = single(np.random.default_rng(seed), 40, size)
+    exact = rows.astype(np.float64)
+    exact /= exact.sum(axis=1, keepdims=True)
+    for given in (rows, rows.tolist(), Tensor(rows, "torch.float32")):
+        model = Independent(given)
+        np.testing.assert_allclose(model.probabilities, exact, rtol=1e-14)
+        np.testing.assert_allclose(model.marginals(), exact, rtol=1e-14)
+        np.testing.assert_array_equal(as_model(given).marginals(), model.marginals())
+    text = json.dumps({"model": "independent", "probabilities": rows.tolist()})
+    np.testing.assert_allclose(from_json(text).marginals(), exact, rtol=1e-14)
+
+
+def test_other_models_in_single_precision():
+    random = np.random.default_rng(5)
+    first, links = single(random, 3), single(random, 3, 3)
+    parts = [Markov(first, links, n=4), Independent(single(random, 4, 3))]
+    made = [*parts, Mixture(parts, single(random, 2)), hmm(first, links, links, [0, 1, 2])]
+    for model in made:
+        assert model.total_mass() == pytest.approx(1.0, abs=1e-13)
+    assert Bernoulli(np.float32([0.1, 1.0])).p[0] == np.float64(np.float32(0.1))
+
+
+def test_half_precision():
+    rows = np.float16([[0.1, 0.2, 0.7], [0.3333, 0.3333, 0.3333]])
+    exact = rows.astype(np.float64) / rows.astype(np.float64).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(Independent(rows).marginals(), exact, rtol=1e-14)
+    coarse = Tensor([[0.5, 0.25, 0.24609375]], "torch.bfloat16")
+    np.testing.assert_allclose(Independent(coarse).probabilities.sum(), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0.5, 0.4999999]],  # no numbers of single precision
+        np.float32([[0.5, 0.4999]]),
+        np.float32([[0.5, 0.5], [0.5, 0.50001]]),
+        [[0.25, 0.5]],
+        np.float16([[0.5, 0.45]]),
+    ],
+)
+def test_other_rows_are_refused(rows):
+    with pytest.raises(InputError, match="must sum to 1"):
+        Independent(rows)
+
+
+# -- logits ---------------------------------------------------------------------------------------
+
+
+def test_logits():
+    scores = np.array([[1000.0, 999.0, -np.inf], [-3.0, 0.0, 2.0]])
+    model = from_logits(scores, ["O", "B-X", "I-X"])
+    sums = [1 + np.exp(-1.0), np.exp([-5.0, -2.0, 0.0]).sum()]
+    expected = [[1 / sums[0], np.exp(-1.0) / sums[0], 0.0], np.exp([-5.0, -2.0, 0.0]) / sums[1]]
+    np.testing.assert_allclose(model.probabilities, expected, rtol=1e-14)
+    assert model.labels == ("O", "B-X", "I-X")
+    named = from_logits(Tensor(scores, "torch.float64"), {2: "I-X", 0: "O", 1: "B-X"})
+    assert named.labels == model.labels
+    np.testing.assert_array_equal(named.probabilities, model.probabilities)
+    np.testing.assert_allclose(from_logits([0.0, 2.0, -800.0]).p, [0.5, 1 / (1 + np.exp(-2)), 0])
+    assert from_logits([], ["a", "b"]).n == 0
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels", "words"),
+    [
+        ([[np.nan, 0.0]], None, "must be a number"),
+        ([[0.0, np.inf]], None, "inf at"),
+        ([[0.0, 1.0], [-np.inf, -np.inf]], None, "row 1 must allow some label"),
+        ([[[0.0]]], None, "shape"),
+        (0.5, None, "shape"),
+        ("abc", None, "array of"),
+        ([[0.0, 1.0]], {1: "a", 2: "b"}, "columns"),
+        ([[0.0, 1.0]], ["a"], "2 labels"),
+    ],
+)
+def test_wrong_logits(logits, labels, words):
+    with pytest.raises(InputError, match=words):
+        from_logits(logits, labels)
+
+
+# -- crfsuite -------------------------------------------------------------------------------------
+
+SENTENCES = [
+    [{"word": "the", "caps": False}, {"word": "dog", "len": 1.5}, {"word": "ran", "set": {"v"}}],
+    [{"word": "a"}, {"word": "cat", "len": 0.5}, {"word": "sat", "set": {"v", "w"}}],
+    [{"word": "dog", "caps": True}, {"word": "the", "more": {"x": 2.0}}],
+]
+TAGS = [["B", "I", "O"], ["B", "I", "O"], ["I", "B"]]
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    crfsuite = pytest.importorskip("sklearn_crfsuite")
+    crf = crfsuite.CRF(c2=0.1, max_iterations=30, all_possible_transitions=True)
+    return crf.fit(SENTENCES, TAGS)
+
+
+@pytest.mark.parametrize("sentence", [*SENTENCES, SENTENCES[0] + SENTENCES[2]])
+def test_crfsuite_tells_the_same_probabilities(tagger, sentence):
+    """Its weights are told with six decimals."""
+    model = from_crfsuite(tagger, sentence)
+    own = tagger.predict_marginals_single(sentence)
+    for row, known in zip(model.marginals(), own, strict=True):
+        told = [known[label] for label in model.labels]
+        np.testing.assert_allclose(row, told, atol=1e-4 * len(sentence))
+    assert model.most_probable(1)[0][0] == tagger.predict_single(sentence)
+    for y in list(product(model.labels, repeat=model.n))[:9]:
+        known = tagger.tagger_.probability(list(y))
+        assert model.probability(y) == pytest.approx(known, rel=1e-4)
+
+
+def test_crfsuite_is_read_again_after_training_again(tagger):
+    import sklearn_crfsuite
+
+    crf = sklearn_crfsuite.CRF(c2=1.0).fit(SENTENCES, TAGS)
+    before = from_crfsuite(crf, SENTENCES[0]).unary
+    crf.fit(SENTENCES[:1], TAGS[:1])
+    after = from_crfsuite(crf, SENTENCES[0])
+    assert after.unary.shape != before.shape or not np.allclose(after.unary, before)
+    assert after.most_probable(1)[0][0] == crf.predict_single(SENTENCES[0])
+
+
+def test_what_is_no_tagger_is_told(tagger):
+    import sklearn_crfsuite
+
+    for wrong in (sklearn_crfsuite.CRF(), "crf", None):
+        with pytest.raises(InputError, match=r"trained sklearn_crfsuite\.CRF"):
+            from_crfsuite(wrong, SENTENCES[0])
+    for features in (3, [3], [{"a": object()}]):
+        with pytest.raises(InputError, match="features must be"):
+            from_crfsuite(tagger, features)
+
+
+# -- hmmlearn -------------------------------------------------------------------------------------
+
+
+class Gaussian:
+    """What a trained GaussianHMM with variances of 1 has that is needed here."""
+
+    startprob_ = np.array([0.6, 0.4])
+    transmat_ = np.array([[0.7, 0.3], [0.2, 0.8]])
+    means_ = np.array([-1.0, 1.5])
+
+    def _compute_log_likelihood(self, seen):
+        return -0.5 * (seen - self.means_) ** 2 - 0.5 * np.log(2 * np.pi)
+
+
+def test_hmmlearn():
+    seen, model = [0.3, -2.0, 1.0], Gaussian()
+    found = from_hmmlearn(model, seen, labels=["low", "high"])
+    joint = {}
+    for y in product(range(2), repeat=3):
+        density = np.exp(-0.5 * (np.array(seen) - model.means_[list(y)]) ** 2).prod()
+        steps = model.transmat_[y[0], y[1]] * model.transmat_[y[1], y[2]]
+        joint[y] = model.startprob_[y[0]] * steps * density
+    whole = sum(joint.values())
+    for y, mass in joint.items():
+        names = [("low", "high")[k] for k in y]
+        assert found.probability(names) == pytest.approx(mass / whole, rel=1e-12)
+    with pytest.raises(InputError, match="trained model of hmmlearn"):
+        from_hmmlearn(object(), seen)
+
+
+def test_hmmlearn_itself():
+    hmmlearn = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed")
+    seen = np.random.default_rng(0).normal(size=(50, 1))
+    model = hmmlearn.GaussianHMM(2, n_iter=5, random_state=0).fit(seen)
+    np.testing.assert_allclose(
+        from_hmmlearn(model, seen).marginals(), model.predict_proba(seen), atol=1e-9
+    )
+
+
+def test_everything_goes_through_decode():
+    scores = np.random.default_rng(2).normal(size=(6, 3)).astype(np.float32)
+    model = from_logits(Tensor(scores, "torch.float32"), ["O", "B-X", "I-X"])
+    decided = fsmeu.decode(fsmeu.load("chunk_fscore"), model.given(fsmeu.constraints.bio()))
+    assert decided.exact

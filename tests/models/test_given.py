@@ -1,0 +1,150 @@
+"""``model.given``: P(y | y is allowed), against the list of all sequences."""
+
+import re
+from itertools import pairwise, product
+
+import numpy as np
+import pynini
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import EmptyError, FsmeuError, InputError
+from fsmeu.models import Acceptor, Independent, Markov, Potentials, from_logits
+from tests.models.strategies import KINDS, cases
+
+
+def conditioned(distribution, allowed):
+    kept = {y: p for y, p in distribution.items() if allowed(y)}
+    whole = sum(kept.values())
+    return {y: p / whole for y, p in kept.items()} if whole > 0 else None
+
+
+def check(found, distribution, expected):
+    for y in distribution:
+        np.testing.assert_allclose(found.probability(y), expected.get(y, 0.0), 1e-11, 1e-15)
+    assert found.total_mass() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_every_model_under_regular_expressions(kind, data):
+    case = data.draw(cases([kind], most=4))
+    one, two = (f'"{label}"' for label in case.model.labels[:2])
+    letters = {label: "abcd"[k] for k, label in enumerate(case.model.labels)}
+    ours, theirs = data.draw(
+        st.sampled_from(
+            [
+                (f"(. .)* {one}?", "(..)*a?"),
+                (f"[^ {one}]* {one}* [^ {two}]*", "[^a]*a*[^b]*"),
+                (f"!(.* {one} {two} .*)", "(?!.*ab).*"),
+                (f"!(.* {two}) & !(.* {one} {one} .*)", "(?!.*aa)(|.*[^b])"),
+            ]
+        )
+    )
+    pattern = re.compile(theirs)
+    expected = conditioned(
+        case.distribution, lambda y: pattern.fullmatch("".join(letters[x] for x in y))
+    )
+    if expected is None:
+        with pytest.raises(EmptyError):
+            case.model.given(ours)
+        return
+    check(case.model.given(ours), case.distribution, expected)
+
+
+def well_formed_bio(tags):
+    return all(
+        tag[0] != "I" or (i > 0 and tags[i - 1] in (f"B{tag[1:]}", f"I{tag[1:]}"))
+        for i, tag in enumerate(tags)
+    )
+
+
+def well_formed_iobes(tags):
+    return re.fullmatch("(O|S-x|S-y|B-x(I-x)*E-x|B-y(I-y)*E-y)*", "".join(tags)) is not None
+
+
+@pytest.mark.parametrize(
+    ("make", "tags", "right"),
+    [
+        (fsmeu.constraints.bio, ("I-x", "O", "B-x", "B-y", "I-y"), well_formed_bio),
+        (
+            fsmeu.constraints.iobes,
+            ("O", "S-x", "B-x", "I-x", "E-x", "E-y", "B-y"),
+            well_formed_iobes,
+        ),
+    ],
+)
+def test_tags_of_a_scheme(make, tags, right):
+    random = np.random.default_rng(3)
+    model = from_logits(random.normal(size=(4, len(tags))), tags)
+    listed = {y: model.probability(y) for y in product(tags, repeat=4)}
+    check(model.given(make()), listed, conditioned(listed, right))
+    only = conditioned(listed, lambda y: right(y) and not any(tag[1:] == "-y" for tag in y))
+    check(model.given(make(["x"])), listed, only)
+    decided = fsmeu.decode(fsmeu.load("hamming"), model, constraint=make())
+    assert right(decided.labels)
+
+
+def test_chains_stay_chains_where_neighbours_are_restricted():
+    random = np.random.default_rng(0)
+    rows = random.dirichlet(np.ones(3), 5)
+    labels = ("O", "B-x", "I-x")
+    chain = Markov(rows[0], rows[1:4], 5, labels)
+    field = Potentials(random.normal(size=(5, 3)), random.normal(size=(3, 3)), labels)
+    for model in (Independent(rows, labels), chain, field):
+        found = model.given(fsmeu.constraints.bio())
+        assert found.structure == ("chain", 3, 1)
+    assert isinstance(field.given("(. .)* O"), Acceptor)
+
+
+def test_an_acceptor_and_conditions_one_after_the_other():
+    random = np.random.default_rng(1)
+    model = Independent(random.dirichlet(np.ones(2), 4), ("a", "b"))
+    machine = pynini.Fst()
+    states = [machine.add_state() for _ in range(2)]
+    machine.set_start(states[0])
+    machine.add_arc(states[0], pynini.Arc(1, 1, 0, states[1]))
+    machine.add_arc(states[1], pynini.Arc(2, 2, 0, states[0]))
+    machine.add_arc(states[1], pynini.Arc(1, 1, 0, states[1]))
+    machine.set_final(states[0], 0)
+    listed = {y: model.probability(y) for y in product("ab", repeat=4)}
+    expected = conditioned(listed, lambda y: re.fullmatch("(a+b)*", "".join(y)))
+    check(model.given(machine), listed, expected)
+    both = conditioned(expected, lambda y: y[1] == "a")
+    check(model.given(machine).given(". a . ."), listed, both)
+
+
+def test_impossible_conditions_are_told():
+    model = Independent([[1.0, 0.0], [1.0, 0.0]], ("a", "b"))
+    for constraint in ("b .", ". b | b .", "a"):
+        with pytest.raises(EmptyError, match=r"constraint"):
+            model.given(constraint)
+    with pytest.raises(InputError, match="regular expression"):
+        model.given(None)
+    with pytest.raises(InputError, match="chunk tags: O, B-TYPE, I-TYPE"):
+        model.given(fsmeu.constraints.bio())
+    for wrong in ("NP", 3, [1]):
+        with pytest.raises(FsmeuError, match="types must be a list"):
+            fsmeu.constraints.iobes(wrong)
+
+
+@settings(max_examples=30, deadline=None)
+@given(case=cases(["independent", "potentials", "markov"], most=4), seed=st.integers(0, 2**32))
+def test_decisions_of_conditioned_models(case, seed):
+    """The expectation of a conditioned model is that of the sequences that are left."""
+    model = case.model
+    assume(model.n > 0)
+    one = f'"{model.labels[0]}"'
+    expected = conditioned(
+        case.distribution,
+        lambda y: not any(a == b == model.labels[0] for a, b in pairwise(y)),
+    )
+    assume(expected is not None)
+    found = model.given(f"!(.* {one} {one} .*)")
+    z = [model.labels[k] for k in np.random.default_rng(seed).integers(0, 2, model.n)]
+    loss = fsmeu.load("zero_one")
+    value = fsmeu.expect(loss, z, found).value
+    assert value == pytest.approx(1.0 - expected.get(tuple(z), 0.0), rel=1e-11, abs=1e-12)

@@ -1,0 +1,99 @@
+"""Temperatures and calibration, against the list of all sequences."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.models import Independent, Mixture, from_potentials, tempered
+from tests.models.strategies import cases
+
+
+def powered(distribution, temperature):
+    mass = {y: p ** (1 / temperature) if p > 0 else 0.0 for y, p in distribution.items()}
+    whole = sum(mass.values())
+    return {y: p / whole for y, p in mass.items()}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    case=cases(["bernoulli", "independent", "markov", "potentials", "hmm", "nbest"], most=4),
+    temperature=st.sampled_from([0.5, 1.0, 1.7, 4.0]),
+)
+def test_every_sequence_at_a_temperature(case, temperature):
+    found = tempered(case.model, temperature)
+    assert found.labels == case.model.labels
+    for y, p in powered(case.distribution, temperature).items():
+        np.testing.assert_allclose(found.probability(y), p, rtol=1e-11, atol=1e-15)
+
+
+def test_independent_labels_stay_independent():
+    model = tempered(Independent([[0.2, 0.8, 0.0]]), 2.0)
+    assert isinstance(model, Independent)
+    assert tempered(fsmeu.models.Bernoulli([0.3]), 2.0).structure == ("chain", 2, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_likelihood_is_greatest(seed):
+    """At the best temperature the references score what a random sequence is expected to."""
+    random = np.random.default_rng(seed)
+    models, references, listed = [], [], []
+    for _ in range(6):
+        unary, links = random.normal(size=(3, 2)), random.normal(size=(2, 2))
+        models.append(from_potentials(3 * unary, 3 * links))
+        references.append(from_potentials(unary, links).sample(seed=random))
+        listed.append({y: models[-1].probability(y) for y in product((0, 1), repeat=3)})
+    found = fsmeu.calibrate(models, references)
+
+    def likelihood(t):
+        pairs = zip(listed, references, strict=True)
+        return sum(math.log(powered(p, t)[tuple(y)]) for p, y in pairs) / 6
+
+    assert found.before == pytest.approx(likelihood(1.0), rel=1e-12)
+    assert found.log_likelihood == pytest.approx(likelihood(found.temperature), rel=1e-12)
+    assert found.log_likelihood >= max(likelihood(t) for t in np.geomspace(0.02, 50, 400)) - 1e-12
+    if 0.02 < found.temperature < 50:
+        score = 0.0
+        for p, y in zip(listed, references, strict=True):
+            at = powered(p, found.temperature)
+            score += math.log(p[tuple(y)]) - sum(at[x] * math.log(p[x]) for x in p)
+        assert score == pytest.approx(0.0, abs=1e-5)  # the search ends near the greatest value
+    applied = found(models[0])
+    for y, p in powered(listed[0], found.temperature).items():
+        assert applied.probability(y) == pytest.approx(p, rel=1e-11)
+
+
+def test_a_case_by_hand():
+    """Three of four labels are right: the temperature makes 0.9 to 3/4, by log-odds."""
+    found = fsmeu.calibrate([[0.9, 0.9], [0.1, 0.9]], [[1, 0], [0, 1]])
+    assert found.temperature == pytest.approx(math.log(9) / math.log(3), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("models", "references", "words"),
+    [
+        ([[0.5]], [], "as many references"),
+        ([], [], "at least one"),
+        ([[0.5]], [[1, 0]], "length 1"),
+        ([[0.5, 0.0]], [[1, 1]], r"references\[0\]: must have positive probability"),
+        ([[0.5]], [["x"]], "must be one of 0, 1"),
+        (3, 4, "models must be a list"),
+    ],
+)
+def test_wrong_references(models, references, words):
+    with pytest.raises(InputError, match=words):
+        fsmeu.calibrate(models, references)
+
+
+def test_what_has_no_temperature():
+    model = Independent([[0.5, 0.5]])
+    for wrong in (0, -1, math.inf, math.nan, "hot", [1.0]):
+        with pytest.raises(InputError, match="temperature"):
+            tempered(model, wrong)
+    with pytest.raises(InputError, match="one path"):
+        tempered(Mixture([model, Independent([[0.1, 0.9]])], [0.5, 0.5]), 2.0)
