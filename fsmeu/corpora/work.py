@@ -170,8 +170,9 @@ def _hypothesis(item: Item) -> list[Any]:
     if not isinstance(item.z, str | list):
         raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
     alphabet = item.model.alphabet
-    read = alphabet.parse if isinstance(item.z, str) else alphabet.encode
-    return alphabet.decode(read(item.z, "z"))
+    if isinstance(item.z, str):
+        return alphabet.decode(alphabet.parse(item.z, "z"))
+    return alphabet.decode(alphabet.encode(item.z, "z"))
 
 
 QUESTIONS: dict[
