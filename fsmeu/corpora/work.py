@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.expectation.query import bind_labels
-from fsmeu.limits import COMPILED_AFTER
+from fsmeu.limits import COMPILED_AFTER, RECORDS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 
 __all__ = ["QUESTIONS", "Question", "Result", "answer"]
@@ -91,6 +92,8 @@ def answer(question: bytes, block: bytes) -> list[Result]:
             items.append(parse(record, asked.form, asked.column))
         except FsmeuError as error:
             results[record.number] = Result(record.number, record.line, None, str(error))
+    if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:
+        _compile_now(asked.loss, items)
     for result in _answers(asked, items):
         results[result.number] = result
     return [results[record.number] for record in records]
@@ -100,7 +103,6 @@ def _answers(asked: Question, items: Sequence[Item]) -> list[Result]:
     """The results for all, computed together; where that fails, one by one, to see which fails."""
     together, _ = QUESTIONS[asked.kind]
     try:
-        _compile_now(asked.loss, items)
         found = together(asked, items)
     except FsmeuError:
         return [_alone(asked, item) for item in items]
@@ -123,13 +125,17 @@ def _result(item: Item, data: Data) -> Result:
 
 
 def _compile_now(loss: SpecLoss, items: Sequence[Item]) -> None:
-    """Has compiled loops used from the first block on: no digit depends on what came before."""
+    """Has compiled loops used from the first block on: no digit depends on what came before.
+
+    For a corpus of less than one block, which takes less time than loading them, this is not asked.
+    """
     from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
 
     for alphabet in {item.model.alphabet for item in items}:
-        bound = bind_labels(loss, alphabet, "corpus")
-        if isinstance(bound, SpecLoss):
-            announce(bound, COMPILED_AFTER + 1)
+        with suppress(FsmeuError):  # labels that do not fit are told of each record
+            bound = bind_labels(loss, alphabet, "corpus")
+            if isinstance(bound, SpecLoss):
+                announce(bound, COMPILED_AFTER + 1)
 
 
 def _decide_all(asked: Question, items: Sequence[Item]) -> list[Data]:

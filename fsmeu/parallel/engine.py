@@ -129,8 +129,9 @@ def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[
 
 
 def _loky(count: int) -> tuple[Workers, tuple[type[Exception], ...]]:
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import Parallel
-    from joblib.externals.loky.process_executor import BrokenProcessPool
 
     made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
     return Workers(count, made), (BrokenProcessPool,)
@@ -157,7 +158,8 @@ def _translated(where: str, made: tuple[Workers, tuple[type[Exception], ...]]) -
     except ends as error:
         must = "workers must have fsmeu and enough memory, and stay until the work is done"
         remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
-        raise WorkerError(sentence(where, must, f"{type(error).__name__}", remedy)) from error
+        got = f"{type(error).__name__}: {error}"
+        raise WorkerError(sentence(where, must, got, remedy)) from error
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def _call(head: bytes, task: bytes) -> Sequence[Any]:
 
 
 def _packed(value: Any, where: str) -> bytes:
-    from joblib.externals import cloudpickle  # which takes functions of a session as well
+    import cloudpickle  # takes classes and functions of a session as well
 
     try:
         packed: bytes = cloudpickle.dumps(value)

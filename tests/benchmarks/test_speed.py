@@ -106,6 +106,6 @@ def test_growth():
     held = []
     for k in range(1, len(lengths)):
         exponent = math.log2(times[k] / times[k - 1])
-        title = f"expected F1: n = {lengths[k - 1]} | n = {lengths[k]} (exponent {exponent:.2f})"
-        held.append(record(title, times[k - 1], times[k], at_most=5))
+        title = f"expected F1: n = {lengths[k - 1]} | n = {lengths[k]}"
+        held.append(record(title, times[k - 1], times[k], at_most=5, exponent=exponent))
     assert all(held)

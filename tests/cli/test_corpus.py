@@ -120,7 +120,8 @@ def test_killed_and_resumed(corpus, tmp_path):
     """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
     rng = np.random.default_rng(8)
     file, once, out = (tmp_path / name for name in ("c.jsonl", "once.jsonl", "out.jsonl"))
-    lines = [json.dumps(chain(rng)) + "\n" for _ in range(600)]
+    lengths = rng.integers(0, 9, 600)
+    lines = [json.dumps({"probs": rng.random(n).tolist()}) + "\n" for n in lengths]
     file.write_text("".join(lines))
 
     def command(path, to, *more):

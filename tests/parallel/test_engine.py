@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -106,31 +108,46 @@ def test_schedulers_that_are_none(address, monkeypatch):
         fsmeu.decode_many(F1, [[0.5]], scheduler=address)
 
 
-def test_a_cluster_that_loses_a_worker(tmp_path):
-    """Worker processes of a local cluster, one of which is killed after the first results."""
+def test_a_cluster_that_loses_a_worker():
+    """Worker processes of a local cluster, one of which is killed while most is still to do."""
     reason = "the extra 'dask' is not installed"
     distributed = pytest.importorskip("distributed", reason=reason)
     models = some_models(60)
     alone = fsmeu.decode_many(F1, models)
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    )
-    with cluster, distributed.Client(cluster) as client:
-        killed = []
+    told, killed = [], []
+
+    class Slow(Overlap):
+        def start(self):
+            time.sleep(0.02)
+            return 0
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
 
         def kill_one(made):
+            told.append(made)
             if not killed:
                 killed.append(next(iter(client.run(os.getpid).values())))
                 os.kill(killed[0], signal.SIGKILL)
 
         address = cluster.scheduler_address
-        same(fsmeu.decode_many(F1, models, scheduler=address, progress=kill_one), alone)
-        assert killed
+        python = fsmeu.function_loss(Slow(), labels=[0, 1])
+        vectors = [[0.75, 0.125 * (k % 9)] for k in range(16)]
+        slow = fsmeu.decode_many(python, vectors, scheduler=address, progress=kill_one)
+        assert len(killed) == 1
+        assert told[0] < sum(told) == len(vectors)
+        wanted = [0.25 + min(p, 1 - p) for _, p in vectors]
+        assert [d.value for d in slow] == pytest.approx(wanted, rel=1e-12)
+        same(fsmeu.decode_many(F1, models, scheduler=client), alone)
         values = fsmeu.expect_many(F1, [d.labels for d in alone], models, scheduler=client)
         np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"fsmeu\[dask\]"):
         fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")
