@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import re
 import resource
 import sys
 import threading
@@ -147,9 +148,15 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
 
 
-def record(title, first, second, at_least=None, at_most=None, exponent=None):
-    """Adds a row, and says whether the bar holds."""
+def record(title, first, second, at_least=None, at_most=None):
+    """Adds a row, and says whether the bar holds.
+
+    Where the title says two sizes, "n = 100 | n = 200", the exponent of the growth is added.
+    """
     ratio = second / first
+    sizes = re.search(r"\bn = ([\d,]+) \| n = ([\d,]+)", title)
+    small, large = (int(x.replace(",", "")) for x in sizes.groups()) if sizes else (1, 1)
+    exponent = math.log(ratio) / math.log(large / small) if large != small and ratio > 0 else None
     bar = f"at least {at_least}" if at_least is not None else ""
     bar = f"at most {at_most}" if at_most is not None else bar
     holds = (at_least is None or ratio >= at_least) and (at_most is None or ratio <= at_most)

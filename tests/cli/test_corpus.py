@@ -4,7 +4,6 @@ import gzip
 import itertools
 import json
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -116,19 +115,17 @@ def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, comm
         assert (ran.code, out.read_bytes() == whole) == (0, True), cut
 
 
-def test_killed_and_resumed(corpus, tmp_path):
+def test_killed_and_resumed(fsmeu, tmp_path):
     """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
     rng = np.random.default_rng(8)
     file, once, out = (tmp_path / name for name in ("c.jsonl", "once.jsonl", "out.jsonl"))
-    lengths = rng.integers(0, 9, 600)
+    lengths = rng.integers(1, 9, 600)
     lines = [json.dumps({"probs": rng.random(n).tolist()}) + "\n" for n in lengths]
     file.write_text("".join(lines))
-
-    def command(path, to, *more):
-        return [*PROGRAM, "decode", "fscore", "--corpus", str(path), "-o", str(to), *more]
-
     process = subprocess.Popen(
-        command("-", out), stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+        [*PROGRAM, "decode", "fscore", "--corpus", "-", "-o", str(out)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     process.stdin.write("".join(lines[:300]).encode())
     process.stdin.flush()
@@ -140,8 +137,9 @@ def test_killed_and_resumed(corpus, tmp_path):
     assert len(out.read_bytes().splitlines()) == records.RECORDS_AT_ONCE
     with out.open("ab") as partial:
         partial.write(b'{"record": 257, "lab')
-    subprocess.run(command(file, out, "--resume"), check=True, capture_output=True)
-    subprocess.run(command(file, once, "--jobs", "2"), check=True, capture_output=True)
+    ask = ("decode", "fscore", "--corpus", file)
+    assert fsmeu(*ask, "-o", out, "--resume").code == 0
+    assert fsmeu(*ask, "-o", once, "--jobs", 2).code == 0
     assert out.read_bytes() == once.read_bytes()
     assert [r["record"] for r in results(out)] == list(range(1, 601))
 

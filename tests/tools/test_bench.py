@@ -9,7 +9,7 @@ from pathlib import Path
 import launch
 import pytest
 
-from tests.benchmarks import report
+from tests.benchmarks import measure, report
 from tests.benchmarks.measure import Row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,3 +75,15 @@ def test_files_are_meant_from_where_the_user_is(tmp_path):
         *("--against", f"{here}/old.json", f"--to={here}/new.json", "-k", "x"),
         "--against=/o.json",
     ]
+
+
+def test_growth_is_read_from_the_sizes(monkeypatch):
+    """Four times the time for twice the length is an exponent of 2."""
+    monkeypatch.setattr(measure, "ROWS", [])
+    assert measure.record("F1: n = 1,000 | n = 2,000", 1.0, 4.0, at_most=5)
+    assert not measure.record("F1: ours | theirs", 1.0, 4.0, at_most=3)
+    first, second = measure.ROWS
+    assert first.exponent == pytest.approx(2.0, rel=1e-12)
+    assert second.exponent is None
+    assert first.gigabytes > 0
+    assert "2.00" in list(measure.table())[-2]
