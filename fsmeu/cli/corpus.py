@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -242,7 +243,7 @@ def _bar(source: Source) -> Iterator[Callable[[int, int, list[str]], None]]:
     )
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task("corpus", total=source.size, records=0, rate=0.0)
-        started = False
+        started, begin = False, monotonic()
 
         def tell(records: int, position: int, faults: list[str]) -> None:
             nonlocal started
@@ -254,7 +255,7 @@ def _bar(source: Source) -> Iterator[Callable[[int, int, list[str]], None]]:
             if not started:  # what a run before this one did is no measure of the speed
                 bar.reset(task, completed=position)
                 started = True
-            rate = records / (bar.tasks[0].elapsed or 1.0)
+            rate = records / (monotonic() - begin)
             bar.update(task, completed=position, records=records, rate=rate)
 
         yield tell
