@@ -271,3 +271,19 @@ KEPT_ORACLE_SCORES = 1 << 22
 """Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
 KEPT_ORACLE_CELLS = 1 << 24
 """Cells of the layers that are kept on a loss for its next cost oracles: 128 MB."""
+
+# Corpora and several processes.
+
+MOST_JOBS = 1024
+"""Processes on one machine: each has its own Python, about 150 MB."""
+TASKS_PER_JOB = 4
+"""Tasks for each process that are read ahead: none waits for another that takes a little longer."""
+SCHEDULER_SECONDS = 10
+"""Seconds to wait for a scheduler to answer: it is there, or it is not."""
+RECORDS_AT_ONCE = 256
+"""Records of a corpus that are decided together: fast, and what a killed run computes again."""
+RECORD_BYTES = 1 << 26
+"""Bytes of one record: a hundred thousand positions of 23 labels with all digits take as much."""
+BLOCK_BYTES = 1 << 24
+"""Bytes after which a block of records ends early, so that a few large ones are not held at once.
+"""

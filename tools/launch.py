@@ -15,6 +15,7 @@ import stamp
 from stamp import Project
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+_FILES = ("--against", "--to")
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,20 @@ def rooted(argument: str, directory: Path) -> str:
     return argument
 
 
+def files_here(arguments: Sequence[str], directory: Path) -> list[str]:
+    """Makes the files of --against and --to, meant from `directory`, absolute; others stay."""
+    words: list[str] = []
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if words and words[-1] in _FILES:
+            words.append(str(directory / word))
+        elif equals and name in _FILES:
+            words.append(f"{name}={directory / value}")
+        else:
+            words.append(word)
+    return words
+
+
 def _interrupt(signum: int, frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
@@ -140,8 +155,9 @@ def _test(project: Project, arguments: list[str]) -> int:
 
 
 def _bench(project: Project, arguments: list[str]) -> int:
+    words = files_here(arguments, Path.cwd())
     os.chdir(project.root)
-    _become(project, "pytest", ["tests/benchmarks", *arguments])
+    _become(project, "pytest", ["tests/benchmarks", *words])
 
 
 def _explore_tests(project: Project, arguments: list[str]) -> int:
@@ -178,7 +194,11 @@ def _check(project: Project, arguments: list[str]) -> int:
 COMMANDS = {
     "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
     "test": Command("test [ARG ...]", "the test suite; arguments go to pytest", _test),
-    "bench": Command("bench [ARG ...]", "the benchmarks; arguments go to pytest", _bench),
+    "bench": Command(
+        "bench [--against OLD.json] [ARG ...]",
+        "the benchmarks, as a table and in out/bench.json; other arguments go to pytest",
+        _bench,
+    ),
     "explore-tests": Command(
         "explore-tests [ARG ...]", "random losses and models against enumeration", _explore_tests
     ),

@@ -6,6 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fsmeu.cli.corpus import (
+    Bad,
+    Corpus,
+    CorpusFormat,
+    CorpusOptions,
+    CorpusOutput,
+    Jobs,
+    Resume,
+    Scheduler,
+    answer_corpus,
+    check_corpus_options,
+)
 from fsmeu.cli.options import (
     Json,
     LabelList,
@@ -18,7 +30,12 @@ from fsmeu.cli.options import (
 from fsmeu.limits import CANDIDATES, SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fsmeu.corpora.run import Totals
+    from fsmeu.corpora.work import Question
     from fsmeu.decoding.problem import Decision
+    from fsmeu.fst.alphabet import Label
     from fsmeu.losses.protocol import Loss
     from fsmeu.models import Model
 
@@ -27,15 +44,6 @@ __all__ = ["decode_labels"]
 _QUICK = 0.5
 _MOMENT = 5  # calls of progress, of which there are ten in a second
 
-_Corpus = Annotated[
-    str | None,
-    typer.Option(
-        "--corpus",
-        metavar="FILE.jsonl",
-        help="Many models, a JSON object on each line; - for standard input.",
-        show_default=False,
-    ),
-]
 _MethodName = Annotated[
     str,
     typer.Option(
@@ -84,7 +92,13 @@ def decode_labels(
     loss: LossName,
     probs: Probabilities = None,
     model: ModelFile = None,
-    corpus: _Corpus = None,
+    corpus: Corpus = None,
+    corpus_format: CorpusFormat = None,
+    output: CorpusOutput = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    resume: Resume = False,
+    bad: Bad = None,
     method: _MethodName = "auto",
     constraint: _Constraint = None,
     keep: _Keep = None,
@@ -106,20 +120,36 @@ def decode_labels(
 
     options: dict[str, Any] = {"constraint": constraint, "keep": keep, "budget": budget}
     options["seconds"] = seconds
+    typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, bad)
+    check_corpus_options(typed)
     if corpus is not None:
-        from fsmeu.cli.corpus import read_corpus
-
         _check_corpus_alone(probs, model, compare)
-        models = read_corpus(corpus, loss)
-        loaded: Loss = load_loss(loss, param, labels, types)
-        _print_corpus(_decide_all(loaded, models, method, options), explain, as_json)
+
+        def ask(form: str) -> Question:
+            from fsmeu.corpora.work import Question
+
+            _check_method(method)
+            chosen = load_loss(loss, param, labels, types)
+            every = {**options, "method": method}
+            return Question("decode", chosen, form, explain=explain, options=every)
+
+        show = _json_line if as_json else _text_line
+        _print_totals(answer_corpus(ask, typed, loss, show), typed, as_json)
         return
     label_model = read_model(probs, model, loss_name=loss)
-    loaded = load_loss(loss, param, labels, types)
+    loaded: Loss = load_loss(loss, param, labels, types)
     if compare:
         _print_comparison(_compare_methods(loaded, label_model, method, options), as_json)
         return
     _print_one(_decide(loaded, label_model, {**options, "method": method}), explain, as_json)
+
+
+def _check_method(method: str) -> None:
+    """Refuses a method that is none, before the first record is read."""
+    from fsmeu.decoding.decode import METHODS
+    from fsmeu.errors import one_of
+
+    one_of("decode", "method", method, ["auto", *METHODS])
 
 
 def _check_corpus_alone(probs: str | None, model: str | None, compare: bool) -> None:
@@ -158,25 +188,6 @@ def _decide(loss: Loss, model: Model, options: dict[str, Any]) -> Decision:
         bar.stop()
 
 
-def _decide_all(
-    loss: Loss, models: list[Model], method: str, options: dict[str, Any]
-) -> list[Decision]:
-    """The decisions, with a bar on stderr if that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from fsmeu.decoding.decode_many import decode_many
-
-    screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("deciding", total=len(models))
-
-        def tell(made: int) -> None:
-            progress.advance(task, made)
-
-        return decode_many(loss, models, method=method, progress=tell, **options)
-
-
 def _data(decision: Decision) -> dict[str, Any]:
     return {
         "labels": decision.labels,
@@ -194,9 +205,9 @@ def _explained(decision: Decision, explain: bool) -> dict[str, Any]:
     return {**data, "explanation": in_words(decision)} if explain else data
 
 
-def _spelled(decision: Decision) -> str:
+def _spelled(labels: Sequence[Label]) -> str:
     """Labels side by side where each is one character, else with spaces between them."""
-    words = [str(label) for label in decision.labels]
+    words = [str(label) for label in labels]
     return ("" if all(len(word) == 1 for word in words) else " ").join(words)
 
 
@@ -207,26 +218,31 @@ def _print_one(decision: Decision, explain: bool, as_json: bool) -> None:
     if as_json:
         print_json(_explained(decision, explain))
         return
-    typer.echo(_spelled(decision))
+    typer.echo(_spelled(decision.labels))
     typer.echo(repr(float(decision.value)))
     if explain:
         line(in_words(decision), wrap=True)
 
 
-def _print_corpus(decisions: list[Decision], explain: bool, as_json: bool) -> None:
-    """One line for each: JSON, or the value and the labels with a tab between them."""
-    from fsmeu.cli.output import note, print_json
-    from fsmeu.decoding.decode import explain as in_words
+def _json_line(data: dict[str, Any]) -> str:
+    from fsmeu.corpora.output import as_line
 
-    for decision in decisions:
-        if as_json:
-            print_json(_explained(decision, explain))
-            continue
-        shown = [repr(float(decision.value)), _spelled(decision)]
-        typer.echo("\t".join([*shown, in_words(decision)] if explain else shown))
-    if not as_json:
-        proven = sum(decision.exact for decision in decisions)
-        note(f"{len(decisions):,} sequences, {proven:,} decisions proven best")
+    return as_line(data)
+
+
+def _text_line(data: dict[str, Any]) -> str:
+    """The value and the labels, and the explanation if there is one, with tabs between them."""
+    shown = [repr(data["value"]), _spelled(data["labels"])]
+    return "\t".join([*shown, data["explanation"]] if "explanation" in data else shown)
+
+
+def _print_totals(totals: Totals, typed: CorpusOptions, as_json: bool) -> None:
+    from fsmeu.cli.output import note
+
+    if as_json and typed.output is None and not totals.bad:
+        return
+    passed = f", {totals.bad:,} bad records passed over" if totals.bad else ""
+    note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{passed}")
 
 
 def _compare_methods(
@@ -245,7 +261,7 @@ def _compare_methods(
         except (RefusalError, SizeLimitError) as error:
             rows.append({"method": name, "refused": str(error)})
             continue
-        row = {**_data(decision), "spelled": _spelled(decision), "seconds": seconds}
+        row = {**_data(decision), "spelled": _spelled(decision.labels), "seconds": seconds}
         rows.append({**row, "method": name})
     return rows
 

@@ -25,6 +25,8 @@ from fsmeu.limits import CANDIDATES, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
+from fsmeu.parallel.engine import checked_jobs
+from fsmeu.parallel.shares import in_shares
 
 __all__ = ["decode_many"]
 
@@ -43,6 +45,8 @@ def decode_many(
     budget: int = CANDIDATES,
     seconds: float | None = SECONDS,
     progress: Callable[[int], None] | None = None,
+    jobs: int = 1,
+    scheduler: Any = None,
 ) -> list[Decision]:
     """The decision for each model, ``decode`` of every one of them.
 
@@ -55,6 +59,9 @@ def decode_many(
         budget: as for ``decode``.
         seconds: as for ``decode``; for each decision.
         progress: called with the number of decisions made since the last call.
+        jobs: how many processes decide.
+        scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
+            decide.
     """
     check_loss(loss, "decode_many")
     models = listed(models, "decode_many", "models must be a sequence of models", rows=True)
@@ -64,12 +71,6 @@ def decode_many(
         must = "progress must be a function of the number of decisions made"
         raise InputError(sentence("decode_many", must, progress))
     tell = progress or (lambda made: None)
-    found: dict[int, Decision] = {}
-    if keep is None and method in ("auto", RANKING_FAST.name):
-        for rows, p in _independent(models):
-            made = _ranked_together(loss, rows, p, method, constraint)
-            found.update(made)
-            tell(len(made))
     options: dict[str, Any] = {
         "method": method,
         "keep": keep,
@@ -77,6 +78,19 @@ def decode_many(
         "budget": budget,
         "seconds": seconds,
     }
+    if checked_jobs("decode_many", jobs) > 1 or scheduler is not None:
+        made_models = [_model(model, row) for row, model in enumerate(models)]
+        sizes = [model.n for model in made_models]
+        question = (loss, options)
+        return in_shares(
+            "decode_many", _decide_share, question, made_models, sizes, jobs, scheduler, tell
+        )
+    found: dict[int, Decision] = {}
+    if keep is None and method in ("auto", RANKING_FAST.name):
+        for rows, p in _independent(models):
+            made = _ranked_together(loss, rows, p, method, constraint)
+            found.update(made)
+            tell(len(made))
     left = {row: _model(m, row) for row, m in enumerate(models) if row not in found}
     if keep is None:
         for made in by_tape_together(loss, left, method, constraint):
@@ -87,6 +101,11 @@ def decode_many(
             found[row] = decode(loss, model, **options)
             tell(1)
     return [found[row] for row in range(len(models))]
+
+
+def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:
+    loss, options = question
+    return decode_many(loss, models, **options)
 
 
 def _model(model: Any, row: int) -> Model:

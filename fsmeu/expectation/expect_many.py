@@ -24,6 +24,8 @@ from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.models.dense import Dense
+from fsmeu.parallel.engine import checked_jobs
+from fsmeu.parallel.shares import in_shares
 
 __all__ = ["expect_many", "vector_of_numbers"]
 
@@ -31,13 +33,23 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
+def expect_many(
+    loss: Loss,
+    zs: Iterable[Any],
+    models: Iterable[Any],
+    *,
+    jobs: int = 1,
+    scheduler: Any = None,
+) -> Floats:
     """The expected value of each hypothesis under its model, ``expect(...).value`` of every pair.
 
     Args:
         loss: a loss or utility.
         zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
         models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
+        jobs: how many processes compute.
+        scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
+            compute.
 
     >>> from fsmeu.losses.library import load
     >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
@@ -52,6 +64,8 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
         must = "there must be one model for each hypothesis"
         raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
     references = _references(given)
+    if checked_jobs("expect_many", jobs) > 1 or scheduler is not None:
+        return _expect_in_shares(loss, hypotheses, given, references, jobs, scheduler)
     values = np.empty(len(hypotheses))
     positions = sum(reference.n for reference in references)
     for rows in _alike(hypotheses, references):
@@ -60,6 +74,30 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
             together = np.array([expect(loss, hypotheses[r], given[r]).value for r in rows])
         values[rows] = together
     return values
+
+
+def _expect_in_shares(
+    loss: Loss,
+    hypotheses: Sequence[Any],
+    models: Sequence[Any],
+    references: Sequence[_Reference],
+    jobs: int,
+    scheduler: Any,
+) -> Floats:
+    """The values, computed by other processes once the hypotheses are checked."""
+    pairs = []
+    for row, (z, model, reference) in enumerate(zip(hypotheses, models, references, strict=True)):
+        if not isinstance(z, Model):
+            z = reference.alphabet.decode(_indices(z, row, reference))
+        pairs.append((z, model))
+    sizes = [reference.n for reference in references]
+    found = in_shares("expect_many", _expect_share, loss, pairs, sizes, jobs, scheduler)
+    return np.array(found, np.float64)
+
+
+def _expect_share(loss: Loss, pairs: list[tuple[Any, Any]]) -> list[float]:
+    zs, models = zip(*pairs, strict=True)
+    return [float(value) for value in expect_many(loss, zs, models)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,6 +55,10 @@ class SpecLoss:
         inside = ", ".join(f"{k}={_shown(v)}" for k, v in self.params_given.items())
         return f"<{self.kind} {self.name}({inside})>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What was given; what was found out about it is found again by another process."""
+        return {name: self.__dict__[name] for name in ("spec", "params_given", "labels_given")}
+
     @property
     def name(self) -> str:
         """The name in the file's header."""

@@ -22,7 +22,7 @@ from fsmeu.models.mixture import Mixture
 from fsmeu.models.nbest import NBest
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["KINDS", "MAX_JSON_BYTES", "MAX_NESTING", "from_json"]
+__all__ = ["KINDS", "MAX_JSON_BYTES", "MAX_NESTING", "from_json", "parse_json"]
 
 MAX_JSON_BYTES = 500_000_000
 """Greatest size of a JSON file that is read."""
@@ -48,7 +48,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         where = f"model file {source}"
         source = _text(Path(source), where)
     try:
-        content = _parsed(source, where) if isinstance(source, str) else source
+        content = parse_json(source, where) if isinstance(source, str) else source
         _check_nesting(content, where)
         return _model(content, where)
     except RecursionError:
@@ -69,7 +69,13 @@ def _text(path: Path, where: str) -> str:
         raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
 
 
-def _parsed(text: str, where: str) -> object:
+def parse_json(text: str, where: str) -> object:
+    """What a JSON text says; numbers must be finite.
+
+    Raises:
+        InputError: it is no JSON.
+    """
+
     def refuse(name: str) -> NoReturn:
         raise InputError(sentence(where, "numbers must be finite", name))
 

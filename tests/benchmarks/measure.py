@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 import os
+import re
 import resource
 import sys
 import threading
@@ -27,6 +28,8 @@ class Row:
         ratio: how many times slower the other is.
         bar: what the ratio must be, in words; empty where nothing is asked.
         holds: whether it is.
+        exponent: of the growth from the one to the other, where their sizes differ; else None.
+        gigabytes: the greatest memory of the process that measures, up to here.
     """
 
     title: str
@@ -35,6 +38,8 @@ class Row:
     ratio: float
     bar: str = ""
     holds: bool = True
+    exponent: float | None = None
+    gigabytes: float = 0.0
 
 
 def seconds(function, repeats=1):
@@ -144,22 +149,32 @@ def peak():
 
 
 def record(title, first, second, at_least=None, at_most=None):
-    """Adds a row, and says whether the bar holds."""
+    """Adds a row, and says whether the bar holds.
+
+    Where the title says two sizes, "n = 100 | n = 200", the exponent of the growth is added.
+    """
     ratio = second / first
+    sizes = re.search(r"\bn = ([\d,]+) \| n = ([\d,]+)", title)
+    small, large = (int(x.replace(",", "")) for x in sizes.groups()) if sizes else (1, 1)
+    exponent = math.log(ratio) / math.log(large / small) if large != small and ratio > 0 else None
     bar = f"at least {at_least}" if at_least is not None else ""
     bar = f"at most {at_most}" if at_most is not None else bar
     holds = (at_least is None or ratio >= at_least) and (at_most is None or ratio <= at_most)
-    ROWS.append(Row(title, first, second, ratio, bar, holds))
+    ROWS.append(Row(title, first, second, ratio, bar, holds, exponent, peak()))
     return holds
 
 
 def table():
     """The rows as text."""
     yield "Processor time of one process on one core, in seconds; ratios within this run."
+    yield "Growth is the exponent from one size to the other, GB the peak of the process so far."
     yield ""
     width = max([52, *(len(row.title) for row in ROWS)])
-    yield f"{'':{width}} {'first':>9} {'second':>9} {'ratio':>8}   bar"
+    head = f"{'first':>9} {'second':>9} {'ratio':>8} {'growth':>6} {'GB':>5}"
+    yield f"{'':{width}} {head}   bar"
     for row in ROWS:
         mark = ("pass" if row.holds else "FAIL") if row.bar else ""
-        numbers = f"{row.first:9.5f} {row.second:9.5f} {row.ratio:8.2f}"
+        growth = "" if row.exponent is None else f"{row.exponent:.2f}"
+        numbers = f"{row.first:9.5f} {row.second:9.5f} {row.ratio:8.2f} {growth:>6}"
+        numbers += f" {row.gigabytes:5.2f}"
         yield f"{row.title:{width}} {numbers}   {row.bar:15} {mark}".rstrip()

@@ -1,0 +1,188 @@
+"""What is asked of every record of a corpus, computed for a block of them."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsmeu.corpora.parse import Item, parse
+from fsmeu.corpora.records import Record
+from fsmeu.decoding.decode import decode, explain
+from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.problem import Decision
+from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect_many import expect_many
+from fsmeu.expectation.query import bind_labels
+from fsmeu.limits import COMPILED_AFTER, RECORDS_AT_ONCE
+from fsmeu.losses.loss import SpecLoss
+
+__all__ = ["QUESTIONS", "Question", "Result", "answer"]
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of every record.
+
+    Attributes:
+        kind: one of ``QUESTIONS``.
+        loss: the loss.
+        form: the format of the records.
+        column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
+        explain: whether decisions are told in words as well.
+        options: further arguments of ``decode``.
+    """
+
+    kind: str
+    loss: SpecLoss
+    form: str = "jsonl"
+    column: int = 0
+    explain: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one record.
+
+    Attributes:
+        number: the number of the record.
+        line: the line at which it begins.
+        data: the answer; None where the record is bad.
+        fault: what is wrong with it.
+    """
+
+    number: int
+    line: int
+    data: Data | None
+    fault: str = ""
+
+
+class _Kept(threading.local):
+    """The question of the last block of this thread: what is known of its loss is used again."""
+
+    key: bytes = b""
+    question: Question | None = None
+
+
+_kept = _Kept()
+
+
+def answer(question: bytes, block: bytes) -> list[Result]:
+    """The results for a block of records, in their order.
+
+    Args:
+        question: a pickled ``Question``.
+        block: a pickled list of records.
+    """
+    if _kept.key != question:
+        _kept.question, _kept.key = pickle.loads(question), question
+    asked: Question = _kept.question  # type: ignore[assignment]
+    results: dict[int, Result] = {}
+    items = []
+    records: list[Record] = pickle.loads(block)
+    for record in records:
+        try:
+            items.append(parse(record, asked.form, asked.column))
+        except FsmeuError as error:
+            results[record.number] = Result(record.number, record.line, None, str(error))
+    if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:
+        _compile_now(asked.loss, items)
+    for result in _answers(asked, items):
+        results[result.number] = result
+    return [results[record.number] for record in records]
+
+
+def _answers(asked: Question, items: Sequence[Item]) -> list[Result]:
+    """The results for all, computed together; where that fails, one by one, to see which fails."""
+    together, _ = QUESTIONS[asked.kind]
+    try:
+        found = together(asked, items)
+    except FsmeuError:
+        return [_alone(asked, item) for item in items]
+    return [_result(item, data) for item, data in zip(items, found, strict=True)]
+
+
+def _alone(asked: Question, item: Item) -> Result:
+    _, one = QUESTIONS[asked.kind]
+    try:
+        return _result(item, one(asked, item))
+    except FsmeuError as error:
+        return Result(item.number, item.line, None, str(error))
+
+
+def _result(item: Item, data: Data) -> Result:
+    names: Data = {"record": item.number}
+    if item.id is not None:
+        names["id"] = item.id
+    return Result(item.number, item.line, {**names, **data})
+
+
+def _compile_now(loss: SpecLoss, items: Sequence[Item]) -> None:
+    """Has compiled loops used from the first block on: no digit depends on what came before.
+
+    For a corpus of less than one block, which takes less time than loading them, this is not asked.
+    """
+    from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
+
+    for alphabet in {item.model.alphabet for item in items}:
+        with suppress(FsmeuError):  # labels that do not fit are told of each record
+            bound = bind_labels(loss, alphabet, "corpus")
+            if isinstance(bound, SpecLoss):
+                announce(bound, COMPILED_AFTER + 1)
+
+
+def _decide_all(asked: Question, items: Sequence[Item]) -> list[Data]:
+    models = [item.model for item in items]
+    return [_told(asked, one) for one in decode_many(asked.loss, models, **asked.options)]
+
+
+def _decide(asked: Question, item: Item) -> Data:
+    return _told(asked, decode(asked.loss, item.model, **asked.options))
+
+
+def _told(asked: Question, decision: Decision) -> Data:
+    data: Data = {
+        "labels": decision.labels,
+        "value": float(decision.value),
+        "method": decision.method,
+        "exact": decision.exact,
+        "candidates": decision.candidates,
+    }
+    return {**data, "explanation": explain(decision)} if asked.explain else data
+
+
+def _expect_all(asked: Question, items: Sequence[Item]) -> list[Data]:
+    zs = [_hypothesis(item) for item in items]
+    values = expect_many(asked.loss, zs, [item.model for item in items])
+    return [{"value": float(value)} for value in values]
+
+
+def _expect(asked: Question, item: Item) -> Data:
+    return {"value": float(expect(asked.loss, _hypothesis(item), item.model).value)}
+
+
+def _hypothesis(item: Item) -> list[Any]:
+    """The labels of the hypothesis; a text is read as on the command line."""
+    if item.z is None:
+        must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
+        raise InputError(sentence("record", must, "none"))
+    if not isinstance(item.z, str | list):
+        raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
+    alphabet = item.model.alphabet
+    if isinstance(item.z, str):
+        return alphabet.decode(alphabet.parse(item.z, "z"))
+    return alphabet.decode(alphabet.encode(item.z, "z"))
+
+
+QUESTIONS: dict[
+    str,
+    tuple[Callable[[Question, Sequence[Item]], list[Data]], Callable[[Question, Item], Data]],
+] = {"decode": (_decide_all, _decide), "expect": (_expect_all, _expect)}
+"""What can be asked: how it is answered for many records together, and for one."""

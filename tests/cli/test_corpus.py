@@ -1,0 +1,247 @@
+"""`--corpus`: files of results, runs that were killed, bad records, several processes."""
+
+import gzip
+import itertools
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from fsmeu.corpora import records
+
+PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
+
+
+def chain(rng):
+    """A Markov chain over 0 and 1 as a record, with a hypothesis."""
+    n = int(rng.integers(1, 6))
+    return {
+        "model": "markov",
+        "initial": rng.dirichlet([1, 1]).tolist(),
+        "transition": rng.dirichlet([1, 1], 2).tolist(),
+        "n": n,
+        "z": rng.integers(0, 2, n).tolist(),
+    }
+
+
+def expected(z, record):
+    """The expected F1 by listing all references."""
+    total = 0.0
+    for y in itertools.product((0, 1), repeat=len(z)):
+        weight = record["initial"][y[0]]
+        weight *= math.prod(record["transition"][a][b] for a, b in itertools.pairwise(y))
+        both, all_ = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
+        total += weight * (2 * both / all_ if all_ else 1.0)
+    return total
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Records of several lengths, as data and in a file."""
+    rng = np.random.default_rng(3)
+    made = [{"id": f"s{k}", **chain(rng)} for k in range(40)]
+    file = tmp_path_factory.mktemp("corpus") / "c.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in made))
+    return made, file
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(records, "RECORDS_AT_ONCE", 7)
+
+
+def results(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_decisions_in_a_file(fsmeu, corpus, tmp_path, small_blocks):
+    made, file = corpus
+    out = tmp_path / "folder" / "o.jsonl"
+    ran = fsmeu("decode", "fscore", "--corpus", file, "-o", out)
+    assert (ran.code, ran.out) == (0, "")
+    assert "40 sequences, 40 decisions proven best" in ran.err
+    for k, (told, record) in enumerate(zip(results(out), made, strict=True)):
+        assert (told["record"], told["id"]) == (k + 1, f"s{k}")
+        best = max(expected(z, record) for z in itertools.product((0, 1), repeat=record["n"]))
+        assert told["value"] == pytest.approx(best, rel=1e-12)
+        assert expected(told["labels"], record) == pytest.approx(best, rel=1e-12)
+
+
+def test_expectations_from_a_compressed_file(fsmeu, corpus, tmp_path):
+    """A hypothesis is a list or a text."""
+    made, file = corpus
+    packed = tmp_path / "c.jsonl.gz"
+    text = [{**r, "z": "".join(map(str, r["z"]))} if k % 2 else r for k, r in enumerate(made)]
+    packed.write_bytes(gzip.compress("\n".join(map(json.dumps, text)).encode()))
+    ran = fsmeu("expect", "fscore", "--corpus", packed, "--json")
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert [t["id"] for t in told] == [r["id"] for r in made]
+    for one, record in zip(told, made, strict=True):
+        assert one["value"] == pytest.approx(expected(record["z"], record), rel=1e-12)
+    plain = fsmeu("expect", "fscore", "--corpus", file).out.split()
+    assert [float(value) for value in plain] == [one["value"] for one in told]
+
+
+def test_sentences_in_columns(fsmeu, tmp_path):
+    file = tmp_path / "c.conll"
+    file.write_text("the B B:0.75 O:0.25\nend O B:0.5 O:0.5\n\nso O B:0.125 O:0.875\n")
+    ran = fsmeu("expect", "hamming", "--corpus", file, "--column", 2)
+    assert [float(x) for x in ran.out.split()] == pytest.approx([0.375, 0.125], rel=1e-12)
+    ran = fsmeu("decode", "hamming", "--corpus", file, "--json")
+    decided = [json.loads(line)["labels"] for line in ran.out.splitlines()]
+    assert [d[0] for d in decided] == ["B", "O"]
+
+
+# -- going on -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["decode", "expect"])
+def test_resumed_wherever_it_was_cut(fsmeu, corpus, tmp_path, small_blocks, command):
+    """Complete lines stay, a partial one is made anew, and the bytes are those of one run."""
+    _, file = corpus
+    out = tmp_path / "o.jsonl"
+    ask = (command, "fscore", "--corpus", file, "-o", out, "--resume")
+    assert fsmeu(*ask).code == 0
+    whole = out.read_bytes()
+    ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
+    for cut in (0, 1, 11, 12, ends[0], ends[5], ends[6], ends[6] + 3, ends[20] - 1, len(whole)):
+        out.write_bytes(whole[:cut])
+        ran = fsmeu(*ask)
+        assert (ran.code, out.read_bytes() == whole) == (0, True), cut
+
+
+def test_killed_and_resumed(fsmeu, tmp_path):
+    """SIGKILL while the run waits for more of the corpus, which comes through a pipe."""
+    rng = np.random.default_rng(8)
+    file, once, out = (tmp_path / name for name in ("c.jsonl", "once.jsonl", "out.jsonl"))
+    lengths = rng.integers(1, 9, 600)
+    lines = [json.dumps({"probs": rng.random(n).tolist()}) + "\n" for n in lengths]
+    file.write_text("".join(lines))
+    process = subprocess.Popen(
+        [*PROGRAM, "decode", "fscore", "--corpus", "-", "-o", str(out)],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdin.write("".join(lines[:300]).encode())
+    process.stdin.flush()
+    patience = time.monotonic() + 100
+    while not (out.exists() and out.stat().st_size) and time.monotonic() < patience:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert len(out.read_bytes().splitlines()) == records.RECORDS_AT_ONCE
+    with out.open("ab") as partial:
+        partial.write(b'{"record": 257, "lab')
+    ask = ("decode", "fscore", "--corpus", file)
+    assert fsmeu(*ask, "-o", out, "--resume").code == 0
+    assert fsmeu(*ask, "-o", once, "--jobs", 2).code == 0
+    assert out.read_bytes() == once.read_bytes()
+    assert [r["record"] for r in results(out)] == list(range(1, 601))
+
+
+def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
+    made, file = corpus
+    out = tmp_path / "o.jsonl"
+    ask = ("--corpus", file, "-o", out)
+    fsmeu("decode", "fscore", *ask)
+    held = out.read_bytes()
+    fsmeu("decode", "fscore", *ask).is_refused("must be a new file", "--resume")
+    fsmeu("decode", "hamming", *ask, "--resume").is_refused("another result for record 40")
+    fsmeu("expect", "fscore", *ask, "--resume").is_refused("another result for record 40")
+    shorter = tmp_path / "s.jsonl"
+    shorter.write_text("".join(json.dumps(record) + "\n" for record in made[:9]))
+    refused = fsmeu("decode", "fscore", "--corpus", shorter, "-o", out, "--resume")
+    refused.is_refused("must have the 40 records")
+    assert out.read_bytes() == held
+    for other in (b"a text\n", b"a text", b'{"record": "x"}\n', b'[]\n{"record": 1', b"1\n"):
+        out.write_bytes(other)
+        fsmeu("decode", "fscore", *ask, "--resume").is_refused("must hold results")
+        assert out.read_bytes() == other
+    before = file.read_bytes()
+    itself = fsmeu("decode", "fscore", "--corpus", file, "-o", file, "--resume")
+    itself.is_refused("--output", "the corpus itself")
+    assert file.read_bytes() == before
+
+
+# -- what is bad ----------------------------------------------------------------------------------
+
+GOOD = '{"probs": [0.5, 0.25]}'
+BAD = [
+    "rubbish",
+    '{"probs": [0.5]',
+    '{"probs": [1.5]}',
+    '{"id": [1], "probs": [0.5]}',
+    '{"probs": [NaN]}',
+    '{"probs": [0.5], "labels": ["A"]}',
+    '{"model": "independent", "probabilities": [[0.5, 0.5]], "labels": ["A", "B"]}',
+    "[" * 5000,
+    '{"a":' * 5000,
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
+def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
+    """The line is named; the others are answered under their own numbers."""
+    file = tmp_path / "c.jsonl"
+    file.write_text(f"{GOOD}\n\n{bad}\n{GOOD}\n")
+    ask = ("decode", "fscore", "--corpus", file, "--json")
+    fsmeu(*ask).is_refused("line 3: ")
+    fsmeu(*ask, "--bad", "stop").is_refused("line 3: ")
+    ran = fsmeu(*ask, "--bad", "skip")
+    assert ran.code == 0
+    assert [json.loads(line)["record"] for line in ran.out.splitlines()] == [1, 3]
+    assert ran.err.count("passed over: ") == 1
+    assert f"corpus {file}, line 3: " in ran.err
+    assert "1 bad records passed over" in ran.err
+
+
+@pytest.mark.parametrize("z", ["", ', "z": "012"', ', "z": [0]', ', "z": 1', ', "z": {}'])
+def test_bad_hypotheses(fsmeu, z, tmp_path):
+    file = tmp_path / "c.jsonl"
+    file.write_text(f'{GOOD[:-1]}, "z": "10"}}\n{GOOD[:-1]}{z}}}\n')
+    fsmeu("expect", "fscore", "--corpus", file).is_refused("line 2: ")
+    ran = fsmeu("expect", "fscore", "--corpus", file, "--bad", "skip")
+    assert (ran.code, len(ran.out.split())) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "parts"),
+    [
+        ("decode", ["--bad", "skpi"], ["--bad", "'skip'"]),
+        ("decode", ["--format", "xml"], ["--format", "jsonl, conll"]),
+        ("decode", ["--resume"], ["--resume", "--output"]),
+        ("decode", ["--jobs", "2", "--scheduler", "x"], ["--jobs", "both"]),
+        ("decode", ["--jobs", "100000"], ["--jobs", "at most 1,024"]),
+        ("decode", ["-o", "x.gz"], ["--output", "uncompressed"]),
+        ("decode", ["-o", "/"], ["--output", "folder"]),
+        ("decode", ["--method", "rankin"], ["'ranking'"]),
+        ("expect", ["--column", "1"], ["--column", "columns"]),
+        ("expect", ["--format", "conll"], ["--column", "must be given"]),
+        ("expect", ["--keep", "3"], ["--keep"]),
+        ("expect", ["--probs", ".5"], ["one of them"]),
+        ("expect", ["01"], ["their own hypotheses"]),
+    ],
+)
+def test_refusals(fsmeu, corpus, command, options, parts):
+    fsmeu(command, "fscore", *options, "--corpus", corpus[1]).is_refused(*parts)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--jobs", "2"], ["--bad", "skip"], ["-o", "x"], ["--resume"], ["--format", "jsonl"]],
+)
+def test_options_that_need_a_corpus(fsmeu, option):
+    fsmeu("decode", "fscore", "--probs", ".5", *option).is_refused("needs --corpus")
+    fsmeu("expect", "fscore", "1", "--probs", ".5", *option).is_refused("needs --corpus")
+
+
+def test_numbers_of_processes_that_are_none(fsmeu, corpus):
+    for jobs in ("0", "-1", "two", "1.5"):
+        ran = fsmeu("decode", "fscore", "--corpus", corpus[1], "--jobs", jobs)
+        assert (ran.code, ran.out) == (2, "")
+        assert "--jobs" in ran.err

@@ -1,0 +1,80 @@
+"""Records: lines, sentences, compression, what is too long, and where blocks begin."""
+
+import gzip
+import io
+
+import pytest
+
+from fsmeu.corpora import records as module
+from fsmeu.corpora import source as source_module
+from fsmeu.corpora.records import Record, blocks, format_of, records
+from fsmeu.corpora.source import open_corpus, read_from
+from fsmeu.errors import FsmeuError
+
+
+def read(content, form="jsonl"):
+    return list(records(read_from(io.BytesIO(content)).lines(), form))
+
+
+def test_lines_are_records():
+    """Empty lines are none, but are counted as lines; a mark at the beginning is no text."""
+    found = read(b'\xef\xbb\xbf{"a": 1}\r\n\n  \n{"b": 2}')
+    assert found == [Record(1, 1, b'{"a": 1}'), Record(2, 4, b'{"b": 2}')]
+    assert read(b"") == []
+
+
+def test_sentences_are_records():
+    found = read(b"\n\na b\nc d\n\n \ne\n", "conll")
+    assert found == [Record(1, 3, b"a b\nc d"), Record(2, 7, b"e")]
+
+
+def test_compressed_files(tmp_path):
+    """By the first bytes, whatever the name; the place in the file is that of its bytes."""
+    for name in ("c.jsonl.gz", "c.jsonl"):
+        file = tmp_path / name
+        file.write_bytes(gzip.compress(b"1\n2\n3\n"))
+        with open_corpus(file) as source:
+            assert [line.text for line in source.lines()] == [b"1", b"2", b"3"]
+            assert source.position == source.size == file.stat().st_size
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:30] + bytes(9) + b[39:]])
+def test_damaged_compression(tmp_path, damage):
+    file = tmp_path / "c.gz"
+    file.write_bytes(damage(gzip.compress(bytes(range(48, 58)) * 50 + b"\n")))
+    with open_corpus(file) as source, pytest.raises(FsmeuError, match="readable to its end"):
+        list(source.lines())
+
+
+@pytest.mark.parametrize("form", ["jsonl", "conll"])
+def test_records_that_are_too_long(monkeypatch, form):
+    """They are passed over without being held, and those behind them are read."""
+    monkeypatch.setattr(source_module, "RECORD_BYTES", 10)
+    monkeypatch.setattr(module, "RECORD_BYTES", 10)
+    long = b"x" * 35
+    found = read(b"ab\n\n" + long + b"\n\ncd\n\n" + long, form)
+    assert [(r.number, r.line, r.text) for r in found if not r.fault] == [
+        (1, 1, b"ab"),
+        (3, 5, b"cd"),
+    ]
+    assert [(r.number, r.line, r.text) for r in found if r.fault] == [(2, 3, b""), (4, 7, b"")]
+    if form == "conll":
+        (sentence,) = read(b"abcd\nabcd\nabcd\n", "conll")
+        assert "at most 10 bytes" in sentence.fault
+
+
+def test_blocks_end_by_count_or_by_size(monkeypatch):
+    monkeypatch.setattr(module, "RECORDS_AT_ONCE", 3)
+    monkeypatch.setattr(module, "BLOCK_BYTES", 10)
+    sizes = [1, 1, 1, 12, 4, 4, 4, 1]
+    made = blocks(Record(k, k, b"x" * size) for k, size in enumerate(sizes, start=1))
+    assert [[r.number for r in block] for block in made] == [[1, 2, 3], [4], [5, 6, 7], [8]]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.jsonl", "jsonl"), ("a.conll.gz", "conll"), ("a.txt", "conll"), ("-", "jsonl")],
+)
+def test_format_by_the_ending(name, form):
+    assert format_of(name, None) == form
+    assert format_of(name, "conll") == "conll"

@@ -1,0 +1,153 @@
+"""The same answers from several processes: of this machine, and of a Dask cluster."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError
+from fsmeu.models import Bernoulli, Markov
+from fsmeu.parallel.engine import WorkerError, workers
+from fsmeu.parallel.shares import _shares
+
+F1 = fsmeu.load("fscore")
+
+
+def some_models(count, seed=5):
+    """Chains of several lengths."""
+    rng = np.random.default_rng(seed)
+    return [
+        Markov(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2), n=int(rng.integers(0, 9)))
+        for _ in range(count)
+    ]
+
+
+def same(found, wanted):
+    assert [d.labels for d in found] == [d.labels for d in wanted]
+    assert [d.value for d in found] == pytest.approx([d.value for d in wanted], rel=1e-12)
+    assert [(d.method, d.exact) for d in found] == [(d.method, d.exact) for d in wanted]
+
+
+class Overlap:
+    """A loss in Python."""
+
+    def start(self):
+        return 0
+
+    def step(self, state, z, y):
+        return state + (z != y)
+
+    def value(self, state):
+        return float(state)
+
+
+def stop(shared, task):
+    """Ends the process that calls it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_two_processes_decide_and_expect():
+    """Models, vectors and losses written in Python travel; order and progress are kept."""
+    models = [*some_models(40), [0.5, 0.75], Bernoulli([0.125])]
+    told = []
+    alone = fsmeu.decode_many(F1, models)
+    same(fsmeu.decode_many(F1, models, jobs=2, progress=told.append), alone)
+    assert sum(told) == len(models)
+    zs = [d.labels for d in alone]
+    values = fsmeu.expect_many(F1, zs, models, jobs=2)
+    np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
+    python = fsmeu.function_loss(Overlap(), labels=[0, 1])
+    found = fsmeu.expect_many(python, [[0, 1], [1]], [[0.5, 0.75], [0.125]], jobs=2)
+    np.testing.assert_allclose(found, [0.75, 0.875], rtol=1e-12)
+    assert fsmeu.decode_many(F1, [], jobs=2) == []
+
+
+def test_a_process_that_ends_is_told():
+    with pytest.raises(WorkerError, match="stay until the work is done"), workers("t", 2) as some:
+        list(some.in_order(stop, b"", [b"", b""]))
+
+
+def test_shares_are_alike():
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(0, 60, 500).tolist()
+    shares = _shares(sizes, 8)
+    assert sorted(row for share in shares for row in share) == list(range(500))
+    assert len(shares) <= 8
+    sums = [sum(sizes[row] + 1 for row in share) for share in shares]
+    assert max(sums) <= (sum(sizes) + 500) / 8 + 60
+    assert _shares([], 4) == []
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None, True, 10**6])
+def test_numbers_of_jobs_that_are_none(jobs):
+    with pytest.raises(InputError, match="jobs"):
+        fsmeu.decode_many(F1, [[0.5]], jobs=jobs)
+    with pytest.raises(InputError, match="jobs"):
+        fsmeu.expect_many(F1, ["1"], [[0.5]], jobs=jobs)
+
+
+def test_the_row_that_is_bad_is_named():
+    with pytest.raises(FsmeuError, match=r"models\[1\]"):
+        fsmeu.decode_many(F1, [[0.5], [1.5]], jobs=2)
+    with pytest.raises(FsmeuError, match=r"zs\[1\]"):
+        fsmeu.expect_many(F1, ["1", "2"], [[0.5], [0.5]], jobs=2)
+
+
+# -- Dask -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1", "", 5, b"x"])
+def test_schedulers_that_are_none(address, monkeypatch):
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    monkeypatch.setattr("fsmeu.parallel.engine.SCHEDULER_SECONDS", 0.3)
+    with pytest.raises(InputError, match="address of a Dask scheduler"):
+        fsmeu.decode_many(F1, [[0.5]], scheduler=address)
+
+
+def test_a_cluster_that_loses_a_worker():
+    """Worker processes of a local cluster, one of which is killed while most is still to do."""
+    reason = "the extra 'dask' is not installed"
+    distributed = pytest.importorskip("distributed", reason=reason)
+    models = some_models(60)
+    alone = fsmeu.decode_many(F1, models)
+    told, killed = [], []
+
+    class Slow(Overlap):
+        def start(self):
+            time.sleep(0.02)
+            return 0
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def kill_one(made):
+            told.append(made)
+            if not killed:
+                killed.append(next(iter(client.run(os.getpid).values())))
+                os.kill(killed[0], signal.SIGKILL)
+
+        address = cluster.scheduler_address
+        python = fsmeu.function_loss(Slow(), labels=[0, 1])
+        vectors = [[0.75, 0.125 * (k % 9)] for k in range(16)]
+        slow = fsmeu.decode_many(python, vectors, scheduler=address, progress=kill_one)
+        assert len(killed) == 1
+        assert told[0] < sum(told) == len(vectors)
+        wanted = [0.25 + min(p, 1 - p) for _, p in vectors]
+        assert [d.value for d in slow] == pytest.approx(wanted, rel=1e-12)
+        same(fsmeu.decode_many(F1, models, scheduler=client), alone)
+        values = fsmeu.expect_many(F1, [d.labels for d in alone], models, scheduler=client)
+        np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"fsmeu\[dask\]"):
+        fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")

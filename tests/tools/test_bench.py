@@ -1,0 +1,89 @@
+"""`./run bench`: what is written, and what is said of two runs."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import launch
+import pytest
+
+from tests.benchmarks import measure, report
+from tests.benchmarks.measure import Row
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def row(title, second, **more):
+    return Row(title, 1.0, second, second, **more)
+
+
+def test_written_and_read(tmp_path):
+    """What is infinite, after a fault, is written as nothing."""
+    file = tmp_path / "folder" / "b.json"
+    report.write(file, [row("a", 0.5, exponent=1.9, gigabytes=0.25), row("b", math.inf)])
+    first, second = report.read(file)
+    assert (first["second"], first["exponent"], first["gigabytes"]) == (0.5, 1.9, 0.25)
+    assert (second["second"], second["ratio"]) == (None, None)
+    assert "python" in json.loads(file.read_text())["machine"]
+
+
+def test_what_got_slower_is_marked():
+    """By more than a fifth; titles are compared without what was measured in brackets."""
+    old = report.as_json([row("a (50 a second)", 1.0), row("b", 1.0), row("c", 1.0), row("d", 1.0)])
+    new = report.as_json([row("a (9 a second)", 1.21), row("b", 1.19), row("c", math.inf)])
+    more = report.as_json([row("e", 1.0)])
+    lines = list(report.side_by_side(old["rows"], new["rows"] + more["rows"]))
+    cells = {line.split()[0]: line.split()[1:] for line in lines if line[:2] in ("a ", "b ", "c ")}
+    assert cells["a"] == ["1.00000", "1.21000", "1.21", "SLOWER"]
+    assert cells["b"] == ["1.00000", "1.19000", "1.19"]
+    assert cells["c"] == ["1.00000", "-", "FAILED"]
+    assert lines[-1] == "2 of 3 slower; 1 new, 1 gone."
+
+
+def test_rows_of_one_title_are_kept_apart():
+    lines = report.side_by_side(
+        *(report.as_json([row("a", x), row("a", y)])["rows"] for x, y in [(1.0, 2.0), (1.0, 4.0)])
+    )
+    assert [line.split()[3] for line in lines if line.startswith("a ")] == ["1.00", "2.00"]
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"rows": [1]}', '{"rows": [{}]}', "[["])
+def test_files_that_are_none_of_ours(tmp_path, content):
+    """They are refused in a sentence, before anything is measured."""
+    file = tmp_path / "old.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ValueError, match=r"must be a file that \./run bench wrote"):
+        report.read(file)
+
+
+def test_a_bad_file_ends_the_run_at_once(tmp_path):
+    command = [sys.executable, "-m", "pytest", "tests/benchmarks", "-p", "no:cacheprovider"]
+    words = ["--against", str(tmp_path / "none.json")]
+    ran = subprocess.run([*command, *words], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 4
+    assert "must be a file that ./run bench wrote (No such file or directory)." in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_files_are_meant_from_where_the_user_is(tmp_path):
+    given = ["--against", "old.json", "--to=new.json", "-k", "x", "--against=/o.json"]
+    here = str(tmp_path)
+    assert launch.files_here(given, tmp_path) == [
+        *("--against", f"{here}/old.json", f"--to={here}/new.json", "-k", "x"),
+        "--against=/o.json",
+    ]
+
+
+def test_growth_is_read_from_the_sizes(monkeypatch):
+    """Four times the time for twice the length is an exponent of 2."""
+    monkeypatch.setattr(measure, "ROWS", [])
+    assert measure.record("F1: n = 1,000 | n = 2,000", 1.0, 4.0, at_most=5)
+    assert not measure.record("F1: ours | theirs", 1.0, 4.0, at_most=3)
+    first, second = measure.ROWS
+    assert first.exponent == pytest.approx(2.0, rel=1e-12)
+    assert second.exponent is None
+    assert first.gigabytes > 0
+    assert "2.00" in list(measure.table())[-2]
