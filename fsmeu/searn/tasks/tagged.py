@@ -1,0 +1,61 @@
+"""Tagged sentences as experiments: chunking (CoNLL-2000), Spanish names (CoNLL-2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fsmeu.searn.features.corpus import templated_sentences
+from fsmeu.searn.features.segments import CHUNKS
+from fsmeu.searn.features.sets import template_set
+from fsmeu.searn.tasks.conll import Sentence, inputs_and_tags
+from fsmeu.searn.tasks.data import conll2000, conll2002
+from fsmeu.searn.tasks.task import Part, Split, held_out
+
+__all__ = ["chunking", "chunking_held_out", "names", "names_held_out", "tagged_part"]
+
+BITS = 21
+QUICK = 60
+
+
+def tagged_part(
+    sentences: Sequence[Sentence], templates: str, bits: int = BITS, chunks: bool = False
+) -> Part:
+    """Sentences whose last column is predicted from the others, by a set of templates."""
+    inputs, tags = inputs_and_tags(sentences)
+    made = templated_sentences(inputs, template_set(templates), bits, CHUNKS if chunks else None)
+    return Part(made, tags)
+
+
+def chunking(quick: bool) -> Iterator[Split]:
+    """CoNLL-2000: 8,936 sentences to train on, 2,012 to predict."""
+    train, test = conll2000()
+    if quick:
+        train, test = train[:QUICK], test[:QUICK]
+    yield Split(*(tagged_part(part, "chunking", chunks=True) for part in (train, test)))
+
+
+def chunking_held_out(quick: bool) -> Iterator[Split]:
+    """The last tenth of the training sentences to predict."""
+    train, _ = conll2000()
+    part = tagged_part(train[:QUICK] if quick else train, "chunking", chunks=True)
+    yield held_out(part)
+
+
+def names(small: bool, quick: bool) -> Iterator[Split]:
+    """CoNLL-2002, Spanish: 8,323 sentences (or the first 300) to train on, testb to predict."""
+    train, _, test = conll2002()
+    if small:
+        train = train[:300]
+    if quick:
+        train, test = train[:QUICK], test[:QUICK]
+    yield Split(*(tagged_part(part, "names", chunks=True) for part in (train, test)))
+
+
+def names_held_out(small: bool, quick: bool) -> Iterator[Split]:
+    """The same with testa, the development data of the shared task, to predict."""
+    train, develop, _ = conll2002()
+    if small:
+        train = train[:300]
+    if quick:
+        train, develop = train[:QUICK], develop[:QUICK]
+    yield Split(*(tagged_part(part, "names", chunks=True) for part in (train, develop)))
