@@ -165,6 +165,8 @@ COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
 COMPILED_EXAMPLES = 20_000
 """Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
+COMPILED_ENTRIES = 2_000_000
+"""Entries of rows, times actions, of one pass by numpy: what loading the loops costs."""
 CACHED_CELLS = 1 << 18
 """Cells of one layer for all sequences of a block, by numpy: 2 MB; fewer are mostly calls."""
 COMPILED_CACHED_CELLS = 1 << 16

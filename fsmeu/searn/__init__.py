@@ -1,1 +1,6 @@
-"""Search-based structured prediction (SEARN; Daumé, Langford and Marcu 2009)."""
+"""Search-based structured prediction (Daumé, Langford and Marcu 2009) for any loss."""
+
+from fsmeu.searn.oracle.cost_oracle import CostOracle, CostOracles
+from fsmeu.searn.searn import Searn
+
+__all__ = ["CostOracle", "CostOracles", "Searn"]

@@ -1,0 +1,1 @@
+"""Learners of cost-sensitive decisions on sparse rows."""

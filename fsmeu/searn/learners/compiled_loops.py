@@ -1,0 +1,165 @@
+"""One pass over examples, compiled by numba; the same as the plain ones in ``loops``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["logistic_pass", "perceptron_pass"]
+
+compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
+fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
+
+
+@compiled
+def _mixed(first, second):
+    """As ``mixing.mixed``, of two numbers."""
+    x = first * np.uint64(0x9E3779B97F4A7C15) + second + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@compiled
+def _kept(seed, k, dropout):
+    """Whether dropout leaves entry k in."""
+    number = _mixed(seed, np.uint64(k))
+    return np.float64(number >> np.uint64(11)) * 2.0**-53 >= dropout
+
+
+@fast
+def _add_scores(line, weights, column, value):
+    own = weights[column]
+    for a in range(len(line)):
+        line[a] += own[a] * value
+
+
+@fast
+def _ada_step(own, sums, slopes, value, rate):
+    for a in range(len(slopes)):
+        move = slopes[a] * value
+        total = sums[a] + move * move
+        sums[a] = total
+        own[a] -= rate * move / math.sqrt(total) if total > 0 else own.dtype.type(0)
+
+
+@compiled
+def _slopes(scores, costs, targets, margin, slopes):
+    """Fills the slopes of the loss of an example, all (rows, A); returns the loss."""
+    rows, actions = scores.shape
+    top, best = -np.inf, -np.inf
+    for r in range(rows):
+        for a in range(actions):
+            if math.isinf(costs[r, a]):
+                continue
+            if margin != 0:
+                scores[r, a] += margin * costs[r, a]
+            top = max(top, scores[r, a])
+            if targets[r, a]:
+                best = max(best, scores[r, a])
+    whole, part = 0.0, 0.0
+    for r in range(rows):
+        for a in range(actions):
+            if math.isinf(costs[r, a]):
+                slopes[r, a] = 0
+                continue
+            chance = math.exp(scores[r, a] - top)
+            slopes[r, a] = chance
+            whole += chance
+            if targets[r, a]:
+                part += math.exp(scores[r, a] - best)
+    for r in range(rows):
+        for a in range(actions):
+            slopes[r, a] /= whole
+            if targets[r, a]:
+                slopes[r, a] -= math.exp(scores[r, a] - best) / part
+    return (top + math.log(whole)) - (best + math.log(part))
+
+
+@compiled
+def logistic_pass(
+    ends, columns, values, begins, costs, targets, importance, order, weights, squares,
+    rate, margin, dropout, seed,
+):  # fmt: skip
+    """The sum of losses; see ``loops.logistic_pass``."""
+    last, actions = len(weights) - 1, weights.shape[1]
+    most_rows, most = 1, 1
+    for i in range(len(begins) - 1):
+        most_rows = max(most_rows, begins[i + 1] - begins[i])
+        most = max(most, ends[begins[i + 1]] - ends[begins[i]])
+    scores = np.zeros((most_rows, actions), weights.dtype)
+    slopes = np.zeros((most_rows, actions), weights.dtype)
+    taken = np.empty(most, np.int64)
+    row_ends = np.empty(most_rows + 1, np.int64)
+    kind = weights.dtype.type
+    scale, step = kind(1.0 / (1.0 - dropout)), kind(rate)
+    total = 0.0
+    for i in order:
+        if importance[i] == 0:
+            continue
+        first, count = begins[i], begins[i + 1] - begins[i]
+        found = 0
+        row_ends[0] = 0
+        for r in range(count):
+            scores[r] = 0
+            for k in range(ends[first + r], ends[first + r + 1]):
+                if columns[k] == last or (dropout > 0 and not _kept(seed, k, dropout)):
+                    continue
+                taken[found] = k
+                found += 1
+                _add_scores(scores[r], weights, columns[k], values[k] * scale)
+            row_ends[r + 1] = found
+        loss = _slopes(
+            scores[:count], costs[first : first + count], targets[first : first + count], margin,
+            slopes[:count],
+        )  # fmt: skip
+        total += importance[i] * loss
+        for r in range(count):
+            slopes[r] *= importance[i]
+            for j in range(row_ends[r], row_ends[r + 1]):
+                k = taken[j]
+                _ada_step(
+                    weights[columns[k]], squares[columns[k]], slopes[r], values[k] * scale, step
+                )
+    return total
+
+
+@compiled
+def perceptron_pass(
+    ends, columns, values, begins, costs, targets, importance, order, weights, delays, seen, by_cost
+):
+    """The number of wrong decisions; see ``loops.perceptron_pass``."""
+    last, actions = len(weights) - 1, weights.shape[1]
+    line = np.zeros(actions, weights.dtype)
+    wrong, before = 0, seen
+    for i in order:
+        top, best, chosen_row, chosen, aim_row, aim = -np.inf, -np.inf, 0, 0, 0, 0
+        for r in range(begins[i], begins[i + 1]):
+            line[:] = 0
+            for k in range(ends[r], ends[r + 1]):
+                _add_scores(line, weights, columns[k], values[k])
+            for a in range(actions):
+                if math.isinf(costs[r, a]):
+                    continue
+                if line[a] > top:
+                    top, chosen_row, chosen = line[a], r, a
+                if targets[r, a] and line[a] > best:
+                    best, aim_row, aim = line[a], r, a
+        if not targets[chosen_row, chosen]:
+            wrong += 1
+            step = importance[i]
+            if by_cost:
+                step *= costs[chosen_row, chosen] - costs[aim_row, aim]
+            for k in range(ends[aim_row], ends[aim_row + 1]):
+                if columns[k] != last:
+                    weights[columns[k], aim] += step * values[k]
+                    delays[columns[k], aim] += step * before * values[k]
+            for k in range(ends[chosen_row], ends[chosen_row + 1]):
+                if columns[k] != last:
+                    weights[columns[k], chosen] -= step * values[k]
+                    delays[columns[k], chosen] -= step * before * values[k]
+        before += 1
+    return wrong

@@ -1,0 +1,236 @@
+"""Costs of the next label under optimal completion, by look-up (Daume et al. 2009, section 3.4.1).
+
+For a reference y and a loss, one sweep from the last position to the first finds the best value
+that can be reached from every state of the machine over z. The cost of a label after any prefix is
+the value that can be reached before it minus that after it: what a mistake costs if all that
+follows is done as well as can be. It is one mechanism for every loss, where the paper writes a
+policy for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.fst.alphabet import Label, as_alphabet
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.searn.oracle.tables import Tables, make_tables
+
+__all__ = ["CostOracle", "CostOracles"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class CostOracles:
+    """Cost oracles of many references, asked for many states at once.
+
+    Every completion is considered, so that a loss that is not defined for one of them is refused,
+    as ``evaluate`` refuses it.
+
+    Args:
+        loss: a loss or utility.
+        ys: the references, sequences of labels.
+        labels: the labels, where the loss leaves them open.
+
+    Raises:
+        InputError: something is no loss, no sequence or no label.
+        LossFileError: the loss is not defined for a completion.
+        SizeLimitError: there are too many states.
+
+    Attributes:
+        loss: the loss over its labels.
+        labels: the labels, in the order of costs.
+        lengths: the length of each reference, (references,).
+    """
+
+    def __init__(self, loss: Loss, ys: Sequence[Any], labels: Any = None) -> None:
+        check_loss(loss, "cost oracle")
+        if labels is not None:
+            loss = _over(loss, labels)
+        self.loss = loss
+        self.labels: tuple[Label, ...] = loss.alphabet.labels
+        rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
+        self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
+        self.lengths = np.array([len(y) for y in self.ys], np.int64)
+        self._sign = 1.0 if loss.kind == "utility" else -1.0
+        self._tables: Tables = make_tables(loss, self.ys)
+
+    def __len__(self) -> int:
+        return len(self.ys)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the tables of all references take."""
+        return self._tables.nbytes
+
+    def start(self, sentences: Any) -> Ints:
+        """The state before the first label, (batch,) or (batch, numbers of a state).
+
+        Args:
+            sentences: numbers of references, (batch,).
+        """
+        return self._tables.start(self._numbers(sentences))
+
+    def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
+        """The states after one more label each.
+
+        Args:
+            sentences: numbers of references, (batch,).
+            states: as ``start`` and ``step`` return them.
+            labels: label indices, (batch,).
+        """
+        numbers = self._numbers(sentences)
+        return self._tables.step(numbers, np.asarray(states), self._indices(labels, len(numbers)))
+
+    def costs_at(self, sentences: Any, states: Ints) -> Floats:
+        """The cost of each label, (batch, labels); 0 marks the best."""
+        return self._tables.costs(self._numbers(sentences), np.asarray(states))
+
+    def values_at(self, sentences: Any, states: Ints) -> Floats:
+        """The best value that can be reached, (batch,)."""
+        return self._sign * self._tables.scores(self._numbers(sentences), np.asarray(states)) + 0.0
+
+    def oracle(self, number: int) -> CostOracle:
+        """The oracle of one reference."""
+        return CostOracle._of(self, int(self._numbers([number])[0]))
+
+    def _numbers(self, sentences: Any) -> Ints:
+        numbers = _whole_array(sentences, "sentences")
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.ys):
+            must = f"sentences must be numbers from 0 to {len(self.ys) - 1}"
+            raise InputError(sentence("cost oracle", must, sentences))
+        return numbers
+
+    def _indices(self, labels: Any, batch: int) -> Ints:
+        numbers = _whole_array(labels, "labels")
+        if len(numbers) != batch:
+            must = "there must be one label for each sentence"
+            raise InputError(sentence("cost oracle", must, f"{len(numbers)} for {batch}"))
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.labels):
+            must = f"labels must be indices from 0 to {len(self.labels) - 1}"
+            raise InputError(sentence("cost oracle", must, labels))
+        return numbers
+
+
+class CostOracle:
+    """The cost oracle of one reference.
+
+    Args:
+        loss: a loss or utility.
+        y: the reference, a sequence of labels.
+        labels: the labels, where the loss leaves them open.
+
+    Attributes:
+        labels: the labels, in the order of costs.
+        start: the state before the first label.
+
+    >>> from fsmeu.losses.library import load
+    >>> oracle = CostOracle(load("fscore"), [1, 0, 1])
+    >>> oracle.costs([1]).round(4).tolist(), oracle.best([1]), oracle.value([0])
+    ([0.0, 0.2], 0, 0.6666666666666666)
+    """
+
+    def __init__(self, loss: Loss, y: Any, labels: Any = None) -> None:
+        self._bind(CostOracles(loss, [y], labels), 0)
+
+    @classmethod
+    def _of(cls, oracles: CostOracles, number: int) -> CostOracle:
+        made = cls.__new__(cls)
+        made._bind(oracles, number)
+        return made
+
+    def _bind(self, oracles: CostOracles, number: int) -> None:
+        self._oracles, self._one = oracles, np.array([number], np.int64)
+        self.loss, self.labels = oracles.loss, oracles.labels
+        self._y = oracles.ys[number]
+        self.start = _plain(oracles.start(self._one))
+
+    def __len__(self) -> int:
+        return len(self._y)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the tables take (of all references, where it is one of many)."""
+        return self._oracles.nbytes
+
+    def step(self, state: Any, label: int) -> Any:
+        """The state after one more label, given by its index."""
+        return _plain(self._oracles.step(self._one, np.array([state]), [label]))
+
+    def costs_at(self, state: Any) -> Floats:
+        """The cost of each label in a state, (labels,); 0 marks the best."""
+        costs: Floats = self._oracles.costs_at(self._one, np.array([state]))[0]
+        return costs
+
+    def value_at(self, state: Any) -> float:
+        """The best value that can be reached from a state."""
+        return float(self._oracles.values_at(self._one, np.array([state]))[0])
+
+    def state(self, prefix: Any) -> Any:
+        """The state after a prefix, a sequence of labels."""
+        indices = self.loss.alphabet.encode(prefix, "prefix")
+        if len(indices) > len(self._y):
+            must = f"a prefix must have at most {len(self._y)} labels"
+            raise InputError(sentence("cost oracle", must, f"{len(indices)}"))
+        state = np.array([self.start])
+        for label in indices:
+            state = self._oracles._tables.step(self._one, state, np.array([label]))
+        return _plain(state)
+
+    def costs(self, prefix: Any) -> Floats:
+        """The cost of each next label after a prefix, (labels,): 0 marks the best.
+
+        It is the least loss that a completion can reach after the label, minus that after the best
+        label; for a utility, the greatest utility after the best label minus that after this one.
+        """
+        return self.costs_at(self.state(prefix))
+
+    def best_all(self, prefix: Any) -> tuple[Label, ...]:
+        """All labels that can come next without a loss."""
+        return tuple(self.labels[k] for k in np.flatnonzero(self.costs(prefix) == 0.0))
+
+    def best(self, prefix: Any) -> Label:
+        """A best next label: that of the reference if it is one, else the first."""
+        indices = self.loss.alphabet.encode(prefix, "prefix")
+        costs = self.costs(prefix)
+        own = int(self._y[len(indices)])
+        return self.labels[own if costs[own] == 0.0 else int(costs.argmin())]
+
+    def value(self, prefix: Any = ()) -> float:
+        """The best value that can be reached after a prefix: least loss, greatest utility."""
+        return self.value_at(self.state(prefix))
+
+
+def _over(loss: Loss, labels: Any) -> Loss:
+    """The loss over these labels."""
+    alphabet = as_alphabet(labels)
+    if getattr(loss, "labels_open", False):
+        return loss.with_labels(alphabet)
+    if loss.alphabet.labels != alphabet.labels:
+        must = f"{loss.kind} {loss.name} has labels of its own"
+        raise InputError(sentence("cost oracle", must, labels, "Leave labels out"))
+    return loss
+
+
+def _whole_array(numbers: Any, what: str) -> Ints:
+    """Whole numbers that were given, (batch,)."""
+    try:
+        array = np.asarray(numbers)
+    except Exception:  # whatever it raises
+        array = np.zeros(0)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
+        must = f"{what} must be whole numbers in an array with one axis"
+        raise InputError(sentence("cost oracle", must, numbers))
+    return array.astype(np.int64, copy=False)
+
+
+def _plain(states: Ints) -> Any:
+    """The state of a batch of one: an int, or a tuple of them."""
+    state = states[0].tolist()
+    return tuple(state) if isinstance(state, list) else state

@@ -1,0 +1,103 @@
+"""Oracles whose states are listed: classes of the core with the sums so far, for every loss.
+
+States are found from the first position to the last, valued at the end, and merged from the last
+position to the first where nothing that follows differs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.fst.compose import guard_arcs
+from fsmeu.fst.distinct import distinct_rows
+from fsmeu.searn.oracle.core import Core
+from fsmeu.searn.oracle.grouping import equal_rows
+from fsmeu.searn.oracle.layers import ClassLayer, Walked
+
+__all__ = ["Listed", "list_states"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The states of one oracle; state 0 is the start.
+
+    Attributes:
+        next: the state after each label, (states, labels); -1 after the last position.
+        scores: the best value that can be reached, greater being better, (states,).
+    """
+
+    next: NDArray[np.int32]
+    scores: Floats
+
+
+def list_states(core: Core, walked: Walked, sign: float) -> Listed:
+    """The states of one reference.
+
+    Args:
+        core: the loss with the reference given.
+        walked: its machine.
+        sign: 1 for a utility, -1 for a loss.
+
+    Raises:
+        LossFileError: the value of a sequence is not defined.
+        SizeLimitError: there are too many states.
+    """
+    n = len(walked.layers)
+    classes, sums = np.zeros(1, np.int64), core.begin(n)[:, None]
+    steps: list[Ints] = []
+    arcs = 0
+    for layer in walked.layers:
+        arcs += len(classes) * core.labels
+        guard_arcs("cost oracle", arcs)
+        classes, sums, targets = _expand(layer, classes, sums)
+        steps.append(targets)
+    values = core.values(n, walked.constants, walked.ends[classes].T, sums, classes.shape)
+    core.check(n, values)
+    return _merged(steps, sign * values, core.labels)
+
+
+def _expand(layer: ClassLayer, classes: Ints, sums: Floats) -> tuple[Ints, Floats, Ints]:
+    """Classes (states,) and sums (sums, states) after a position, and where steps lead.
+
+    Args:
+        layer: the steps of the classes.
+        classes: the class of each state before.
+        sums: the sums there, (sums, states).
+    """
+    goals = layer.next[classes]
+    after = sums[:, :, None] + layer.gains[:, classes]
+    ranks = [np.unique(total.ravel(), return_inverse=True)[1] for total in after]
+    columns = [goals.ravel(), *ranks]
+    first, number = distinct_rows(columns)
+    totals = after.reshape(len(sums), goals.size)[:, first]
+    return goals.ravel()[first], totals, number.reshape(goals.shape)
+
+
+def _merged(steps: list[Ints], scores: Floats, labels: int) -> Listed:
+    """The states merged, numbered through all layers from the last, then turned round."""
+    distinct_scores, classes = np.unique(scores + 0.0, return_inverse=True)
+    tables = [np.full((len(distinct_scores), labels), -1, np.int64)]
+    values = [distinct_scores]
+    known = len(distinct_scores)
+    for targets in reversed(steps):
+        begin = known - len(values[-1])
+        first, before = equal_rows(classes[targets])
+        rows = classes[targets[first]]
+        values.append(values[-1][rows].max(axis=1))
+        tables.append(rows + begin)
+        known += len(first)
+        classes = before
+    table = np.concatenate(tables[::-1])
+    begins = np.cumsum([0, *map(len, tables[::-1])])
+    # rows are numbered from the last layer; from the first on, layer t begins at begins[t]
+    where = np.concatenate(
+        [begins[t] + np.arange(len(part)) for t, part in reversed(list(enumerate(tables[::-1])))]
+    )
+    table = np.where(table < 0, -1, where[table])
+    return Listed(table.astype(np.int32), np.concatenate(values[::-1]))

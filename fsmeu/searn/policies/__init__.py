@@ -1,0 +1,1 @@
+"""Policies, what decides in a state, and searches that follow them."""

@@ -1,0 +1,1 @@
+"""Search spaces: in which order, and in which pieces, an output is decided."""

@@ -1,0 +1,70 @@
+"""Gold outputs of sentences: their label indices, and the oracles of costs against them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.losses.protocol import Loss
+from fsmeu.searn.spaces.tags import opening_tags
+
+__all__ = ["Gold", "gold_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Gold outputs.
+
+    Attributes:
+        loss: the loss.
+        labels: the labels, in the order of their indices.
+        lines: the label indices of each sentence.
+        y: the same, end to end, (positions,).
+        opening: for each label I-X the index of B-X, else -1, (L,).
+        oracles: the costs of labels after any labels before, as ``CostOracles`` tells them.
+    """
+
+    loss: Loss
+    labels: tuple[Any, ...]
+    lines: list[Ints]
+    y: Ints
+    opening: Ints
+    oracles: Any
+
+    def losses(self, sentences: Ints, outputs: Sequence[Sequence[Any]]) -> Floats:
+        """The loss of an output of each sentence, (B,); utilities with their sign changed."""
+        index = {label: k for k, label in enumerate(self.labels)}
+        sign = -1.0 if self.loss.kind == "utility" else 1.0
+        found = np.empty(len(sentences))
+        coded = [np.array([index[label] for label in one], np.int64) for one in outputs]
+        lengths = np.array([len(one) for one in coded])
+        for n in np.unique(lengths):
+            at = np.flatnonzero(lengths == n)
+            z = np.array([coded[k] for k in at]).reshape(len(at), n)
+            y = np.array([self.lines[sentences[k]] for k in at]).reshape(len(at), n)
+            found[at] = sign * self.loss.pair_values(z, y)
+        return found
+
+
+def gold_of(loss: Loss, labels: Sequence[Any], ys: Sequence[Sequence[Any]], make: Any) -> Gold:
+    """The gold outputs of sentences.
+
+    Args:
+        loss: the loss, over the labels in this order.
+        labels: the labels.
+        ys: the gold labels of each sentence.
+        make: ``CostOracles``, or what makes the like from the loss and label names.
+    """
+    index = {label: k for k, label in enumerate(labels)}
+    lines = [np.array([index[label] for label in one], np.int64) for one in ys]
+    y = np.concatenate(lines) if lines else np.empty(0, np.int64)
+    names = loss.alphabet.labels
+    oracles = make(loss, [[names[k] for k in line] for line in lines])
+    return Gold(loss, tuple(labels), lines, y, opening_tags(labels), oracles)

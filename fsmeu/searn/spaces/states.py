@@ -1,0 +1,69 @@
+"""Batches of states whose decisions are labels of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LabelStates", "joined", "start_states"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelStates:
+    """Partly labelled sentences.
+
+    Attributes:
+        examples: the number of each state's sentence, (B,).
+        progress: how many labels are decided, (B,).
+        labels: label indices in the order in which they are decided, int16 (B, longest).
+        past: the last decisions, the newest first, int16 (B, h); -1 before the first.
+        oracle: the states of the cost oracle, with B as first axis, or None.
+    """
+
+    examples: Ints
+    progress: Ints
+    labels: NDArray[np.int16]
+    past: NDArray[np.int16]
+    oracle: Any = None
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def take(self, indices: Any) -> LabelStates:
+        """The states at these indices, or where a mask is true."""
+        oracle = None if self.oracle is None else self.oracle[indices]
+        return LabelStates(
+            self.examples[indices],
+            self.progress[indices],
+            self.labels[indices],
+            self.past[indices],
+            oracle,
+        )
+
+
+def start_states(examples: Ints, longest: int, depth: int, oracle: Any) -> LabelStates:
+    """The states before the first decision."""
+    count = len(examples)
+    labels = np.full((count, longest), -1, np.int16)
+    past = np.full((count, depth), -1, np.int16)
+    return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
+
+
+def joined(parts: Sequence[LabelStates]) -> LabelStates:
+    """All states of several batches."""
+    oracle = None
+    if parts[0].oracle is not None:
+        oracle = np.concatenate([part.oracle for part in parts])
+    return LabelStates(
+        np.concatenate([part.examples for part in parts]),
+        np.concatenate([part.progress for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.past for part in parts]),
+        oracle,
+    )

@@ -1,0 +1,191 @@
+"""Label by label: from left to right, from right to left, and well-formed chunk tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from fsmeu.learning.saving import register
+from fsmeu.searn.features.history import history_columns
+from fsmeu.searn.features.rows import joined_rows
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.spaces.states import LabelStates, joined, start_states
+from fsmeu.searn.spaces.tags import follows
+
+__all__ = ["LeftToRight", "RightToLeft", "TaggingSearch", "TaggingTask", "WordAtATime"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class _Tagging(BaseEstimator):  # type: ignore[misc]
+    """What the spaces below share.
+
+    Args:
+        history: how many of the last labels are features: each of the last 1, 2, ..., together.
+        crossed_history: how many of them are crossed with the features named in ``crossed``.
+    """
+
+    backwards = False
+
+    def __init__(self, history: int = 2, crossed_history: int = 1) -> None:
+        self.history = history
+        self.crossed_history = crossed_history
+
+    def labels(self, ys: Sequence[Sequence[Any]]) -> list[Any]:
+        """The labels of outputs, sorted."""
+        return sorted_labels(label for one in ys for label in one)
+
+    def task(self, labels: Sequence[Any], ys: Any = None) -> TaggingTask:
+        """The space with its actions, which are the labels."""
+        return TaggingTask(tuple(labels), self.history, self.crossed_history, self.backwards)
+
+
+@register
+class LeftToRight(_Tagging):
+    """One label after the other, from the first position to the last; any label anywhere."""
+
+
+@register
+class RightToLeft(_Tagging):
+    """One label after the other, from the last position to the first.
+
+    The optimal policy completes to the left, and a loss reads from the left: costs are those of
+    the reversed sentence, which is right where the loss does not depend on the order of positions
+    (derived from its text). For other losses it is refused.
+    """
+
+    backwards = True
+
+
+@register
+class WordAtATime(_Tagging):
+    """Chunk tags from left to right, of which I-X may stand after B-X and I-X only.
+
+    Costs are those of completions by any tags. Losses of chunks count an I that opens a chunk like
+    a B there, so that they are those of well-formed completions as well.
+    """
+
+    def task(self, labels: Sequence[Any], ys: Any = None) -> TaggingTask:
+        """The space with its actions, which are the tags."""
+        return replace(super().task(labels), follows=follows(labels))
+
+
+def sorted_labels(labels: Any) -> list[Any]:
+    """The distinct labels, sorted; by their texts where they cannot be compared."""
+    found = set(labels)
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=lambda one: (type(one).__name__, str(one)))
+
+
+@dataclass(frozen=True)
+class TaggingTask:
+    """Label by label.
+
+    Attributes:
+        labels: the actions.
+        history: how many of the last labels are features.
+        crossed_history: how many of them are crossed.
+        backwards: whether the last position is labelled first.
+        follows: which label may follow which, bool (L + 1, L), its last row for the first label;
+            None where all may.
+    """
+
+    labels: tuple[Any, ...]
+    history: int
+    crossed_history: int
+    backwards: bool
+    follows: NDArray[np.bool_] | None = None
+
+    def search(self, sentences: HashedSentences, gold: Gold | None = None) -> TaggingSearch:
+        """The search over sentences."""
+        return TaggingSearch(self, sentences, gold)
+
+
+@dataclass(frozen=True)
+class TaggingSearch:
+    """Label by label over given sentences; see ``protocol.Search``."""
+
+    task: TaggingTask
+    sentences: HashedSentences
+    gold: Gold | None
+
+    def start(self, examples: Ints) -> LabelStates:
+        """The states before the first decision, for these sentences."""
+        lengths = self.sentences.lengths[examples]
+        oracle = None if self.gold is None else self.gold.oracles.start(examples)
+        return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
+
+    def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
+        """Whether all positions have labels, (B,)."""
+        return np.asarray(states.progress >= self.sentences.lengths[states.examples])
+
+    def _positions(self, states: LabelStates) -> Ints:
+        """The positions to be labelled next, (B,)."""
+        starts = self.sentences.starts
+        if self.task.backwards:
+            return np.asarray(starts[states.examples + 1] - 1 - states.progress)
+        return np.asarray(starts[states.examples] + states.progress)
+
+    def rows(self, states: LabelStates) -> tuple[csr_array, None]:
+        """The features of each state's next position and of its last labels, (B, 2^bits)."""
+        at = self._positions(states)
+        seen, depth = self.sentences, self.task.crossed_history
+        added = history_columns(states.past, seen.crossed[at], seen.bits, depth)
+        return joined_rows(seen.matrix, at, added), None
+
+    def allowed(self, states: LabelStates) -> NDArray[np.bool_]:
+        """Which labels are allowed, (B, L)."""
+        if self.task.follows is None:
+            return np.ones((len(states), len(self.task.labels)), bool)
+        last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
+        return self.task.follows[np.where(states.progress > 0, last, -1)]
+
+    def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
+        """The cost of each label, (B, L), and gold's own label, (B,)."""
+        assert self.gold is not None
+        costs = self.gold.oracles.costs_at(states.examples, states.oracle)
+        allowed = self.allowed(states)
+        costs = np.where(allowed, costs, np.inf)
+        costs -= costs.min(axis=1, keepdims=True)
+        own = self.gold.y[self._positions(states)]
+        return costs, np.where(allowed[np.arange(len(own)), own], own, self.gold.opening[own])
+
+    def step(self, states: LabelStates, actions: Ints) -> LabelStates:
+        """The states after one label of each."""
+        labels = states.labels.copy()
+        labels[np.arange(len(states)), states.progress] = actions
+        past = states.past
+        if past.shape[1]:
+            past = np.concatenate((actions[:, None].astype(np.int16), past[:, :-1]), axis=1)
+        oracle = states.oracle
+        if oracle is not None and self.gold is not None:
+            oracle = self.gold.oracles.step(states.examples, oracle, actions)
+        return LabelStates(states.examples, states.progress + 1, labels, past, oracle)
+
+    def join(self, parts: Sequence[LabelStates]) -> LabelStates:
+        """All states of several batches."""
+        return joined(parts)
+
+    def losses(self, states: LabelStates) -> Floats:
+        """The losses of finished states, (B,)."""
+        assert self.gold is not None
+        return self.gold.losses(states.examples, self.outputs(states))
+
+    def outputs(self, states: LabelStates) -> list[list[Any]]:
+        """The labels of finished states."""
+        names = self.task.labels
+        lengths = self.sentences.lengths[states.examples].tolist()
+        lines = [row[:n] for row, n in zip(states.labels.tolist(), lengths, strict=True)]
+        if self.task.backwards:
+            lines = [line[::-1] for line in lines]
+        return [[names[k] for k in line] for line in lines]

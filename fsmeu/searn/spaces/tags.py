@@ -1,0 +1,47 @@
+"""Chunk tags: their parts, and which may follow which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import InputError, sentence
+
+__all__ = ["follows", "opening_tags", "tag_parts"]
+
+
+def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
+    """The kind of a tag ("B", "I" or "O") and its type.
+
+    Raises:
+        InputError: it is no chunk tag.
+    """
+    kind, dash, name = str(tag).partition("-")
+    if str(tag) == "O" or (kind in ("B", "I") and dash and name):
+        return kind, name
+    remedy = "Use the space LeftToRight for other labels"
+    raise InputError(sentence(where, "labels must be chunk tags: O, B-TYPE, I-TYPE", tag, remedy))
+
+
+def follows(labels: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which tag may follow which, bool (L + 1, L); the last row is for the first tag.
+
+    Raises:
+        InputError: a label is no chunk tag.
+    """
+    parts = [tag_parts(label) for label in labels]
+    found = np.ones((len(parts) + 1, len(parts)), bool)
+    for k, (kind, name) in enumerate(parts):
+        if kind == "I":
+            found[:, k] = [other != "O" and theirs == name for other, theirs in (*parts, ("O", ""))]
+    return found
+
+
+def opening_tags(labels: Sequence[Any]) -> NDArray[np.int64]:
+    """For each label the index of B-X if it is I-X and there is one, else -1, (L,)."""
+    index = {str(label): k for k, label in enumerate(labels)}
+    named = [str(label) for label in labels]
+    return np.array([index.get(f"B-{n[2:]}", -1) if n[:2] == "I-" else -1 for n in named], np.int64)
