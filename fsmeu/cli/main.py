@@ -21,6 +21,7 @@ from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
 from fsmeu.cli.predict import predict_labels
+from fsmeu.cli.searn import searn
 from fsmeu.cli.show import show_loss
 from fsmeu.cli.trace import trace_pair
 from fsmeu.cli.train import train_classifier
@@ -46,6 +47,7 @@ app.command("levels")(show_levels)
 app.command("decode")(decode_labels)
 app.command("train")(train_classifier)
 app.command("predict")(predict_labels)
+app.add_typer(searn, name="searn")
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
 app.command("gallery")(write_gallery)

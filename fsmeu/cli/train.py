@@ -14,7 +14,14 @@ from fsmeu.cli.options import Json
 if TYPE_CHECKING:
     from fsmeu.cli.examples import Examples
 
-__all__ = ["FileFormat", "LabelColumn", "ZeroBased", "classifiers", "train_classifier"]
+__all__ = [
+    "FileFormat",
+    "LabelColumn",
+    "ZeroBased",
+    "classifiers",
+    "parameters",
+    "train_classifier",
+]
 
 _FILE = "An svmlight, csv or npz file (X and y) of examples."
 _Data = Annotated[str | None, typer.Argument(metavar="FILE", help=_FILE, show_default=False)]
@@ -127,16 +134,14 @@ def classifiers() -> dict[str, Any]:
     return {name: kind for name, kind in estimators().items() if issubclass(kind, ClassifierMixin)}
 
 
-def _made(name: str, texts: Sequence[str] | None) -> Any:
-    """The classifier with its parameters.
+def parameters(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Parameters by name, from texts NAME=VALUE.
 
     Raises:
-        InputError: there is none of that name, or it has no such parameter.
+        InputError: one is not written so, or is given twice.
     """
-    from fsmeu.errors import InputError, one_of, sentence
+    from fsmeu.errors import InputError, sentence
 
-    known = classifiers()
-    kind = known[one_of("--classifier", "a classifier", name, known)]
     given: dict[str, Any] = {}
     for text in texts or ():
         key, equals, value = text.partition("=")
@@ -147,6 +152,20 @@ def _made(name: str, texts: Sequence[str] | None) -> Any:
         if key in given:
             raise InputError(sentence("--param", f"{key!r} may be given once", text))
         given[key] = _value(value.strip())
+    return given
+
+
+def _made(name: str, texts: Sequence[str] | None) -> Any:
+    """The classifier with its parameters.
+
+    Raises:
+        InputError: there is none of that name, or it has no such parameter.
+    """
+    from fsmeu.errors import InputError, one_of, sentence
+
+    known = classifiers()
+    kind = known[one_of("--classifier", "a classifier", name, known)]
+    given = parameters(texts)
     first = {key: value for key, value in given.items() if "__" not in key}
     for key in first:
         one_of(f"--param, {name}", "a parameter", key, inspect.signature(kind).parameters)

@@ -8,6 +8,7 @@ pixels, which stand for the paper's quadratic kernel.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ def _whole(data: Letters, pairs: bool) -> Part:
     if pairs:
         values = np.concatenate([values, pixel_pairs(values)], axis=1)
     starts = data.starts.tolist()
-    names = [data.names[a:b] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    names = [data.names[a:b] for a, b in pairwise(starts)]
     return Part(dense_sentences(values, data.starts, BITS), names)
 
 

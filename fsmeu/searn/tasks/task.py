@@ -1,4 +1,4 @@
-"""What an experiment is: training and test parts, the methods that are compared, printed figures."""
+"""What an experiment is: training and test parts, methods that are compared, printed figures."""
 
 from __future__ import annotations
 
