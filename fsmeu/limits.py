@@ -229,3 +229,7 @@ MOST_CORPUS_BYTES = 1 << 28
 """Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
 MOST_BEAM_CELLS = 1 << 28
 """Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
+ORACLE_BYTES_PER_STATE = 200
+"""Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
+COMPILED_ORACLE_WORK = 100_000
+"""Cells and states of a loss's cost oracles by numpy first: about what loading the loops costs."""

@@ -1,7 +1,7 @@
 """Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
 
-A file names a class of this package, its parameters and what it has learned; losses and the few
-estimators of scikit-learn in ``parts`` may be among these. Reading one runs no code that the file
+A file names a class of this package, its parameters and what it has learned; losses, the few
+estimators of scikit-learn in ``parts`` and other registered objects may be among these. Reading one runs no code that the file
 brings, so that a file from a stranger is safe to load.
 """
 
@@ -47,15 +47,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     if _CLASSES.get(kind) is not type(estimator):
         raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
-    header: dict[str, Any] = {"format": _FORMAT, "class": kind}
-    header["parameters"] = {
-        name: _packed(f"parameters.{name}", value, arrays)
-        for name, value in estimator.get_params(deep=False).items()
-    }
-    header["learned"] = {
-        name: _packed(f"learned.{name}", value, arrays)
-        for name, value in learned(estimator).items()
-    }
+    header: dict[str, Any] = {"format": _FORMAT, **_registered_apart(estimator, "", arrays)}
     with Path(path).open("wb") as file:
         arrays["header"] = np.array(json.dumps(header))
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
@@ -72,10 +64,7 @@ def load(path: str | PathLike[str]) -> Any:
             header = json.loads(str(archive["header"][()]))
             if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
                 raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
-            kind = _CLASSES[header["class"]]
-            made = kind(**{k: _unpacked(v, archive) for k, v in header["parameters"].items()})
-            found = {k: _unpacked(v, archive) for k, v in header["learned"].items()}
-            with_learned(made, found)
+            made = _registered_together(header, archive)
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
@@ -86,6 +75,24 @@ def load(path: str | PathLike[str]) -> Any:
 
 def _known() -> str:
     return ", ".join(sorted(_CLASSES))
+
+
+def _registered_apart(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The class of a registered object, its parameters and what it has learned, as JSON."""
+    held = {"parameters": value.get_params(deep=False), "learned": learned(value)}
+    parts = {
+        part: {
+            name: _packed(f"{place}{part}.{name}", one, arrays) for name, one in contents.items()
+        }
+        for part, contents in held.items()
+    }
+    return {"class": type(value).__name__, **parts}
+
+
+def _registered_together(parts: dict[str, Any], archive: Any) -> Any:
+    kind = _CLASSES[parts["class"]]
+    made = kind(**{k: _unpacked(v, archive) for k, v in parts["parameters"].items()})
+    return with_learned(made, {k: _unpacked(v, archive) for k, v in parts["learned"].items()})
 
 
 def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -107,6 +114,8 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
+    if _CLASSES.get(type(value).__name__) is type(value):
+        return {"registered": _registered_apart(value, f"{place}.", arrays)}
     parts = taken_apart(value)
     if parts is not None:
         return {parts[0]: _packed(place, parts[1], arrays)}
@@ -133,6 +142,8 @@ def _unpacked(value: Any, archive: Any) -> Any:
         return tuple(_unpacked(one, archive) for one in held)
     if kind == "dict":
         return {k: _unpacked(one, archive) for k, one in held.items()}
+    if kind == "registered":
+        return _registered_together(held, archive)
     if kind in KINDS:
         return put_together(kind, _unpacked(held, archive))
     raise ValueError(kind)

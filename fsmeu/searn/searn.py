@@ -23,6 +23,7 @@ from fsmeu.searn.learners.perceptron import AveragedPerceptron
 from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.policies.mixture import Mixture
 from fsmeu.searn.policies.searches import beam, greedy, sampled
+from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.gold import gold_of
 from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
 from fsmeu.searn.training import Progress, Settings, Trained, fold_numbers, train
@@ -33,6 +34,7 @@ SPACES: dict[str, Any] = {
     "left-to-right": LeftToRight,
     "right-to-left": RightToLeft,
     "word-at-a-time": WordAtATime,
+    "chunk-at-a-time": ChunkAtATime,
 }
 LEARNERS: dict[str, Any] = {"logistic": Logistic, "perceptron": AveragedPerceptron}
 

@@ -15,8 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.limits import LEAST_TRELLIS_LENGTH
+from fsmeu.fst.distinct import distinct
 from fsmeu.losses.function import FunctionView
 from fsmeu.losses.language.dependencies import names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
@@ -26,11 +25,19 @@ from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["Core", "FunctionCore", "SpecCore", "core_of"]
+__all__ = ["CannotServeError", "Core", "FunctionCore", "SpecCore", "reads_length", "sums_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+
+class CannotServeError(Exception):
+    """A core that is shared by references cannot serve this one.
+
+    A register may leave the bounds declared for its length, or a step be undefined that only other
+    references take: a core for this one alone will tell.
+    """
 
 
 class Core(Protocol):
@@ -41,12 +48,14 @@ class Core(Protocol):
         labels: the number of labels.
         start: the code of the first state.
         sums: how many sums the value looks at.
+        sum_order: their numbers, those that read both tapes first.
     """
 
     n: int
     labels: int
     start: int
     sums: int
+    sum_order: list[int]
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
@@ -58,8 +67,16 @@ class Core(Protocol):
             ys: label indices of references of one length, (rows, n).
         """
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Floats]:
-        """Targets (states, labels) of a step, and what it adds to sums (sums, states, labels)."""
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
+        """The states after a step, targets among them, and what the step adds to sums.
+
+        Args:
+            context: the context of the position.
+            codes: the states before.
+
+        Returns:
+            Codes (states after,), places among them (states, labels), (sums, states, labels).
+        """
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
@@ -105,7 +122,8 @@ class SpecCore:
         self.labels, self.start = self._view.symbols, self._view.start
         self._looked_at = [k for k, name in enumerate(self._view.linear_names) if name in reads]
         self.sum_names = [self._view.linear_names[k] for k in self._looked_at]
-        self.sums = len(self.sum_names)
+        self.sums, reach = len(self.sum_names), tapes(spec)
+        self.sum_order = sorted(range(self.sums), key=lambda k: "z" not in reach[self.sum_names[k]])
         self._ends = [r.name for r in self._view.carried if r.name in reads]
         self._constants = [name for name in self._view.track if name in reads]
         self._numbers: dict[bytes, int] = {}
@@ -139,8 +157,8 @@ class SpecCore:
         )
         return found.reshape(rows, n), ends.T
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Floats]:
-        """Targets (states, labels) of a step, and what it adds to sums (sums, states, labels)."""
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
+        """The states after a step, targets among them, and what the step adds to sums."""
         i, label, pair = self._met[context]
         view = copy.copy(self._view)
         view.z = np.full(i, label)
@@ -149,9 +167,10 @@ class SpecCore:
             view.track[name] = np.zeros((1, i + 1))
             view.track[name][0, i - 1 :] = values
         targets, gains = view.advance(i, codes)
+        after, places = distinct(targets)
         if gains is None:
-            return targets, np.zeros((0, *targets.shape))
-        return targets, gains[self._looked_at]
+            return after, places, np.zeros((0, *targets.shape))
+        return after, places, gains[self._looked_at]
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
@@ -209,6 +228,7 @@ class FunctionCore:
         assert isinstance(view, FunctionView)
         self._view, self.labels, self.start = view, view.symbols, view.start
         self.n = self.sums = 0
+        self.sum_order: list[int] = []
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given: always."""
@@ -218,11 +238,11 @@ class FunctionCore:
         """The label of each position (rows, n), and no constants (rows, 0)."""
         return ys, np.zeros((len(ys), 0))
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Floats]:
-        """Targets (states, labels) of a step, and no sums."""
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
+        """The states after a step, targets among them, and no sums."""
         self._view.z = np.array([context])
         targets = self._view.advance(1, codes)[0]
-        return targets, np.zeros((0, *targets.shape))
+        return *distinct(targets), np.zeros((0, *targets.shape))
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Always: there are none."""
@@ -270,16 +290,3 @@ def reads_length(loss: SpecLoss) -> bool:
         if any("n" in names_read(expr) for expr in read):
             return True
     return False
-
-
-def core_of(loss: Loss, y: Ints) -> Core:
-    """The core for references of the length of this one, and others where it can serve them."""
-    if not isinstance(loss, SpecLoss):
-        return FunctionCore(loss)
-    if len(y) and not reads_length(loss):
-        length = max(LEAST_TRELLIS_LENGTH, 1 << (len(y) - 1).bit_length())
-        try:
-            return SpecCore(loss, np.resize(y, length), shared=True)
-        except (LossFileError, SizeLimitError):
-            pass  # perhaps a reference that long is refused; this one may not be
-    return SpecCore(loss, y, shared=False)

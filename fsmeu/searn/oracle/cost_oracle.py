@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, as_whole, sentence
 from fsmeu.fst.alphabet import Label, as_alphabet
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss, check_loss
@@ -146,7 +146,8 @@ class CostOracle:
         return made
 
     def _bind(self, oracles: CostOracles, number: int) -> None:
-        self._oracles, self._one = oracles, np.array([number], np.int64)
+        self._oracles, self._number, self._tables = oracles, number, oracles._tables
+        self._one = np.array([number], np.int64)
         self.loss, self.labels = oracles.loss, oracles.labels
         self._y = oracles.ys[number]
         self.start = _plain(oracles.start(self._one))
@@ -161,12 +162,15 @@ class CostOracle:
 
     def step(self, state: Any, label: int) -> Any:
         """The state after one more label, given by its index."""
-        return _plain(self._oracles.step(self._one, np.array([state]), [label]))
+        index = as_whole(label, 0)
+        if index is None or index >= len(self.labels):
+            must = f"a label must be an index from 0 to {len(self.labels) - 1}"
+            raise InputError(sentence("cost oracle", must, label))
+        return self._tables.step_one(self._number, state, index)
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        costs: Floats = self._oracles.costs_at(self._one, np.array([state]))[0]
-        return costs
+        return self._tables.costs_one(self._number, state)
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
@@ -178,10 +182,10 @@ class CostOracle:
         if len(indices) > len(self._y):
             must = f"a prefix must have at most {len(self._y)} labels"
             raise InputError(sentence("cost oracle", must, f"{len(indices)}"))
-        state = np.array([self.start])
-        for label in indices:
-            state = self._oracles._tables.step(self._one, state, np.array([label]))
-        return _plain(state)
+        state = self.start
+        for label in indices.tolist():
+            state = self._tables.step_one(self._number, state, label)
+        return state
 
     def costs(self, prefix: Any) -> Floats:
         """The cost of each next label after a prefix, (labels,): 0 marks the best.

@@ -8,21 +8,23 @@ classes ahead, so that references that share the end of a context share the work
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.fst.distinct import distinct
 from fsmeu.limits import KEPT_STEPS, STEPS_PER_STATE
-from fsmeu.searn.oracle.core import Core
+from fsmeu.searn.oracle.core import CannotServeError, Core
 from fsmeu.searn.oracle.grouping import equal_rows
 
 __all__ = ["ClassLayer", "Layers", "Walked"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_FEW = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +34,12 @@ class ClassLayer:
     Attributes:
         next: the class after each step, (classes, labels).
         gains: what each step adds to each sum, (sums, classes, labels).
-        number: the number of the layer among all that were found.
+        memo: what is made of the layer and kept with it.
     """
 
     next: Ints
     gains: Floats
-    number: int
+    memo: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +55,6 @@ class Walked:
     layers: list[ClassLayer]
     ends: Floats
     constants: Floats
-
-
-class BoundsError(Exception):
-    """A register leaves the bounds that are declared for this length."""
 
 
 class Layers:
@@ -75,7 +73,7 @@ class Layers:
         self._final: dict[int, tuple[Hashable, Ints, Floats]] = {}
         self._found: dict[Hashable, tuple[Hashable, Ints, ClassLayer]] = {}
         self._steps: dict[tuple[int, int], tuple[Ints, Floats]] = {}
-        self._cells = self._step_cells = self._numbered = 0
+        self._cells = self._step_cells = 0
         self._start = self._number_codes(np.array([core.start], np.int64))
 
     def walk(self, contexts: Ints, constants: Floats) -> Walked:
@@ -84,7 +82,7 @@ class Layers:
         Raises:
             LossFileError: a step, or what it adds, is not defined after some sequence of labels.
             SizeLimitError: there are too many states.
-            BoundsError: a register leaves the bounds declared for the length of this reference.
+            CannotServeError: a core for this reference alone is needed.
         """
         path, n = [self._start], len(contexts)
         asked = contexts.tolist()
@@ -93,7 +91,7 @@ class Layers:
         for codes in set(path):
             if (codes, n) not in self._kept:
                 if not self.core.keeps_bounds(self._codes[codes], n):
-                    raise BoundsError
+                    raise CannotServeError
                 self._kept.add((codes, n))
         key, classes, ends = self._classes_at_end(path[-1])
         layers: list[ClassLayer] = []
@@ -131,8 +129,7 @@ class Layers:
         guard_size(where, cells // STEPS_PER_STATE)
         if self._step_cells + cells > KEPT_STEPS:
             self.forget_steps()
-        targets, gains = self.core.advance(context, held)
-        after, places = distinct(np.ascontiguousarray(targets))
+        after, places, gains = self.core.advance(context, held)
         assert after[0] >= 0, "every sequence of labels has a next step"
         self._after[key] = self._number_codes(after)
         self._steps[key] = places, gains
@@ -157,15 +154,24 @@ class Layers:
         if key not in self._found:
             targets, gains = self._advance(codes, context)
             goals = classes[targets]
-            kinds = [np.unique(gain, return_inverse=True)[1].reshape(gain.shape) for gain in gains]
             mixed = goals
-            for kind in kinds:
+            for gain in gains:
+                kind = _numbered(gain)
                 mixed = mixed * (int(kind.max(initial=0)) + 1) + kind
             first, before = equal_rows(mixed)
-            layer = ClassLayer(goals[first], gains[:, first], self._numbered)
-            self._numbered += 1
+            layer = ClassLayer(goals[first], gains[:, first])
             self._cells += layer.next.size + layer.gains.size + before.size
             guard_work("cost oracle", self._cells)
             partition = (codes, before.tobytes())
             self._found[key] = partition, before, layer
         return self._found[key]
+
+
+def _numbered(amounts: Floats) -> Ints:
+    """Whole numbers from 0, the same for equal amounts."""
+    low, high = float(amounts.min(initial=0.0)), float(amounts.max(initial=0.0))
+    if high - low < _FEW:
+        whole: Ints = (amounts - low).astype(np.int64)
+        if (whole + low == amounts).all():
+            return whole
+    return np.unique(amounts, return_inverse=True)[1].reshape(amounts.shape)

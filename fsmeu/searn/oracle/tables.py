@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
+from fsmeu.searn.oracle.core import Core
+from fsmeu.searn.oracle.counted import count_states
+from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.listed import Listed, list_states
+from fsmeu.searn.oracle.loops import Work
+from fsmeu.searn.oracle.pool import NotCountedError
+from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
 from fsmeu.searn.oracle.ties import costs_of
 from fsmeu.searn.oracle.walks import walk_all
 
@@ -35,6 +41,12 @@ class Tables(Protocol):
 
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
+
+    def step_one(self, sentence: int, state: Any, label: int) -> Any:
+        """The state after one more label."""
+
+    def costs_one(self, sentence: int, state: Any) -> Floats:
+        """The cost of each label in one state, (labels,)."""
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
         """The best value that can be reached, greater being better, (batch,)."""
@@ -67,40 +79,68 @@ class ListedTables:
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
         """The states after one more label each, (batch,)."""
         after = self._next[self._rows(sentences, states), labels].astype(np.int64)
-        _refuse_ended(after)
+        refuse_ended((after < 0).any())
         return after
 
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
         after = self._next[self._rows(sentences, states)]
-        _refuse_ended(after)
+        refuse_ended((after < 0).any())
         return costs_of(self._scores[self._begins[sentences][:, None] + after])
+
+    def step_one(self, sentence: int, state: int, label: int) -> int:
+        """The state after one more label."""
+        after = int(self._next[self._row(sentence, state), label])
+        refuse_ended(after < 0)
+        return after
+
+    def costs_one(self, sentence: int, state: int) -> Floats:
+        """The cost of each label in one state, (labels,)."""
+        after = self._next[self._row(sentence, state)]
+        refuse_ended(bool(after[0] < 0))
+        return costs_of(self._scores[int(self._begins[sentence]) + after])
+
+    def _row(self, sentence: int, state: int) -> int:
+        begin = int(self._begins[sentence])
+        size = int(self._begins[sentence + 1]) - begin
+        refuse_strange(not isinstance(state, int) or not 0 <= state < size, state)
+        return begin + state
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
         """The best value that can be reached, greater being better, (batch,)."""
         return self._scores[self._rows(sentences, states)]
 
     def _rows(self, sentences: Ints, states: Ints) -> Ints:
+        refuse_strange(states.shape != sentences.shape or states.dtype.kind != "i", states)
         begins, ends = self._begins[sentences], self._begins[sentences + 1]
         rows: Ints = begins + states
-        if states.shape != sentences.shape or ((rows < begins) | (rows >= ends)).any():
-            must = "a state must be one that start or step returned for this sentence"
-            raise InputError(sentence("cost oracle", must, states))
+        refuse_strange(((rows < begins) | (rows >= ends)).any(), states)
         return rows
 
 
-def _refuse_ended(after: NDArray[np.integer]) -> None:
-    """Refuses states after the last position, from which no label leads on."""
-    if after.min(initial=0) < 0:
-        must = "there must be a next position"
-        raise InputError(sentence("cost oracle", must, "a state after the last one"))
-
-
 def make_tables(loss: Loss, ys: Sequence[Ints]) -> Tables:
-    """The tables of references given as label indices."""
+    """The tables of references given as label indices.
+
+    Raises:
+        LossFileError: the loss is not defined for a completion.
+        SizeLimitError: there are too many states.
+    """
     sign = 1.0 if loss.kind == "utility" else -1.0
-    found: dict[int, Listed] = {}
+    machines: dict[int, Walked] = {}
+    cores: dict[int, Core] = {}
     for walks in walk_all(loss, ys):
-        for k, walked in zip(walks.numbers, walks.machines, strict=True):
-            found[k] = list_states(walks.layers.core, walked, sign)
-    return ListedTables([found[k] for k in range(len(ys))], len(loss.alphabet))
+        cores |= dict.fromkeys(walks.numbers, walks.layers.core)
+        machines |= dict(zip(walks.numbers, walks.machines, strict=True))
+    in_order = [machines[k] for k in range(len(ys))]
+    try:
+        return count_states([cores[k] for k in range(len(ys))], in_order, sign, _work(loss))
+    except NotCountedError:
+        listed = [list_states(cores[k], machine, sign) for k, machine in enumerate(in_order)]
+        return ListedTables(listed, len(loss.alphabet))
+
+
+def _work(loss: Loss) -> Work:
+    """How much was computed for a loss; that of one in Python is not kept."""
+    memo = loss.memo("oracle work") if isinstance(loss, SpecLoss) else {}
+    found: Work = memo.setdefault("work", Work())
+    return found

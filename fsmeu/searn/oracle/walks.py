@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.limits import MOST_TRELLISES
+from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.limits import LEAST_TRELLIS_LENGTH, MOST_TRELLISES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.core import SpecCore, core_of
-from fsmeu.searn.oracle.layers import BoundsError, Layers, Walked
+from fsmeu.searn.oracle.core import CannotServeError, Core, FunctionCore, SpecCore, reads_length
+from fsmeu.searn.oracle.layers import Layers, Walked
+from fsmeu.searn.oracle.split_core import SplitCore, can_split
 
 __all__ = ["Walks", "walk_all"]
 
@@ -51,17 +54,40 @@ def walk_all(loss: Loss, ys: Sequence[Ints]) -> Iterator[Walks]:
         lengths.setdefault(len(y), []).append(k)
     for n in sorted(lengths, reverse=True):
         given = np.array([ys[k] for k in lengths[n]], np.int64).reshape(len(lengths[n]), n)
-        layers = next((one for one in kept.values() if one.core.serves(n)), None)
-        layers = layers or Layers(core_of(loss, given[0]))
-        try:
-            machines = _machines(layers, given)
-        except BoundsError:
-            assert isinstance(loss, SpecLoss)
-            layers = Layers(SpecCore(loss, given[0], shared=False))
-            machines = _machines(layers, given)
+        layers, machines = _found(loss, given, kept)
         _keep(kept, layers)
         yield Walks(n, lengths[n], layers, machines)
         layers.forget_steps()
+
+
+def _found(loss: Loss, ys: Ints, kept: dict[int, Layers]) -> tuple[Layers, list[Walked]]:
+    """Machines of references of one length, by the first core that can serve them all."""
+    for core in _cores(loss, ys[0], kept):
+        layers = core if isinstance(core, Layers) else Layers(core)
+        try:
+            return layers, _machines(layers, ys)
+        except CannotServeError:
+            continue
+    raise AssertionError  # the last core serves its own length
+
+
+def _cores(loss: Loss, y: Ints, kept: dict[int, Layers]) -> Iterator[Core | Layers]:
+    """Layers that are kept, then new cores: for all lengths first, at last for this one."""
+    n = len(y)
+    yield from [one for one in reversed(kept.values()) if one.core.serves(n)]
+    if not isinstance(loss, SpecLoss):
+        yield FunctionCore(loss)
+        return
+    length = max(LEAST_TRELLIS_LENGTH, 1 << max(0, n - 1).bit_length())
+    form = can_split(loss)
+    if form is not None:
+        core = SplitCore(loss, form, length)
+        if core.serves(n):
+            yield core
+    if n and not reads_length(loss):
+        with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
+            yield SpecCore(loss, np.resize(y, length), shared=True)
+    yield SpecCore(loss, y, shared=False)
 
 
 def _machines(layers: Layers, ys: Ints) -> list[Walked]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.spaces.tags import opening_tags
+from fsmeu.searn.spaces.tags import chunks_of, opening_tags
 
 __all__ = ["Gold", "gold_of"]
 
@@ -38,10 +39,24 @@ class Gold:
     opening: Ints
     oracles: Any
 
+    @property
+    def sign(self) -> float:
+        """1 for a loss, -1 for a utility."""
+        return -1.0 if self.loss.kind == "utility" else 1.0
+
+    @cached_property
+    def chunk_ends(self) -> Ints:
+        """For each position the end of the gold chunk that it is in, or the next one, (P,)."""
+        ends, start = np.arange(len(self.y)) + 1, 0
+        for line in self.lines:
+            for begin, end, _ in chunks_of([self.labels[k] for k in line]):
+                ends[start + begin : start + end] = start + end
+            start += len(line)
+        return ends
+
     def losses(self, sentences: Ints, outputs: Sequence[Sequence[Any]]) -> Floats:
         """The loss of an output of each sentence, (B,); utilities with their sign changed."""
         index = {label: k for k, label in enumerate(self.labels)}
-        sign = -1.0 if self.loss.kind == "utility" else 1.0
         found = np.empty(len(sentences))
         coded = [np.array([index[label] for label in one], np.int64) for one in outputs]
         lengths = np.array([len(one) for one in coded])
@@ -49,7 +64,7 @@ class Gold:
             at = np.flatnonzero(lengths == n)
             z = np.array([coded[k] for k in at]).reshape(len(at), n)
             y = np.array([self.lines[sentences[k]] for k in at]).reshape(len(at), n)
-            found[at] = sign * self.loss.pair_values(z, y)
+            found[at] = self.sign * self.loss.pair_values(z, y)
         return found
 
 

@@ -87,6 +87,7 @@ def sorted_labels(labels: Any) -> list[Any]:
         return sorted(found, key=lambda one: (type(one).__name__, str(one)))
 
 
+@register
 @dataclass(frozen=True)
 class TaggingTask:
     """Label by label.
@@ -105,6 +106,10 @@ class TaggingTask:
     crossed_history: int
     backwards: bool
     follows: NDArray[np.bool_] | None = None
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What it is made of, by name."""
+        return dict(vars(self))
 
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> TaggingSearch:
         """The search over sentences."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["follows", "opening_tags", "tag_parts"]
+__all__ = ["chunks_of", "follows", "opening_tags", "tag_parts"]
 
 
 def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
@@ -45,3 +45,20 @@ def opening_tags(labels: Sequence[Any]) -> NDArray[np.int64]:
     index = {str(label): k for k, label in enumerate(labels)}
     named = [str(label) for label in labels]
     return np.array([index.get(f"B-{n[2:]}", -1) if n[:2] == "I-" else -1 for n in named], np.int64)
+
+
+def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
+    """The chunks of a tag sequence: first position, the one after the last, type.
+
+    As in conlleval, I-X opens a chunk where none of type X goes on.
+    """
+    found: list[tuple[int, int, str]] = []
+    begin, open_type = 0, ""
+    for i, tag in enumerate([*tags, "O"]):
+        kind, name = tag_parts(tag)
+        if open_type and (kind != "I" or name != open_type):
+            found.append((begin, i, open_type))
+            open_type = ""
+        if kind != "O" and not open_type:
+            begin, open_type = i, name
+    return found

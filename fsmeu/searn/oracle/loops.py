@@ -1,0 +1,80 @@
+"""What computes sweeps and queries: numpy, or loops that numba has compiled (the extra "fast")."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.limits import COMPILED_ORACLE_WORK
+from fsmeu.searn.oracle import numpy_counts
+from fsmeu.searn.oracle.pool import Paths, Pool
+from fsmeu.searn.oracle.reached import Ends, Points
+
+__all__ = ["Loops", "Work"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Whole = NDArray[np.signedinteger]
+
+
+class Loops(Protocol):
+    """The functions of ``numpy_counts``; both give the same numbers."""
+
+    def fill(self, pool: Pool, paths: Paths, best: Whole) -> None:
+        """Fills the cells of all layers."""
+
+    def scores(
+        self, paths: Paths, best: Whole, ends: Ends, layers: Ints, machines: Ints, points: Points
+    ) -> Floats:
+        """The best score that can be reached from each state, (batch,)."""
+
+    def costs(
+        self,
+        pool: Pool,
+        paths: Paths,
+        best: Whole,
+        ends: Ends,
+        layers: Ints,
+        machines: Ints,
+        points: Points,
+    ) -> Floats:
+        """The cost of each label in each state, (batch, labels)."""
+
+    def costs_one(
+        self,
+        pool: Pool,
+        paths: Paths,
+        best: Whole,
+        ends: Ends,
+        layer: int,
+        machine: int,
+        at_class: int,
+        ridden: int,
+        counted: int,
+    ) -> Floats:
+        """The cost of each label in one state, (labels,)."""
+
+
+class Work:
+    """How much oracles of a loss have computed: loading the loops takes a while."""
+
+    def __init__(self) -> None:
+        self._done = 0
+
+    def loops(self, more: int) -> Loops:
+        """What computes so many cells, or states, more."""
+        self._done += more
+        if self._done < COMPILED_ORACLE_WORK or not _is_installed():
+            return numpy_counts
+        from fsmeu.searn.oracle import compiled_counts
+
+        return compiled_counts
+
+
+@lru_cache(maxsize=1)
+def _is_installed() -> bool:
+    return find_spec("numba") is not None

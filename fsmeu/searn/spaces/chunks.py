@@ -1,0 +1,236 @@
+"""Chunk by chunk: an action is the type and the length of the next chunk, or one position outside.
+
+In the paper (section 6.1.5) there are M x L + 1 actions for L types and lengths up to M. Here a
+type has the lengths up to its longest chunk in training, and M at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from fsmeu.errors import whole
+from fsmeu.learning.saving import register
+from fsmeu.searn.features.history import history_columns
+from fsmeu.searn.features.rows import joined_rows
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.spaces.states import LabelStates, joined, start_states
+from fsmeu.searn.spaces.tags import chunks_of, tag_parts
+
+__all__ = ["ChunkAtATime", "ChunkSearch", "ChunkTask"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@register
+class ChunkAtATime(BaseEstimator):  # type: ignore[misc]
+    """Whole chunks from left to right.
+
+    Args:
+        longest: the greatest length of a chunk, M; longer ones are found in pieces.
+        history: how many types of the last chunks (O is one) are features.
+        crossed_history: how many of them are crossed with the features named in ``crossed``.
+    """
+
+    def __init__(self, longest: int = 12, history: int = 2, crossed_history: int = 1) -> None:
+        self.longest = longest
+        self.history = history
+        self.crossed_history = crossed_history
+
+    def labels(self, ys: Sequence[Sequence[Any]]) -> list[Any]:
+        """The tags O, B-X, I-X of all types X in outputs.
+
+        Raises:
+            InputError: a label is no chunk tag.
+        """
+        names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
+        return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
+
+    def task(self, labels: Sequence[Any], ys: Any) -> ChunkTask:
+        """The space with its actions."""
+        most = whole(type(self).__name__, "longest", self.longest)
+        lengths: dict[str, int] = {}
+        for one in ys:
+            for begin, end, name in chunks_of(one):
+                lengths[name] = min(most, max(lengths.get(name, 0), end - begin))
+        types = tuple(sorted(lengths))
+        longest = tuple(lengths[name] for name in types)
+        return ChunkTask(tuple(labels), types, longest, self.history, self.crossed_history)
+
+
+@register
+@dataclass(frozen=True)
+class ChunkTask:
+    """Chunk by chunk.
+
+    Attributes:
+        labels: the tags.
+        types: the types of chunks.
+        longest: the greatest length of each.
+        history: how many of the last chunks are features.
+        crossed_history: how many of them are crossed.
+    """
+
+    labels: tuple[Any, ...]
+    types: tuple[str, ...]
+    longest: tuple[int, ...]
+    history: int
+    crossed_history: int
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What it is made of, by name."""
+        return dict(vars(self))
+
+    def search(self, sentences: HashedSentences, gold: Gold | None = None) -> ChunkSearch:
+        """The search over sentences."""
+        return ChunkSearch(self, sentences, gold, actions_of(self))
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The actions: outside, then the lengths of each type.
+
+    Attributes:
+        first: the label index of the first position of each, (A,).
+        rest: that of the others, (A,).
+        lengths: (A,).
+        number: the action of each label index of a first position and length, (L, longest + 1);
+            -1 where there is none.
+    """
+
+    first: Ints
+    rest: Ints
+    lengths: Ints
+    number: Ints
+
+
+def actions_of(task: ChunkTask) -> Actions:
+    """The actions of a task."""
+    index = {label: k for k, label in enumerate(task.labels)}
+    lines = [(index["O"], index["O"], 1)]
+    for name, most in zip(task.types, task.longest, strict=True):
+        lines += [(index[f"B-{name}"], index[f"I-{name}"], m) for m in range(1, most + 1)]
+    table = np.array(lines, np.int64)
+    number = np.full((len(task.labels), int(table[:, 2].max()) + 1), -1, np.int64)
+    number[table[:, 0], table[:, 2]] = np.arange(len(table))
+    return Actions(table[:, 0], table[:, 1], table[:, 2], number)
+
+
+@dataclass(frozen=True)
+class ChunkSearch:
+    """Chunk by chunk over given sentences; see ``protocol.Search``."""
+
+    task: ChunkTask
+    sentences: HashedSentences
+    gold: Gold | None
+    actions: Actions
+
+    def start(self, examples: Ints) -> LabelStates:
+        """The states before the first decision, for these sentences."""
+        lengths = self.sentences.lengths[examples]
+        oracle = None if self.gold is None else self.gold.oracles.start(examples)
+        return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
+
+    def _left(self, states: LabelStates) -> Ints:
+        """How many positions have no label yet, (B,)."""
+        return np.asarray(self.sentences.lengths[states.examples] - states.progress)
+
+    def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
+        """Whether all positions have labels, (B,)."""
+        return self._left(states) <= 0
+
+    def rows(self, states: LabelStates) -> tuple[csr_array, None]:
+        """The features of each state's next position and of its last chunks, (B, 2^bits)."""
+        seen = self.sentences
+        at = seen.starts[states.examples] + states.progress
+        depth = self.task.crossed_history
+        added = history_columns(states.past, seen.crossed[at], seen.bits, depth)
+        return joined_rows(seen.matrix, at, added), None
+
+    def allowed(self, states: LabelStates) -> NDArray[np.bool_]:
+        """Which chunks do not go beyond the end of the sentence, (B, A)."""
+        return np.asarray(self.actions.lengths <= self._left(states)[:, None])
+
+    def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
+        """The cost of each action, (B, A), and gold's own action, (B,)."""
+        costs = _walked_costs(self, states)
+        costs -= costs.min(axis=1, keepdims=True)
+        return costs, self._own(states)
+
+    def _own(self, states: LabelStates) -> Ints:
+        """The rest of the gold chunk at each state's next position, or outside, (B,)."""
+        assert self.gold is not None
+        at = self.sentences.starts[states.examples] + states.progress
+        own, ends = self.gold.y[at], self.gold.chunk_ends[at]
+        opening = self.gold.opening[own]
+        first = np.where(opening >= 0, opening, own)
+        lengths = np.minimum(ends - at, self.actions.number.shape[1] - 1)
+        return np.asarray(self.actions.number[first, lengths])
+
+    def step(self, states: LabelStates, actions: Ints) -> LabelStates:
+        """The states after one action of each."""
+        lengths, first = self.actions.lengths[actions], self.actions.first[actions]
+        rest = self.actions.rest[actions]
+        labels, oracle = states.labels.copy(), states.oracle
+        for k in range(int(lengths.max(initial=0))):
+            at = np.flatnonzero(lengths > k)
+            chosen = (rest if k else first)[at]
+            labels[at, states.progress[at] + k] = chosen
+            if oracle is not None and self.gold is not None:
+                after = self.gold.oracles.step(states.examples[at], oracle[at], chosen)
+                oracle = oracle.copy() if k == 0 else oracle
+                oracle[at] = after
+        past = states.past
+        if past.shape[1]:
+            past = np.concatenate((first[:, None].astype(np.int16), past[:, :-1]), axis=1)
+        return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
+
+    def join(self, parts: Sequence[LabelStates]) -> LabelStates:
+        """All states of several batches."""
+        return joined(parts)
+
+    def losses(self, states: LabelStates) -> Floats:
+        """The losses of finished states, (B,)."""
+        assert self.gold is not None
+        return self.gold.losses(states.examples, self.outputs(states))
+
+    def outputs(self, states: LabelStates) -> list[list[Any]]:
+        """The tags of finished states."""
+        names = self.task.labels
+        lengths = self.sentences.lengths[states.examples].tolist()
+        lines = zip(states.labels.tolist(), lengths, strict=True)
+        return [[names[k] for k in row[:n]] for row, n in lines]
+
+
+def _walked_costs(search: ChunkSearch, states: LabelStates) -> Floats:
+    """The least loss that can be reached after each action, (B, A); +inf where not allowed.
+
+    The oracle is walked through the labels of each type, and asked after each length.
+    """
+    assert search.gold is not None
+    oracles, actions = search.gold.oracles, search.actions
+    found = np.full((len(states), len(actions.first)), np.inf)
+    left = search._left(states)
+    for number in np.flatnonzero(actions.lengths == 1):
+        at, oracle, action = np.arange(len(states)), states.oracle, int(number)
+        label = actions.first[action]
+        while True:
+            examples = states.examples[at]
+            oracle = oracles.step(examples, oracle, np.full(len(at), label))
+            found[at, action] = search.gold.sign * oracles.values_at(examples, oracle)
+            action, label = action + 1, actions.rest[action]
+            if action >= len(actions.first) or actions.lengths[action] == 1:
+                break
+            kept = np.flatnonzero(left[at] >= actions.lengths[action])
+            at, oracle = at[kept], oracle[kept]
+            if not len(at):
+                break
+    return found
