@@ -10,7 +10,7 @@ import typer
 from fsmeu.cli.options import Json
 
 if TYPE_CHECKING:
-    from fsmeu.searn.tasks.experiment import Row
+    from fsmeu.searn.tasks.row import Row
 
 __all__ = ["draw_curves", "run_tasks"]
 
@@ -142,27 +142,21 @@ def _write(folder: str, name: str, data: Any) -> None:
 
 
 def _print_rows(rows: Sequence[Row], paper: Any) -> None:
-    from fsmeu.cli.output import print_table, table
+    """Prints one line for each method, however long it is."""
+    from fsmeu.cli.output import line
 
     if not rows:
         return
-    score = rows[0].score
-    right = (score, "95% interval", "tags", "whole", "train s", "test s", "MB", "paper")
-    made = table(rows[0].task, *right, right=right)
+    width = max(len(row.method) for row in rows)
+    more = [name for name in ("accuracy", "sequences") if name in rows[0].scores]
+    heads = "".join(f"{name:>11}" for name in ("95% interval", *more))
+    line(f"\n{rows[0].task:<{width}}{rows[0].score:>10}  {heads}  train s  test s    MB  paper")
     for row in rows:
-        printed = paper.get(row.method)
-        made.add_row(
-            row.method,
-            f"{100 * row.value:.2f}",
-            f"{100 * row.low:.2f}-{100 * row.high:.2f}",
-            f"{100 * row.scores['accuracy']:.2f}",
-            f"{100 * row.scores['sequences']:.2f}",
-            f"{row.training:.1f}",
-            f"{row.predicting:.1f}",
-            f"{row.memory:.0f}",
-            "" if printed is None else f"{printed:.2f}",
-        )
-    print_table(made)
+        span = f"{100 * row.low:.2f}-{100 * row.high:.2f}"
+        scores = "".join(f"{100 * row.scores[name]:>11.2f}" for name in more)
+        used = f"{row.training:>9.1f}{row.predicting:>8.1f}{row.memory:>6.0f}"
+        printed = f"{paper[row.method]:>7.2f}" if row.method in paper else ""
+        line(f"{row.method:<{width}}{100 * row.value:>10.2f}  {span:>12}{scores}{used}{printed}")
 
 
 def _print_curves(rows: Sequence[Row]) -> None:

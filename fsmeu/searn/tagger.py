@@ -1,4 +1,4 @@
-"""``ColumnTagger``: SEARN for rows of texts with feature templates, as ``fsmeu searn`` trains it."""
+"""``ColumnTagger``: SEARN for rows of texts with feature templates; ``fsmeu searn`` trains it."""
 
 from __future__ import annotations
 

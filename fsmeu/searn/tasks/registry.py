@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from fsmeu.searn.learners.logistic import Logistic
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from fsmeu.searn.tasks.ocr import folds, held_out_folds
+from fsmeu.searn.tasks.summarisation import summarisation_rows
 from fsmeu.searn.tasks.tagged import chunking, chunking_held_out, names, names_held_out
-from fsmeu.searn.tasks.task import Method, Task
+from fsmeu.searn.tasks.task import Method, Split, Task
 
 __all__ = ["CURVES", "TASKS"]
 
@@ -57,6 +59,11 @@ def _tag_methods(learner: Any, history: int, beta: float, iterations: int) -> tu
         Method("structured perceptron", "perceptron", {"epochs": 10}),
         Method("CRF", "crf"),
     )
+
+
+def _no_splits(quick: bool) -> Iterator[Split]:
+    """Nothing: summaries are no label sequences."""
+    return iter(())
 
 
 _PIXELS = Logistic(epochs=12, rate=0.05, dropout=0.0)
@@ -107,6 +114,14 @@ TASKS = {
             chunking_held_out,
             _tag_methods(_WORDS, 2, 0.5, 3),
             {"SEARN for chunk F1, beam 10": 94.47},
+        ),
+        Task(
+            "summarisation",
+            "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
+            "ROUGE-2",
+            _no_splits,
+            _no_splits,
+            own=summarisation_rows,
         ),
     )
 }

@@ -67,6 +67,8 @@ class Task:
         held_out: the same within the training data, for the choice of settings.
         methods: what is compared.
         paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method.
+        own: for outputs that are no label sequences: a function of seeds, ``quick`` and ``tell``
+            that returns the rows, in place of splits and methods.
     """
 
     name: str
@@ -74,8 +76,9 @@ class Task:
     score: str
     splits: Callable[[bool], Iterator[Split]]
     held_out: Callable[[bool], Iterator[Split]]
-    methods: Sequence[Method]
+    methods: Sequence[Method] = ()
     paper: Mapping[str, float] = field(default_factory=dict)
+    own: Callable[..., Any] | None = None
 
 
 def part_of(whole: Part, numbers: Sequence[int]) -> Part:
