@@ -229,7 +229,15 @@ MOST_CORPUS_BYTES = 1 << 28
 """Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
 MOST_BEAM_CELLS = 1 << 28
 """Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
+MOST_ITERATIONS = 10_000
+"""Iterations that are made without having been asked for: each trains a model."""
 ORACLE_BYTES_PER_STATE = 200
 """Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
 COMPILED_ORACLE_WORK = 100_000
 """Cells and states of a loss's cost oracles by numpy first: about what loading the loops costs."""
+LEAST_ORACLE_LENGTH = 64
+"""Length up to which the tapes of a loss are followed for oracles: most sentences are shorter."""
+ORACLE_LENGTH_STEP = 32
+"""Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
+KEPT_ORACLE_SCORES = 1 << 22
+"""Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""

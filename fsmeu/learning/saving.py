@@ -1,8 +1,8 @@
 """Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
 
 A file names a class of this package, its parameters and what it has learned; losses, the few
-estimators of scikit-learn in ``parts`` and other registered objects may be among these. Reading one runs no code that the file
-brings, so that a file from a stranger is safe to load.
+estimators of scikit-learn in ``parts`` and other registered objects may be among these. Reading
+one runs no code that the file brings, so that a file from a stranger is safe to load.
 """
 
 from __future__ import annotations

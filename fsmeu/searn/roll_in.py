@@ -47,7 +47,7 @@ def roll_in(
     examples: Ints,
     seed: int,
     ties: str = "gold",
-    costs_of: Callable[[Any], tuple[Floats, Ints]] | None = None,
+    costs_of: Callable[[Search, Mixture, int, Any], Floats] | None = None,
     tell: Callable[[int], None] | None = None,
 ) -> RollIn:
     """The examples of decisions that a policy runs through, all sentences in lockstep.
@@ -58,8 +58,8 @@ def roll_in(
         examples: the examples to run through.
         seed: says which policy of a mixture decides where.
         ties: see ``targets_of``.
-        costs_of: costs of the actions of states and gold's own action; those of the search (with
-            the optimal policy from there on) unless others are given.
+        costs_of: costs of the actions of states, see ``roll_out``; those of the search (with the
+            optimal policy from there on) unless others are given.
         tell: is called with the number of states after each step.
     """
     states, losses = search.start(examples), np.zeros(len(examples))
@@ -73,7 +73,7 @@ def roll_in(
             if not len(states):
                 break
         optimal, own = search.costs(states)
-        cost, aim = (optimal, own) if costs_of is None else costs_of(states)
+        cost = optimal if costs_of is None else costs_of(search, policy, seed, states)
         features = search.rows(states)
         numbers = draws(seed, states.examples, states.progress)
         best = optimal_actions(optimal, own)
@@ -85,7 +85,7 @@ def roll_in(
         counts.append(_counts(features, len(states)))
         width = features[0].shape[0]
         costs.append(_unpadded(cost, features[1], width))
-        targets.append(_unpadded(targets_of(cost, aim, ties), features[1], width))
+        targets.append(_unpadded(targets_of(cost, own, ties), features[1], width))
         if tell is not None:
             tell(len(states))
         states = search.step(states, actions)

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import chain
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fsmeu.errors import InputError, one_of, sentence, whole
+from fsmeu.errors import InputError, one_of, sentence, truth, whole
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.learning.features import checked_sentences
 from fsmeu.learning.given_loss import given_loss
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.betas import chooser
-from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
-from fsmeu.searn.learners.logistic import Logistic, number_between
-from fsmeu.searn.learners.perceptron import AveragedPerceptron
-from fsmeu.searn.oracle.cost_oracle import CostOracles
+from fsmeu.searn.betas import chooser, iterations_of
+from fsmeu.searn.checkpoints import fingerprint, read_checkpoint, trained_of, write_checkpoint
+from fsmeu.searn.given import given_learner, given_space
+from fsmeu.searn.learners.checks import number_between
 from fsmeu.searn.policies.mixture import Mixture
-from fsmeu.searn.policies.searches import beam, greedy, sampled
-from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.gold import gold_of
-from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.policies.searches import beam, greedy, greedy_losses, sampled
+from fsmeu.searn.roll_out import COSTS, rolled_costs
 from fsmeu.searn.training import Progress, Settings, Trained, fold_numbers, train
+from fsmeu.searn.watching import BarProgress
 
 __all__ = ["Searn"]
 
-SPACES: dict[str, Any] = {
-    "left-to-right": LeftToRight,
-    "right-to-left": RightToLeft,
-    "word-at-a-time": WordAtATime,
-    "chunk-at-a-time": ChunkAtATime,
-}
-LEARNERS: dict[str, Any] = {"logistic": Logistic, "perceptron": AveragedPerceptron}
+Ints = NDArray[np.int64]
+_APART = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
+"""Parameters that training does not depend on."""
+_HELD_OUT = 10
+"""One of so many sentences is development data where none are given."""
 
 
 @register
@@ -143,46 +139,86 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         X_dev: Any = None,
         y_dev: Any = None,
         on_iteration: Callable[[int, Searn], None] | None = None,
+        progress: Progress | None = None,
     ) -> Searn:
         """The estimator itself, after training.
 
         Args:
             X: sentences, lists of dictionaries of features or of lists of their names; or
-                ``HashedSentences``.
-            y: the labels of each.
-            X_dev: development sentences, for beta = "search".
-            y_dev: their labels.
+                ``HashedSentences``; or what a space of one's own takes.
+            y: the outputs: the labels of each sentence.
+            X_dev: development sentences, for beta = "search"; every tenth sentence of X, which is
+                not trained on then, unless they are given.
+            y_dev: their outputs.
             on_iteration: is called after each iteration with its number (from 1) and this
                 estimator, which predicts with the policies learned so far.
+            progress: is told what happens; a bar is shown instead where ``verbose`` is true.
         """
         where = type(self).__name__
-        sentences, ys = self._sentences(X), labelled(X, y, where)
-        space = given_part(self.space, SPACES, where, "space", "task")
+        space = given_space(self.space, where)
+        inputs = space.inputs(X, self._bits(), self.crossed, where)
+        ys = space.outputs(y, inputs, where)
         self.labels_ = space.labels(ys)
-        loss = self._loss(space)
         self.task_ = space.task(self.labels_, ys)
-        search = self.task_.search(sentences, gold_of(loss, self.labels_, ys, CostOracles))
-        seed = _seed(self.random_state)
-        folds = min(whole(where, "folds", self.folds), len(ys))
-        trained = Trained(Mixture(), Mixture(folds=fold_numbers(len(ys), folds, seed)))
-        progress = _Watch(self, on_iteration)
-        train(search, len(ys), self._settings(folds, seed), trained, progress)
+        search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys))
+        examples, judge = np.arange(len(ys)), None
+        if self.beta == "search":
+            examples, judge = self._judge(space, search, examples, X_dev, y_dev)
+        longest = int(self.task_.longest_search(inputs))
+        mark = "" if self.checkpoint is None else self._mark(inputs, ys)
+        found = read_checkpoint(self.checkpoint, mark)
+        seed = _seed(self.random_state) if found is None else found.seed
+        folds = fold_numbers(len(ys), min(whole(where, "folds", self.folds), len(examples)), seed)
+        trained = trained_of(found, folds)
+        how = self._settings(int(folds.max()) + 1, seed, longest, judge)
+        bar: Any = nullcontext(progress or Progress())
+        if truth(where, "verbose", self.verbose):
+            states = int(self.task_.states(inputs))
+            bar = BarProgress(states, how.folds + 1, how.iterations, trained.iterations)
+        with bar as shown:
+            train(search, examples, how, trained, _Watch(self, shown, on_iteration, mark, seed))
         self._keep(trained)
         return self
 
-    def _settings(self, folds: int, seed: int) -> Settings:
+    def _settings(self, folds: int, seed: int, longest: int, judge: Any) -> Settings:
         where = type(self).__name__
-        iterations = self.iterations
+        influence = number_between(where, "influence", self.influence, 0, 1)
         return Settings(
-            learner=given_part(self.learner, LEARNERS, where, "learner", "learn"),
-            iterations=whole(where, "iterations", iterations),
-            influence=number_between(where, "influence", self.influence, 0, 1),
-            beta=chooser(self.beta, where),
+            learner=given_learner(self.learner, where),
+            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
+            influence=influence,
+            beta=chooser(self.beta, where, longest, judge),
             folds=folds,
             ties=one_of(where, "ties", self.ties, ("gold", "all")),
             seed=seed,
             jobs=whole(where, "n_jobs", self.n_jobs),
+            costs=rolled_costs(one_of(where, "costs", self.costs, COSTS)),
         )
+
+    def _judge(
+        self, space: Any, search: Any, examples: Ints, X_dev: Any, y_dev: Any
+    ) -> tuple[Ints, Callable[[Mixture], float]]:
+        """The examples to train on, and the mean loss of a mixture on development data."""
+        where = type(self).__name__
+        if (X_dev is None) != (y_dev is None):
+            raise InputError(sentence(where, "X_dev and y_dev must be given together"))
+        if X_dev is not None:
+            inputs = space.inputs(X_dev, self._bits(), self.crossed, where)
+            ys = space.outputs(y_dev, inputs, where)
+            search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys, False))
+            held = np.arange(len(ys))
+        else:
+            held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
+            examples = np.setdiff1d(examples, held)
+
+        def judge(policy: Mixture) -> float:
+            return float(np.mean(greedy_losses(search, policy, held))) if len(held) else 0.0
+
+        return examples, judge
+
+    def _mark(self, inputs: Any, ys: Any) -> str:
+        held = self.get_params(deep=False).items()
+        return fingerprint({name: one for name, one in held if name not in _APART}, inputs, ys)
 
     def _keep(self, trained: Trained) -> None:
         final = trained.final.without_optimal()
@@ -190,22 +226,35 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.models_ = [models[0] for models in final.models]
         self.reports_ = trained.reports
 
-    def _loss(self, space: Any) -> Loss:
+    def _loss(self, labels: Sequence[Any], loss: Any = None) -> Loss:
+        """The loss over labels; those that are no texts or whole numbers by their texts."""
         names = [
             one if isinstance(one, int | str) and not isinstance(one, bool) else str(one)
-            for one in self.labels_
+            for one in labels
         ]
-        loss = given_loss(self.loss, self.loss_params, type(self).__name__, names)
-        return loss.with_labels(Alphabet(tuple(names))) if _is_open(loss) else loss
+        asked = self.loss if loss is None else loss
+        found = given_loss(asked, self.loss_params, type(self).__name__, names)
+        is_open = bool(getattr(found, "labels_open", False))
+        found = found.with_labels(Alphabet(tuple(names))) if is_open else found
+        if [str(one) for one in found.alphabet.labels] != [str(one) for one in names]:
+            must = f"the loss must be over the labels {', '.join(map(str, names))}, in this order"
+            raise InputError(sentence(type(self).__name__, must, list(found.alphabet.labels)))
+        return found
+
+    def _bits(self) -> int:
+        bits = whole(type(self).__name__, "bits", self.bits)
+        if bits > 30:
+            raise InputError(sentence(type(self).__name__, "bits must be at most 30", bits))
+        return bits
 
     # -- prediction ---------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """The labels that are decided for each sentence."""
+    def predict(self, X: Any) -> list[Any]:
+        """The output that is decided for each sentence."""
         check_is_fitted(self)
         where = type(self).__name__
-        sentences = self._sentences(X)
-        search, examples = self.task_.search(sentences), np.arange(len(sentences))
+        inputs = given_space(self.space, where).inputs(X, self._bits(), self.crossed, where)
+        search, examples = self.task_.search(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
             return sampled(search, policy, examples, _seed(self.random_state))
@@ -214,32 +263,34 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             return greedy(search, policy, examples)
         return beam(search, policy, examples, size)
 
-    def predict_single(self, x: Any) -> list[Any]:
+    def predict_single(self, x: Any) -> Any:
         """The same for one sentence."""
         return self.predict([x])[0]
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose label is predicted, as in sklearn-crfsuite."""
-        ys = labelled(X, y, f"{type(self).__name__}.score")
-        both = zip(chain(*self.predict(X)), chain(*ys), strict=True)
-        return float(np.mean([one == other for one, other in both]))
-
-    def _sentences(self, X: Any) -> HashedSentences:
-        if isinstance(X, HashedSentences):
-            return X
-        where = type(self).__name__
-        found = checked_sentences(X, where)
-        return hashed_sentences(found, whole(where, "bits", self.bits), tuple(self.crossed))
+        check_is_fitted(self)
+        where = f"{type(self).__name__}.score"
+        space = given_space(self.space, where)
+        inputs = space.inputs(X, self._bits(), self.crossed, where)
+        return float(space.score(self.predict(X), space.outputs(y, inputs, where)))
 
 
 class _Watch(Progress):
     """Keeps what was learned after each iteration, and tells of it."""
 
-    def __init__(self, owner: Searn, on_iteration: Any) -> None:
-        self.owner, self.on_iteration = owner, on_iteration
+    def __init__(
+        self, owner: Searn, shown: Progress, on_iteration: Any, mark: str, seed: int
+    ) -> None:
+        self.owner, self.on_iteration, self.mark, self.seed = owner, on_iteration, mark, seed
+        self.rolled, self.learned = shown.rolled, shown.learned  # type: ignore[method-assign]
+        self.shown = shown
 
     def iterated(self, trained: Trained) -> None:
         self.owner._keep(trained)
+        if self.owner.checkpoint is not None:
+            write_checkpoint(self.owner.checkpoint, self.mark, self.seed, trained)
+        self.shown.iterated(trained)
         if self.on_iteration is not None:
             self.on_iteration(trained.iterations, self.owner)
 
@@ -248,32 +299,3 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     return whole("Searn", "random_state", random_state, least=0)
-
-
-def _is_open(loss: Loss) -> bool:
-    return bool(getattr(loss, "labels_open", False))
-
-
-def given_part(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
-    """A part that was given by name or as an object, checked."""
-    if isinstance(value, str):
-        return known[one_of(where, name, value, known)]()
-    if not hasattr(value, method) or isinstance(value, type):
-        must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
-        raise InputError(sentence(where, must, value))
-    return value
-
-
-def labelled(X: Any, y: Any, where: str) -> list[list[Any]]:
-    """The labels of sentences, checked to be as many as these have positions."""
-    lengths = X.lengths.tolist() if isinstance(X, HashedSentences) else [len(x) for x in X]
-    ys = [
-        one.tolist() if isinstance(one, np.ndarray) else list(one)
-        for one in checked_sentences(y, where)
-    ]
-    if [len(one) for one in ys] != lengths:
-        must = "there must be one label for each position of each sentence"
-        raise InputError(sentence(where, must, f"{len(lengths)} and {len(ys)} sequences"))
-    if not any(ys):
-        raise InputError(sentence(where, "there must be a sentence that is not empty"))
-    return ys

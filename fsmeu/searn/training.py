@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.searn.betas import Chooser
 from fsmeu.searn.learners.protocol import CostSensitiveLearner, CostSensitiveModel, Decisions
 from fsmeu.searn.policies.mixture import Mixture, interpolated
 from fsmeu.searn.roll_in import roll_in
@@ -19,7 +19,6 @@ from fsmeu.searn.spaces.protocol import Search
 __all__ = ["Progress", "Settings", "Trained", "fold_numbers", "train"]
 
 Ints = NDArray[np.int64]
-Chooser = Callable[[Mixture, Sequence[CostSensitiveModel]], float]
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,7 @@ class Settings:
         ties: see ``targets_of``.
         seed: of everything that is drawn.
         jobs: how many folds are learned at once.
-        costs: None for costs with the optimal policy from there on, or a function of the search,
-            the policy and a seed that returns ``costs_of`` for ``roll_in``.
+        costs: how costs are found, see ``roll_out``; None with the optimal policy from there on.
     """
 
     learner: CostSensitiveLearner
@@ -95,24 +93,34 @@ def fold_numbers(count: int, folds: int, seed: int) -> Ints:
     return found
 
 
-def train(search: Search, count: int, how: Settings, trained: Trained, progress: Progress) -> None:
-    """Goes on with the iterations until they are done; changes ``trained``."""
-    examples = np.arange(count)
+def train(
+    search: Search, examples: Ints, how: Settings, trained: Trained, progress: Progress
+) -> None:
+    """Goes on with the iterations until they are done; changes ``trained``.
+
+    Args:
+        search: the space, with gold outputs.
+        examples: the examples to train on.
+        how: the settings.
+        trained: the policies so far.
+        progress: is told what happens.
+    """
     while trained.iterations < how.iterations and not _is_over(trained, how):
         began, number = time.perf_counter(), trained.iterations
         seed = int(np.random.SeedSequence((how.seed, number)).generate_state(1, np.uint64)[0])
         policy = trained.held_out
-        costs_of = None if how.costs is None else how.costs(search, policy, seed)
-        seen = roll_in(search, policy, examples, seed, how.ties, costs_of, progress.rolled)
+        seen = roll_in(search, policy, examples, seed, how.ties, how.costs, progress.rolled)
         last = number + 1 == how.iterations
         models = _learned(seen.decisions, seen.owners, how, policy, seed, number, last, progress)
         beta = how.beta(trained.final, models[-1:])
+        if beta == 0:
+            break
         trained.final = interpolated(trained.final, beta, models[-1:])
         trained.held_out = interpolated(policy, beta, models[:-1] or models)
         report = {
             "beta": beta,
             "optimal": trained.final.optimal,
-            "loss": float(seen.losses.mean()) if count else 0.0,
+            "loss": float(seen.losses.mean()),
             "decisions": float(len(seen.decisions)),
             "seconds": time.perf_counter() - began,
         }

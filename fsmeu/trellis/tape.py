@@ -106,6 +106,12 @@ class Tape:
             self._layers.append(self._next())
         return self._layers[position]
 
+    def codes(self, position: int) -> Ints:
+        """The codes of the states before a position, counted from 0, in the view of the tape."""
+        if position:
+            self.layer(position - 1)
+        return self._codes[position]
+
     def keeps_bounds(self, n: int) -> bool:
         """True when the values of registers in n steps keep the bounds declared at length n."""
         if n > self.view.n:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from fsmeu.learning.features import feature_items
 from fsmeu.searn.features.mixing import indices, text_hash
 
-__all__ = ["HashedSentences", "hashed_sentences"]
+__all__ = ["HashedSentences", "feature_rows", "hashed_sentences"]
 
 Ints = NDArray[np.int64]
 
@@ -96,3 +96,8 @@ def _hashed(name: str, bits: int, group: dict[str, int]) -> tuple[int, int, int]
     found = _NAME.match(name)
     column = int(indices(np.array(number, np.uint64), bits))
     return column, group.get(found.group() if found else name, -1), number
+
+
+def feature_rows(lines: Sequence[Any], bits: int) -> csr_array:
+    """The hashed features of each line, a ``csr_array`` (lines, 2^bits)."""
+    return hashed_sentences([[line] for line in lines], bits).matrix

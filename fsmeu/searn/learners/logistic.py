@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import InputError, one_of, sentence, whole
+from fsmeu.errors import one_of, whole
 from fsmeu.learning.saving import register
+from fsmeu.searn.learners.checks import number_between
 from fsmeu.searn.learners.linear import LinearModel, numbered_columns
 from fsmeu.searn.learners.loops import Entries, logistic_pass
 from fsmeu.searn.learners.protocol import Decisions
 
-__all__ = ["IMPORTANCE", "Logistic", "entries_of", "number_between"]
+__all__ = ["IMPORTANCE", "Logistic", "entries_of"]
 
 IMPORTANCE = ("equal", "cost")
 
@@ -98,18 +98,6 @@ def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
         np.ones(len(given), kind),
     )
     return columns, held
-
-
-def number_between(where: str, name: str, value: Any, low: float, high: float) -> float:
-    """A number that was given, checked.
-
-    Raises:
-        InputError: it is no number, or not between both bounds.
-    """
-    if isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high:
-        return float(value)
-    span = f"from {low:g} to {high:g}" if np.isfinite(high) else f"of at least {low:g}"
-    raise InputError(sentence(where, f"{name} must be a number {span}", value))
 
 
 def _spans(given: Decisions) -> Any:

@@ -13,18 +13,22 @@ from fsmeu.trellis.compiled_loops import compiled
 
 __all__ = ["costs", "costs_one", "fill", "scores"]
 
+Whole = NDArray[np.signedinteger]
+
 _ROUNDING = 2 * np.finfo(np.float64).eps
 
 
 @compiled
-def _fill(steps, layers, none, best):
-    """Fills ``best``; a layer's cells are first all ``none``."""
+def _fill(steps, layers, none, most, least):
+    """Fills both; a layer's cells are first all ``none``."""
     outcomes, goals, ridden, counted = steps
     begins, rows, classes, low, size, cells = layers
-    best[:] = none
+    most[:] = none
+    least[:] = none
     for k in range(begins.shape[0] - 1):
         last = begins[k + 1] - 1
-        best[:, cells[last] : cells[last + 1]] = 0
+        most[cells[last] : cells[last + 1]] = 0
+        least[cells[last] : cells[last + 1]] = 0
         for layer in range(last - 1, begins[k] - 1, -1):
             wide, ahead = size[layer], size[layer + 1]
             for c in range(classes[layer]):
@@ -35,13 +39,12 @@ def _fill(steps, layers, none, best):
                     source = cells[layer + 1] + goals[row, o] * ahead
                     added = ridden[row, o]
                     for j in range(ahead):
-                        if best[0, source + j] != none:
-                            most = best[0, source + j] + added
-                            least = best[1, source + j] - added
-                            if most > best[0, to + j]:
-                                best[0, to + j] = most
-                            if least > best[1, to + j]:
-                                best[1, to + j] = least
+                        if most[source + j] != none:
+                            high, below = most[source + j] + added, least[source + j] - added
+                            if high > most[to + j]:
+                                most[to + j] = high
+                            if below > least[to + j]:
+                                least[to + j] = below
 
 
 @compiled
@@ -120,9 +123,9 @@ def _scores(layers, best, none, ends, at, points, found):
         )
 
 
-def fill(pool: Pool, paths: Paths, best: NDArray[np.signedinteger]) -> None:
+def fill(pool: Pool, paths: Paths, most: Whole, least: Whole) -> None:
     """As ``numpy_counts.fill``."""
-    _fill(_steps(pool), _layers(paths), np.iinfo(best.dtype).min, best)
+    _fill(_steps(pool), _layers(paths), np.iinfo(most.dtype).min, most, least)
 
 
 def scores(paths, best, ends, layers, machines, points):

@@ -46,13 +46,15 @@ class Core(Protocol):
     Attributes:
         n: the greatest length; 0 where it does not matter.
         labels: the number of labels.
-        start: the code of the first state.
+        first: the codes of the states before the first position.
+        start: the place of the first state among them.
         sums: how many sums the value looks at.
         sum_order: their numbers, those that read both tapes first.
     """
 
     n: int
     labels: int
+    first: Ints
     start: int
     sums: int
     sum_order: list[int]
@@ -119,7 +121,8 @@ class SpecCore:
         spec = self.bound.spec
         self._view = SpecView(self.bound, self.n, y, sums_of(swapped), merge=not shared)
         reads = names_read(spec.value)
-        self.labels, self.start = self._view.symbols, self._view.start
+        self.labels, self.start = self._view.symbols, 0
+        self.first = np.array([self._view.start], np.int64)
         self._looked_at = [k for k, name in enumerate(self._view.linear_names) if name in reads]
         self.sum_names = [self._view.linear_names[k] for k in self._looked_at]
         self.sums, reach = len(self.sum_names), tapes(spec)
@@ -226,7 +229,8 @@ class FunctionCore:
     def __init__(self, loss: Loss) -> None:
         view = loss.swapped.view(1, np.zeros(1, np.int64))
         assert isinstance(view, FunctionView)
-        self._view, self.labels, self.start = view, view.symbols, view.start
+        self._view, self.labels, self.start = view, view.symbols, 0
+        self.first = np.array([view.start], np.int64)
         self.n = self.sums = 0
         self.sum_order: list[int] = []
 

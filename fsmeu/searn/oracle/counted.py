@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import LossFileError
 from fsmeu.searn.oracle.core import Core
+from fsmeu.searn.oracle.ends import end_scores
 from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.loops import Loops, Work
 from fsmeu.searn.oracle.memory import guard_bytes
@@ -64,7 +64,7 @@ class CountedTables:
     def start(self, sentences: Ints) -> Ints:
         """The first states, (batch,)."""
         zero = np.zeros(len(sentences), np.int64)
-        return self._numbered(zero, Points(zero, zero, zero))
+        return self._numbered(zero, Points(self._paths.start[sentences], zero, zero))
 
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
         """The states after one more label each, (batch,)."""
@@ -210,110 +210,10 @@ def _tables(
     cells = int(paths.cells[-1])
     guard_bytes(2 * cells * np.dtype(kind).itemsize + pool.nbytes + paths.nbytes)
     loops = work.loops(cells)
-    found = np.empty((2, cells), kind)
-    loops.fill(pool, paths, found)
-    ends = _ends(cores, machines, paths, found, roles, sign)
-    best = found[0].copy()
+    best, least = np.empty(cells, kind), np.empty(cells, kind)
+    loops.fill(pool, paths, best, least)
+    ends = end_scores(cores, machines, paths, (best, least), roles, sign, work)
     for k in np.flatnonzero(ends.direction < 0):
         at = slice(*paths.cells[paths.begins[k : k + 2]])
-        best[at] = found[1, at]
+        best[at] = least[at]
     return CountedTables(pool, paths, best, ends, work)
-
-
-def _ends(
-    cores: Sequence[Core],
-    machines: Sequence[Walked],
-    paths: Paths,
-    found: Whole,
-    roles: tuple[int | None, int | None],
-    sign: float,
-) -> Ends:
-    """Scores at the ends that can be reached; equal ones are shared."""
-    none = np.iinfo(found[0].dtype).min
-    known: dict[bytes, int] = {}
-    tables: list[Floats] = []
-    which, lows, directions, sizes = [], [], [], 0
-    for k, (core, machine) in enumerate(zip(cores, machines, strict=True)):
-        first = int(paths.begins[k])
-        at = slice(int(paths.cells[first]), int(paths.cells[first]) + int(paths.size[first]))
-        most, least = found[0][at].astype(np.int64), -found[1][at].astype(np.int64)
-        held = most != none
-        n = len(machine.layers)
-        span = np.array([n, paths.low[first]])
-        key = b"".join(x.tobytes() for x in (span, machine.constants, most, least))
-        if key not in known:
-            known[key] = len(tables)
-            low = int(paths.low[first])
-            table, base, direction = _end_scores(
-                core, machine, n, low, (least, most, held), roles, sign
-            )
-            tables.append(table)
-            lows.append(base)
-            directions.append(direction)
-            sizes += table.nbytes
-            guard_bytes(sizes)
-        which.append(known[key])
-    begins = np.append(0, np.cumsum([table.size for table in tables])).astype(np.int64)
-    widths = np.array([table.shape[1] for table in tables], np.int64)
-    scores = np.concatenate([table.ravel() for table in tables])
-    low_of, directed = np.array(lows, np.int64), np.array(directions, np.int64)
-    return Ends(scores, begins[which], low_of[which], widths[which], directed[which])
-
-
-def _end_scores(
-    core: Core,
-    machine: Walked,
-    n: int,
-    low: int,
-    reached: tuple[Ints, Ints, NDArray[np.bool_]],
-    roles: tuple[int | None, int | None],
-    sign: float,
-) -> tuple[Floats, int, int]:
-    """Scores (values of the axis, values of the other sum), its least value, and its direction.
-
-    Args:
-        core: the loss with the reference given.
-        machine: the machine of the reference.
-        n: its length.
-        low: the least value of the axis.
-        reached: for each value of the axis the least and greatest of the other, and whether there
-            are any.
-        roles: the numbers of the other sum and of the axis.
-        sign: 1 for a utility, -1 for a loss.
-    """
-    least, most, held = reached
-    base, top = int(least[held].min()), int(most[held].max())
-    columns = np.arange(base, top + 1)
-    inside = (columns >= least[:, None]) & (columns <= most[:, None]) & held[:, None]
-    guard_bytes(8 * inside.size)
-    row, column = np.nonzero(inside)
-    sums = np.repeat(core.begin(n)[:, None], len(row), axis=1)
-    for role, amounts in zip(roles, (columns[column], low + row), strict=True):
-        if role is not None:
-            sums[role] += amounts
-    extreme = (columns[column] == least[row]) | (columns[column] == most[row])
-    try:
-        values = _values(core, machine, n, sums)
-    except LossFileError:
-        _values(core, machine, n, sums[:, extreme])  # what sequences do reach
-        raise NotCountedError from None
-    core.check(n, values[extreme])
-    table = np.full(inside.shape, -np.inf)
-    table[inside] = sign * values + 0.0
-    return table, base, _direction(table, inside)
-
-
-def _values(core: Core, machine: Walked, n: int, sums: Floats) -> Floats:
-    nothing = np.zeros((0, sums.shape[1]))
-    return core.values(n, machine.constants, nothing, sums, (sums.shape[1],))
-
-
-def _direction(table: Floats, inside: NDArray[np.bool_]) -> int:
-    """1 where scores never fall from one column to the next, -1 where they never rise."""
-    both = inside[:, 1:] & inside[:, :-1]
-    steps = table[:, 1:][both] - table[:, :-1][both]
-    if (steps >= 0).all():
-        return 1
-    if (steps <= 0).all():
-        return -1
-    raise NotCountedError

@@ -44,14 +44,16 @@ class ClassLayer:
 
 @dataclass(frozen=True, eq=False)
 class Walked:
-    """The machine of one reference; layer 0 has one state.
+    """The machine of one reference.
 
     Attributes:
+        start: the class of the first state.
         layers: the steps of positions 0, ..., n - 1.
         ends: what the value looks at in the classes after the last, (classes, registers).
         constants: what it looks at in the reference, (constants,).
     """
 
+    start: int
     layers: list[ClassLayer]
     ends: Floats
     constants: Floats
@@ -73,8 +75,10 @@ class Layers:
         self._final: dict[int, tuple[Hashable, Ints, Floats]] = {}
         self._found: dict[Hashable, tuple[Hashable, Ints, ClassLayer]] = {}
         self._steps: dict[tuple[int, int], tuple[Ints, Floats]] = {}
+        self._distinct: dict[bytes, ClassLayer] = {}
+        self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
-        self._start = self._number_codes(np.array([core.start], np.int64))
+        self._start = self._number_codes(core.first)
 
     def walk(self, contexts: Ints, constants: Floats) -> Walked:
         """The machine of the reference with these contexts, (n,), and constants.
@@ -98,7 +102,7 @@ class Layers:
         for codes, context in zip(reversed(path[:-1]), reversed(asked), strict=True):
             key, classes, layer = self._backward(codes, context, key, classes)
             layers.append(layer)
-        return Walked(layers[::-1], ends, constants)
+        return Walked(int(classes[self.core.start]), layers[::-1], ends, constants)
 
     def forget_steps(self) -> None:
         """Frees what only another walk would use."""
@@ -159,12 +163,21 @@ class Layers:
                 kind = _numbered(gain)
                 mixed = mixed * (int(kind.max(initial=0)) + 1) + kind
             first, before = equal_rows(mixed)
-            layer = ClassLayer(goals[first], gains[:, first])
-            self._cells += layer.next.size + layer.gains.size + before.size
+            layer = self._layer(goals[first], gains[:, first])
+            self._cells += before.size
             guard_work("cost oracle", self._cells)
-            partition = (codes, before.tobytes())
+            held = before.tobytes()
+            partition = (codes, self._partitions.setdefault(held, len(self._partitions)))
             self._found[key] = partition, before, layer
         return self._found[key]
+
+    def _layer(self, goals: Ints, gains: Floats) -> ClassLayer:
+        """The layer with these steps: equal ones are one."""
+        key = goals.tobytes() + gains.tobytes()
+        if key not in self._distinct:
+            self._distinct[key] = ClassLayer(goals, gains)
+            self._cells += goals.size + gains.size
+        return self._distinct[key]
 
 
 def _numbered(amounts: Floats) -> Ints:

@@ -49,7 +49,7 @@ def list_states(core: Core, walked: Walked, sign: float) -> Listed:
         SizeLimitError: there are too many states.
     """
     n = len(walked.layers)
-    classes, sums = np.zeros(1, np.int64), core.begin(n)[:, None]
+    classes, sums = np.array([walked.start], np.int64), core.begin(n)[:, None]
     steps: list[Ints] = []
     arcs = 0
     for layer in walked.layers:

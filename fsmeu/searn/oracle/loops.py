@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Protocol
@@ -9,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.limits import COMPILED_ORACLE_WORK
+from fsmeu.limits import COMPILED_ORACLE_WORK, KEPT_ORACLE_SCORES
 from fsmeu.searn.oracle import numpy_counts
 from fsmeu.searn.oracle.pool import Paths, Pool
 from fsmeu.searn.oracle.reached import Ends, Points
@@ -24,7 +25,7 @@ Whole = NDArray[np.signedinteger]
 class Loops(Protocol):
     """The functions of ``numpy_counts``; both give the same numbers."""
 
-    def fill(self, pool: Pool, paths: Paths, best: Whole) -> None:
+    def fill(self, pool: Pool, paths: Paths, most: Whole, least: Whole) -> None:
         """Fills the cells of all layers."""
 
     def scores(
@@ -60,13 +61,26 @@ class Loops(Protocol):
 
 
 class Work:
-    """How much oracles of a loss have computed: loading the loops takes a while."""
+    """What the oracles of a loss share: how much they computed, and some scores at the end.
+
+    Attributes:
+        tables: scores by what they depend on.
+    """
 
     def __init__(self) -> None:
-        self._done = 0
+        self._done = self._cells = 0
+        self.tables: dict[Hashable, Floats] = {}
+
+    def keep(self, key: Hashable, table: Floats) -> None:
+        """Keeps scores, as long as they are not too many."""
+        if self._cells + table.size > KEPT_ORACLE_SCORES:
+            self.tables.clear()
+            self._cells = 0
+        self.tables[key] = table
+        self._cells += table.size
 
     def loops(self, more: int) -> Loops:
-        """What computes so many cells, or states, more."""
+        """What computes so many cells, or states, more: loading the loops takes a while."""
         self._done += more
         if self._done < COMPILED_ORACLE_WORK or not _is_installed():
             return numpy_counts

@@ -14,27 +14,30 @@ __all__ = ["costs", "costs_one", "fill", "scores"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Whole = NDArray[np.signedinteger]
 
 _NONE = -(1 << 60)
 
 
-def fill(pool: Pool, paths: Paths, best: NDArray[np.signedinteger]) -> None:
+def fill(pool: Pool, paths: Paths, most: Whole, least: Whole) -> None:
     """Fills the cells of all layers with the greatest sum that rides, and with minus the least.
 
     Args:
         pool: the steps.
         paths: the layers of the machines.
-        best: (2, cells); the least number of its type where the axis cannot get so far.
+        most: the greatest sum, (cells,); the least number of its type where the axis cannot get so
+            far.
+        least: the least sum with its sign changed, (cells,); the same.
     """
-    none = np.iinfo(best.dtype).min
+    none = np.iinfo(most.dtype).min
     for k in range(len(paths.begins) - 1):
         last = int(paths.begins[k + 1]) - 1
         ahead = np.zeros((2, int(paths.classes[last]), 1), np.int64)
         for layer in range(last, int(paths.begins[k]) - 1, -1):
             if layer < last:
                 ahead = _before(pool, paths, layer, ahead)
-            cells = best[:, paths.cells[layer] : paths.cells[layer + 1]]
-            cells[:] = np.maximum(ahead, none).reshape(2, -1)
+            cells = slice(paths.cells[layer], paths.cells[layer + 1])
+            most[cells], least[cells] = np.maximum(ahead, none).reshape(2, -1)
 
 
 def _before(pool: Pool, paths: Paths, layer: int, ahead: Ints) -> Ints:
@@ -56,7 +59,7 @@ def _before(pool: Pool, paths: Paths, layer: int, ahead: Ints) -> Ints:
 
 def _best(
     paths: Paths,
-    best: NDArray[np.signedinteger],
+    best: Whole,
     ends: Ends,
     layers: Ints,
     machines: Ints,
@@ -93,7 +96,7 @@ def _best(
 
 def scores(
     paths: Paths,
-    best: NDArray[np.signedinteger],
+    best: Whole,
     ends: Ends,
     layers: Ints,
     machines: Ints,
@@ -106,7 +109,7 @@ def scores(
 def costs(
     pool: Pool,
     paths: Paths,
-    best: NDArray[np.signedinteger],
+    best: Whole,
     ends: Ends,
     layers: Ints,
     machines: Ints,
@@ -132,7 +135,7 @@ def costs(
 def costs_one(
     pool: Pool,
     paths: Paths,
-    best: NDArray[np.signedinteger],
+    best: Whole,
     ends: Ends,
     layer: int,
     machine: int,

@@ -58,6 +58,7 @@ class Paths:
 
     Attributes:
         begins: where the layers of each machine begin, (machines + 1,).
+        start: the class of the first state of each machine.
         rows: the first row of each layer; 0 for the last of a machine, which has no steps.
         classes: the number of classes of each layer.
         low: the least that can be added to the axis from a layer on.
@@ -68,6 +69,7 @@ class Paths:
     """
 
     begins: Ints
+    start: Ints
     rows: Ints
     classes: Ints
     low: Ints
@@ -195,4 +197,5 @@ def _paths(
         least = np.minimum(least, so_far[:, [0, 2]].min(axis=0, initial=0))
         greatest = np.maximum(greatest, so_far[:, [1, 3]].max(axis=0, initial=0))
     cells = np.append(0, np.cumsum(classes * size)).astype(np.int64)
-    return Paths(ends, rows, classes, low, size, cells, least, greatest)
+    start = np.array([machine.start for machine in machines], np.int64)
+    return Paths(ends, start, rows, classes, low, size, cells, least, greatest)

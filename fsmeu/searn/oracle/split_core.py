@@ -18,15 +18,13 @@ from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
 from fsmeu.searn.oracle.core import CannotServeError
 from fsmeu.trellis.split_trellis import SplitTrellis
-from fsmeu.trellis.tape import TapeLayer, UncountableError
+from fsmeu.trellis.tape import Tape, UncountableError
 from fsmeu.trellis.terms import amounts
 
 __all__ = ["SplitCore", "can_split"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_LAYER = 1 << 40
 
 
 def can_split(loss: SpecLoss) -> Split | None:
@@ -40,21 +38,68 @@ def can_split(loss: SpecLoss) -> Split | None:
     return form if read <= counters else None
 
 
+class _Steps:
+    """The steps of all states of a tape that sequences up to a length reach.
+
+    A step from what only sequences of this length reach may lead out of these states; it is made to
+    lead back to where it began, which makes no difference, since no sequence takes it.
+
+    Args:
+        tape: the tape, for sequences longer by one.
+        n: the length.
+
+    Attributes:
+        start: the place of the first state.
+        targets: the place of the state after each step, (states, labels).
+        counted: what the step adds to the counter, of the same shape.
+        features: for each term, the number of the row of features that it shows, of that shape.
+    """
+
+    def __init__(self, tape: Tape, n: int) -> None:
+        positions = [0]
+        while positions[-1] < n and tape.layer(len(positions)) is not tape.layer(positions[-1]):
+            positions.append(len(positions))
+        every = np.unique(np.concatenate([tape.codes(i) for i in positions]))
+        layers = [tape.layer(i) for i in positions]
+        shape = (len(every), layers[0].targets.shape[1])
+        self.start = int(np.searchsorted(every, tape.codes(0)[0]))
+        self.targets, self.counted = np.empty(shape, np.int64), np.empty(shape, np.int64)
+        self.features = [np.empty(shape, np.int64) for _ in layers[0].features]
+        for i, layer in zip(positions, layers, strict=True):
+            rows = np.searchsorted(every, tape.codes(i))
+            goals = tape.codes(i + 1)[layer.targets]
+            place = np.minimum(np.searchsorted(every, goals), len(every) - 1)
+            self.targets[rows] = np.where(every[place] == goals, place, rows[:, None])
+            self.counted[rows] = layer.counted
+            for ids, shown in zip(self.features, layer.features, strict=True):
+                ids[rows] = shown
+
+
 class SplitCore:
     """The core of a loss that splits by tape, for references up to a length.
 
-    A code of a state has the number of its layer of the tape and its number therein.
+    Every layer has the states that any position can reach, so that layers depend on contexts alone.
 
     Args:
         loss: the loss.
         form: the loss split by tape.
         n: the length.
+
+    Raises:
+        CannotServeError: a step depends on the position, or is undefined for some reference.
     """
 
     def __init__(self, loss: SpecLoss, form: Split, n: int) -> None:
         self.n, self._form, self._bound = n, form, loss.bound
-        self._trellis = SplitTrellis(form, n)
-        self.labels, self.start = len(loss.alphabet), 0
+        self._trellis = SplitTrellis(form, n + 1)
+        if len(set(self._trellis.z.view.contexts())) > 1:
+            raise CannotServeError
+        try:
+            self._steps = _Steps(self._trellis.z, n)
+        except (LossFileError, UncountableError):
+            raise CannotServeError from None
+        self.labels, self.start = len(loss.alphabet), self._steps.start
+        self.first = np.arange(len(self._steps.targets))
         read = names_read(form.bound.spec.value)
         self._joint = [k for k, one in enumerate(form.joint_counts) if one.register in read]
         self._names = [form.joint_counts[k].register for k in self._joint]
@@ -62,7 +107,6 @@ class SplitCore:
             self._names.append(form.z.counter)
         self.sums = len(self._names)
         self.sum_order = list(range(self.sums))
-        self._layers: list[TapeLayer] = []
         self._numbers: dict[tuple[int, ...], int] = {}
         self._met: list[tuple[int, ...]] = []
         self._columns: dict[tuple[int, int, int], Floats] = {}
@@ -80,7 +124,6 @@ class SplitCore:
         """The context of each position (rows, n), and the count of y at the end (rows, 1)."""
         rows, n = ys.shape
         try:
-            self._reach(n)
             layers = [self._trellis.y.layer(i) for i in range(n)]
         except (LossFileError, UncountableError):
             raise CannotServeError from None
@@ -103,37 +146,29 @@ class SplitCore:
             self._met.append(key)
         return known
 
-    def _reach(self, n: int) -> None:
-        """Numbers the layers of the tape of z up to a length; one that repeats has one number."""
-        for i in range(len(self._layers), n):
-            self._layers.append(self._trellis.z.layer(i))
-
     def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
         """The states after a step, targets among them, and what the step adds to sums."""
-        i = int(codes[0]) // _LAYER
-        layer = self._layers[i]
-        repeats = i + 1 < len(self._layers) and self._layers[i + 1] is layer
-        after = i if repeats else i + 1
-        gains = np.zeros((self.sums, *layer.targets.shape))
+        steps = self._steps
+        gains = np.zeros((self.sums, *steps.targets.shape))
         try:
             for k, term in enumerate(self._trellis.terms):
                 if term.count in self._joint:
-                    added = self._column(k, context, i)[layer.features[k]]
+                    added = self._column(k, context)[steps.features[k]]
                     gains[self._joint.index(term.count)] += added
         except LossFileError:
             raise CannotServeError from None
         if self._form.z.counter is not None:
-            gains[-1] = layer.counted
-        return np.arange(layer.width) + after * _LAYER, layer.targets, gains
+            gains[-1] = steps.counted
+        return self.first, steps.targets, gains
 
-    def _column(self, term: int, context: int, i: int) -> Floats:
+    def _column(self, term: int, context: int) -> Floats:
         """What a term adds in a context for each row of features that z shows, (rows,)."""
         shown = self._met[context]
         clock = shown[-1] if self._trellis.terms[term].reads_clock else -1
-        rows = self._trellis.z.rows(term)
         key = (term, shown[term], clock)
         known = self._columns.get(key)
-        if known is None or len(known) < len(rows):
+        if known is None:
+            rows = self._trellis.z.rows(term)
             y_row = self._trellis.y.rows(term)[shown[term]][None]
             table = amounts(
                 self._form, self._trellis.terms[term], rows, y_row, max(clock, 0) + 1, self.n

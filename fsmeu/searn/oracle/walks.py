@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.limits import LEAST_TRELLIS_LENGTH, MOST_TRELLISES
+from fsmeu.limits import (
+    LEAST_ORACLE_LENGTH,
+    LEAST_TRELLIS_LENGTH,
+    MOST_TRELLISES,
+    ORACLE_LENGTH_STEP,
+)
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.core import CannotServeError, Core, FunctionCore, SpecCore, reads_length
@@ -81,13 +86,19 @@ def _cores(loss: Loss, y: Ints, kept: dict[int, Layers]) -> Iterator[Core | Laye
     length = max(LEAST_TRELLIS_LENGTH, 1 << max(0, n - 1).bit_length())
     form = can_split(loss)
     if form is not None:
-        core = SplitCore(loss, form, length)
-        if core.serves(n):
-            yield core
+        with suppress(CannotServeError):
+            core = SplitCore(loss, form, _rounded(n))
+            if core.serves(n):
+                yield core
     if n and not reads_length(loss):
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
             yield SpecCore(loss, np.resize(y, length), shared=True)
     yield SpecCore(loss, y, shared=False)
+
+
+def _rounded(n: int) -> int:
+    """A length for which the tapes serve references of length n and a little longer ones."""
+    return max(LEAST_ORACLE_LENGTH, -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP)
 
 
 def _machines(layers: Layers, ys: Ints) -> list[Walked]:

@@ -16,8 +16,19 @@ from scipy.sparse import csr_array
 
 from fsmeu.searn.features.draws import uniform
 from fsmeu.searn.learners.protocol import CostSensitiveModel
+from fsmeu.searn.spaces.protocol import Search
 
-__all__ = ["Mixture", "interpolated", "optimal_actions", "padded", "targets_of"]
+__all__ = [
+    "Mixture",
+    "draws",
+    "interpolated",
+    "mixed_scores",
+    "optimal_actions",
+    "padded",
+    "policy_actions",
+    "sampled_actions",
+    "targets_of",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -133,6 +144,18 @@ def sampled_actions(
             at = np.flatnonzero(at)
             if len(at):
                 found[at] = model_scores(model, allowed, features, at).argmax(axis=1)
+    return found
+
+
+def policy_actions(policy: Mixture, search: Search, states: Any) -> list[Ints]:
+    """What each policy of a mixture with a probability above 0 decides, (B,) each."""
+    allowed, features = search.allowed(states), search.rows(states)
+    found = [optimal_actions(*search.costs(states))] if policy.optimal > 0 else []
+    for k, weight in enumerate(policy.weights):
+        if weight > 0:
+            alone = Mixture(0.0, (1.0,), (policy.models[k],), policy.folds)
+            numbers = np.zeros(len(states))
+            found.append(sampled_actions(alone, allowed, features, states.examples, None, numbers))
     return found
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fsmeu.searn.policies.mixture import Mixture, draws, mixed_scores, sampled_actions
 from fsmeu.searn.spaces.protocol import Search
 
-__all__ = ["beam", "greedy", "sampled"]
+__all__ = ["beam", "greedy", "greedy_losses", "sampled"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -18,12 +18,26 @@ Ints = NDArray[np.int64]
 
 def greedy(search: Search, policy: Mixture, examples: Ints) -> list[Any]:
     """The output of each example, by the best action of the averaged policies in each state."""
+    return _walked(search, examples, lambda states: _best(search, policy, states))
 
-    def decide(states: Any) -> Ints:
-        scores = mixed_scores(policy, search.allowed(states), search.rows(states))
-        return np.asarray(scores.argmax(axis=1), np.int64)
 
-    return _walked(search, examples, decide)
+def _best(search: Search, policy: Mixture, states: Any) -> Ints:
+    scores = mixed_scores(policy, search.allowed(states), search.rows(states))
+    return np.asarray(scores.argmax(axis=1), np.int64)
+
+
+def greedy_losses(search: Search, policy: Mixture, examples: Ints) -> Floats:
+    """The loss of each example's output by greedy search, (S,); the search must know gold."""
+    losses = np.zeros(len(examples))
+    states, places = search.start(examples), np.arange(len(examples))
+    while len(states):
+        done = search.is_done(states)
+        if done.any():
+            losses[places[done]] = search.losses(states.take(done))
+        states, places = states.take(~done), places[~done]
+        if len(states):
+            states = search.step(states, _best(search, policy, states))
+    return losses
 
 
 def sampled(search: Search, policy: Mixture, examples: Ints, seed: int) -> list[Any]:

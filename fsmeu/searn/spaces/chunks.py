@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
 
 from fsmeu.errors import whole
 from fsmeu.learning.saving import register
@@ -21,6 +20,7 @@ from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.spaces.states import LabelStates, joined, start_states
 from fsmeu.searn.spaces.tags import chunks_of, tag_parts
 
@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 
 
 @register
-class ChunkAtATime(BaseEstimator):  # type: ignore[misc]
+class ChunkAtATime(LabelSpace):
     """Whole chunks from left to right.
 
     Args:
@@ -89,6 +89,14 @@ class ChunkTask:
         """What it is made of, by name."""
         return dict(vars(self))
 
+    def longest_search(self, sentences: HashedSentences) -> int:
+        """The greatest number of decisions for one sentence."""
+        return int(sentences.lengths.max(initial=0))
+
+    def states(self, sentences: HashedSentences) -> int:
+        """About how many decisions there are."""
+        return int(sentences.starts[-1])
+
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> ChunkSearch:
         """The search over sentences."""
         return ChunkSearch(self, sentences, gold, actions_of(self))
@@ -136,7 +144,7 @@ class ChunkSearch:
     def start(self, examples: Ints) -> LabelStates:
         """The states before the first decision, for these sentences."""
         lengths = self.sentences.lengths[examples]
-        oracle = None if self.gold is None else self.gold.oracles.start(examples)
+        oracle = None if self.gold is None else self.gold.start(examples)
         return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
 
     def _left(self, states: LabelStates) -> Ints:
@@ -196,6 +204,12 @@ class ChunkSearch:
     def join(self, parts: Sequence[LabelStates]) -> LabelStates:
         """All states of several batches."""
         return joined(parts)
+
+    def keys(self, states: LabelStates) -> Ints:
+        """What all that follows depends on, (B, k): last decisions and the oracle's state."""
+        last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
+        oracle = np.asarray(states.oracle).reshape(len(states), -1)
+        return np.column_stack((states.past, last, oracle)).astype(np.int64)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,)."""

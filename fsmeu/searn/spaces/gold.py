@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.spaces.tags import chunks_of, opening_tags
 
@@ -54,6 +55,10 @@ class Gold:
             start += len(line)
         return ends
 
+    def start(self, sentences: Ints) -> Any:
+        """The oracle's states before the first label, with B as first axis; None without costs."""
+        return None if self.oracles is None else self.oracles.start(sentences)
+
     def losses(self, sentences: Ints, outputs: Sequence[Sequence[Any]]) -> Floats:
         """The loss of an output of each sentence, (B,); utilities with their sign changed."""
         index = {label: k for k, label in enumerate(self.labels)}
@@ -75,11 +80,18 @@ def gold_of(loss: Loss, labels: Sequence[Any], ys: Sequence[Sequence[Any]], make
         loss: the loss, over the labels in this order.
         labels: the labels.
         ys: the gold labels of each sentence.
-        make: ``CostOracles``, or what makes the like from the loss and label names.
+        make: ``CostOracles``, or None where costs are not asked for.
+
+    Raises:
+        InputError: a label is none of these.
     """
     index = {label: k for k, label in enumerate(labels)}
+    strange = next((label for one in ys for label in one if label not in index), None)
+    if strange is not None:
+        must = "gold labels must be among those of training"
+        raise InputError(sentence("Searn", must, strange))
     lines = [np.array([index[label] for label in one], np.int64) for one in ys]
     y = np.concatenate(lines) if lines else np.empty(0, np.int64)
     names = loss.alphabet.labels
-    oracles = make(loss, [[names[k] for k in line] for line in lines])
+    oracles = None if make is None else make(loss, [[names[k] for k in line] for line in lines])
     return Gold(loss, tuple(labels), lines, y, opening_tags(labels), oracles)

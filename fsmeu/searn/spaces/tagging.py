@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
 
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.spaces.states import LabelStates, joined, start_states
 from fsmeu.searn.spaces.tags import follows
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class _Tagging(BaseEstimator):  # type: ignore[misc]
+class _Tagging(LabelSpace):
     """What the spaces below share.
 
     Args:
@@ -38,10 +38,6 @@ class _Tagging(BaseEstimator):  # type: ignore[misc]
     def __init__(self, history: int = 2, crossed_history: int = 1) -> None:
         self.history = history
         self.crossed_history = crossed_history
-
-    def labels(self, ys: Sequence[Sequence[Any]]) -> list[Any]:
-        """The labels of outputs, sorted."""
-        return sorted_labels(label for one in ys for label in one)
 
     def task(self, labels: Sequence[Any], ys: Any = None) -> TaggingTask:
         """The space with its actions, which are the labels."""
@@ -78,15 +74,6 @@ class WordAtATime(_Tagging):
         return replace(super().task(labels), follows=follows(labels))
 
 
-def sorted_labels(labels: Any) -> list[Any]:
-    """The distinct labels, sorted; by their texts where they cannot be compared."""
-    found = set(labels)
-    try:
-        return sorted(found)
-    except TypeError:
-        return sorted(found, key=lambda one: (type(one).__name__, str(one)))
-
-
 @register
 @dataclass(frozen=True)
 class TaggingTask:
@@ -111,6 +98,14 @@ class TaggingTask:
         """What it is made of, by name."""
         return dict(vars(self))
 
+    def longest_search(self, sentences: HashedSentences) -> int:
+        """The greatest number of decisions for one sentence."""
+        return int(sentences.lengths.max(initial=0))
+
+    def states(self, sentences: HashedSentences) -> int:
+        """About how many decisions there are."""
+        return int(sentences.starts[-1])
+
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> TaggingSearch:
         """The search over sentences."""
         return TaggingSearch(self, sentences, gold)
@@ -127,7 +122,7 @@ class TaggingSearch:
     def start(self, examples: Ints) -> LabelStates:
         """The states before the first decision, for these sentences."""
         lengths = self.sentences.lengths[examples]
-        oracle = None if self.gold is None else self.gold.oracles.start(examples)
+        oracle = None if self.gold is None else self.gold.start(examples)
         return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
 
     def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
@@ -180,6 +175,12 @@ class TaggingSearch:
     def join(self, parts: Sequence[LabelStates]) -> LabelStates:
         """All states of several batches."""
         return joined(parts)
+
+    def keys(self, states: LabelStates) -> Ints:
+        """What all that follows depends on, (B, k): last decisions and the oracle's state."""
+        last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
+        oracle = np.asarray(states.oracle).reshape(len(states), -1)
+        return np.column_stack((states.past, last, oracle)).astype(np.int64)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,)."""

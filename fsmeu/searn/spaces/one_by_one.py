@@ -1,0 +1,231 @@
+"""Spaces of one's own: states of any kind, walked one example at a time.
+
+A space is an object with
+
+- ``start(x)``: the state before the first decision;
+- ``actions(state)``: what can be decided now, a sequence; empty where everything is decided;
+- ``step(state, action)``: the state after it;
+- ``features(state, action)``: a dictionary of features or a list of names;
+- ``output(state)``: the output of a finished state;
+- ``value(state, y)``: the least loss that can still be reached, or an estimate of it by a search
+  (section 3.4.2 of the paper); of a finished state, its loss.
+
+``preferred(state, y)`` may name the action that is learned among several optimal ones, and
+``longest`` the greatest number of decisions. Actions may differ from state to state: each has a
+row of features of its own, and one vector of weights serves all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+
+from fsmeu.errors import InputError, sentence
+from fsmeu.learning.saving import register
+from fsmeu.searn.features.sentences import feature_rows
+
+__all__ = ["ListStates", "OneByOne", "OwnSearch", "OwnTask", "is_own_space"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_METHODS = ("start", "actions", "step", "features", "output", "value")
+
+
+def is_own_space(value: Any) -> bool:
+    """Whether an object has what a space of one's own must have."""
+    return all(callable(getattr(value, name, None)) for name in _METHODS)
+
+
+@dataclass(frozen=True)
+class ListStates:
+    """States of one's own.
+
+    Attributes:
+        examples: the number of each state's example, (B,).
+        progress: how many decisions were made, (B,).
+        items: the states.
+        choices: the actions of each.
+    """
+
+    examples: Ints
+    progress: Ints
+    items: list[Any]
+    choices: list[Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def take(self, indices: Any) -> ListStates:
+        """The states at these indices, or where a mask is true."""
+        at = np.arange(len(self.items))[indices].tolist()
+        return ListStates(
+            self.examples[indices],
+            self.progress[indices],
+            [self.items[k] for k in at],
+            [self.choices[k] for k in at],
+        )
+
+
+class OneByOne(BaseEstimator):  # type: ignore[misc]
+    """A space of one's own, as the trainer takes it; see ``protocol.Space``."""
+
+    def __init__(self, space: Any = None) -> None:
+        self.space = space
+
+    def inputs(self, X: Any, bits: int, crossed: Any, where: str) -> OwnInputs:
+        """The examples as they are given."""
+        try:
+            return OwnInputs(list(X), bits)
+        except TypeError as error:
+            raise InputError(sentence(where, "X must be a list of examples", X)) from error
+
+    def outputs(self, y: Any, inputs: OwnInputs, where: str) -> list[Any]:
+        """The gold outputs as they are given, one for each example.
+
+        Raises:
+            InputError: there are others.
+        """
+        try:
+            found = list(y)
+        except TypeError as error:
+            raise InputError(sentence(where, "y must be a list of outputs", y)) from error
+        if len(found) != len(inputs) or not found:
+            must = "there must be one output for each example, and an example"
+            raise InputError(sentence(where, must, f"{len(found)} for {len(inputs)}"))
+        return found
+
+    def labels(self, ys: Any) -> list[Any]:
+        """Nothing: outputs are of any kind."""
+        return []
+
+    def task(self, labels: Any, ys: Any) -> OwnTask:
+        """The space with its actions."""
+        return OwnTask(self.space)
+
+    def gold(self, bind: Any, labels: Any, ys: Any, costs: bool = True) -> list[Any]:
+        """The gold outputs; the space itself knows their losses."""
+        return list(ys)
+
+    def score(self, found: Any, ys: Any) -> float:
+        """The share of outputs that are found exactly."""
+        return float(np.mean([one == other for one, other in zip(found, ys, strict=True)]))
+
+
+@dataclass(frozen=True)
+class OwnInputs:
+    """Examples, and the number of bits of hashed features."""
+
+    items: list[Any]
+    bits: int
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@register
+@dataclass(frozen=True)
+class OwnTask:
+    """A space of one's own."""
+
+    space: Any
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What it is made of, by name."""
+        return dict(vars(self))
+
+    def search(self, inputs: OwnInputs, gold: list[Any] | None = None) -> OwnSearch:
+        """The search over examples."""
+        return OwnSearch(self.space, inputs, gold)
+
+    def longest_search(self, inputs: OwnInputs) -> int:
+        """The greatest number of decisions, where the space tells it; else 0."""
+        return int(getattr(self.space, "longest", 0))
+
+    def states(self, inputs: OwnInputs) -> int:
+        """About how many decisions there are."""
+        return len(inputs) * max(1, self.longest_search(inputs))
+
+
+@dataclass(frozen=True)
+class OwnSearch:
+    """A space of one's own over given examples; see ``protocol.Search``."""
+
+    space: Any
+    inputs: OwnInputs
+    gold: list[Any] | None
+
+    def start(self, examples: Ints) -> ListStates:
+        """The states before the first decision."""
+        items = [self.space.start(self.inputs.items[k]) for k in examples.tolist()]
+        return self._states(examples, np.zeros(len(items), np.int64), items)
+
+    def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
+        return ListStates(examples, progress, items, [self.space.actions(one) for one in items])
+
+    def is_done(self, states: ListStates) -> NDArray[np.bool_]:
+        """Whether there is nothing to decide any more, (B,)."""
+        return np.array([not len(one) for one in states.choices], bool)
+
+    def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
+        """One row of features for each action of each state, and where those of a state begin."""
+        lines = [
+            self.space.features(state, action)
+            for state, choices in zip(states.items, states.choices, strict=True)
+            for action in choices
+        ]
+        counts = [len(one) for one in states.choices]
+        return feature_rows(lines, self.inputs.bits), np.concatenate(([0], np.cumsum(counts)))
+
+    def allowed(self, states: ListStates) -> NDArray[np.bool_]:
+        """Which actions there are, (B, most)."""
+        counts = np.array([len(one) for one in states.choices], np.int64)
+        return np.arange(int(counts.max(initial=1))) < counts[:, None]
+
+    def costs(self, states: ListStates) -> tuple[Floats, Ints]:
+        """The cost of each action, (B, most), and the preferred one, (B,)."""
+        assert self.gold is not None
+        found = np.full(self.allowed(states).shape, np.inf)
+        own = np.full(len(states), -1, np.int64)
+        prefers = getattr(self.space, "preferred", None)
+        lines = zip(states.items, states.choices, states.examples.tolist(), strict=True)
+        for k, (state, choices, example) in enumerate(lines):
+            y = self.gold[example]
+            after = [self.space.value(self.space.step(state, one), y) for one in choices]
+            found[k, : len(after)] = after
+            if prefers is not None and (chosen := prefers(state, y)) in choices:
+                own[k] = list(choices).index(chosen)
+        if np.isnan(found).any():
+            raise InputError(sentence("Searn", "the value of a state must be a number"))
+        return found - found.min(axis=1, keepdims=True), own
+
+    def step(self, states: ListStates, actions: Ints) -> ListStates:
+        """The states after one action of each."""
+        lines = zip(states.items, states.choices, actions.tolist(), strict=True)
+        items = [self.space.step(state, choices[k]) for state, choices, k in lines]
+        return self._states(states.examples, states.progress + 1, items)
+
+    def join(self, parts: Sequence[ListStates]) -> ListStates:
+        """All states of several batches."""
+        return ListStates(
+            np.concatenate([part.examples for part in parts]),
+            np.concatenate([part.progress for part in parts]),
+            [item for part in parts for item in part.items],
+            [one for part in parts for one in part.choices],
+        )
+
+    def losses(self, states: ListStates) -> Floats:
+        """The losses of finished states, (B,)."""
+        assert self.gold is not None
+        pairs = zip(states.items, states.examples.tolist(), strict=True)
+        return np.array([self.space.value(state, self.gold[k]) for state, k in pairs])
+
+    def outputs(self, states: ListStates) -> list[Any]:
+        """The outputs of finished states."""
+        return [self.space.output(one) for one in states.items]
