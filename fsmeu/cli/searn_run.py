@@ -148,7 +148,8 @@ def _print_rows(rows: Sequence[Row], paper: Any) -> None:
     if not rows:
         return
     width = max(len(row.method) for row in rows)
-    more = [name for name in ("accuracy", "sequences") if name in rows[0].scores]
+    beside = {"accuracy", "sequences"} & set(rows[0].scores) - {rows[0].score}
+    more = sorted(beside)
     heads = "".join(f"{name:>11}" for name in ("95% interval", *more))
     line(f"\n{rows[0].task:<{width}}{rows[0].score:>10}  {heads}  train s  test s    MB  paper")
     for row in rows:

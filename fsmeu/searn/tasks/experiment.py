@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from fsmeu.searn.tasks.crf import has_crf
 from fsmeu.searn.tasks.measures import Counts, counts_of, interval
@@ -48,6 +49,7 @@ def experiment(
     splits = task.held_out if held_out else task.splits
     for split in splits(quick):
         for method in task.methods if methods is None else methods:
+            method = quickened(method) if quick else method
             if method.kind == "crf" and not has_crf():
                 continue
             for seed in seeds[:1] if method.kind == "crf" else seeds:
@@ -59,6 +61,17 @@ def experiment(
                     if tell is not None:
                         tell(f"{task.name}: {run.name}", float(counts.scores()[task.score]))
     return [_row(task, key, known[key], spent[key]) for key in known]
+
+
+def quickened(method: Method) -> Method:
+    """The method with fewer passes, iterations and folds, for a look whether all of it runs."""
+    settings = dict(method.settings)
+    if "learner" in settings:
+        settings["learner"] = clone(settings["learner"]).set_params(epochs=2)
+    for name, most in (("iterations", 2), ("folds", 2), ("epochs", 2)):
+        if name in settings or (name == "folds" and method.kind == "searn"):
+            settings[name] = min(most, settings.get(name, most))
+    return replace(method, settings=settings)
 
 
 def _without_labels(run: Run) -> Run:

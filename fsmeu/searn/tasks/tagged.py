@@ -14,7 +14,7 @@ from fsmeu.searn.tasks.task import Part, Split, held_out
 __all__ = ["chunking", "chunking_held_out", "names", "names_held_out", "tagged_part"]
 
 BITS = 21
-QUICK = 60
+QUICK = 25
 
 
 def tagged_part(
