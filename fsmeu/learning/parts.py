@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.language.read import read
@@ -29,7 +30,9 @@ _PLAIN = {
         LogisticRegression,
         MaxAbsScaler,
         MinMaxScaler,
+        LinearSVC,
         MultinomialNB,
+        Ridge,
         StandardScaler,
     )
 }

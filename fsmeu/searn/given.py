@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import ClassifierMixin
+
 from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.searn.learners.logistic import Logistic
 from fsmeu.searn.learners.perceptron import AveragedPerceptron
+from fsmeu.searn.learners.reductions import (
+    AllPairs,
+    CostRegression,
+    Multiclass,
+    OneAgainstAll,
+)
 from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.joint import Alternating
 from fsmeu.searn.spaces.one_by_one import OneByOne, is_own_space
 from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
 
@@ -18,8 +27,15 @@ SPACES: dict[str, Any] = {
     "right-to-left": RightToLeft,
     "word-at-a-time": WordAtATime,
     "chunk-at-a-time": ChunkAtATime,
+    "alternating": Alternating,
 }
-LEARNERS: dict[str, Any] = {"logistic": Logistic, "perceptron": AveragedPerceptron}
+LEARNERS: dict[str, Any] = {
+    "logistic": Logistic,
+    "perceptron": AveragedPerceptron,
+    "all-pairs": AllPairs,
+    "one-against-all": OneAgainstAll,
+    "regression": CostRegression,
+}
 
 
 def given_space(value: Any, where: str) -> Any:
@@ -36,13 +52,15 @@ def given_space(value: Any, where: str) -> Any:
 
 
 def given_learner(value: Any, where: str) -> Any:
-    """The learner that was asked for.
+    """The learner that was asked for; a classifier of scikit-learn learns classes of least cost.
 
     Raises:
         InputError: there is no such learner.
     """
     if isinstance(value, str):
         return LEARNERS[one_of(where, "learner", value, LEARNERS)]()
+    if isinstance(value, ClassifierMixin) and not hasattr(value, "learn"):
+        return Multiclass(value)
     return _checked(value, LEARNERS, where, "learner", "learn")
 
 

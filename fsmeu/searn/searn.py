@@ -46,10 +46,13 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     policy is left out.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss over the labels.
+        loss: a name on the shelf, the path of a loss file, or a loss over the labels; for two
+            streams of labels, also a pair of these.
         loss_params: parameters of the loss by name.
-        space: "left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time", or a space.
-        learner: "logistic", "perceptron", or a learner.
+        space: "left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time",
+            "alternating" (two streams of labels), or a space (see ``spaces``).
+        learner: "logistic", "perceptron", "all-pairs", "one-against-all", "regression", a learner
+            (see ``learners``), or a classifier of scikit-learn.
         beta: the weight of a new policy: a number from (0, 1], where 1 is policy iteration;
             "theory", 1 / T^3 for sentences of up to T decisions (Theorem 2); or "search", the one
             of least loss on development data.
@@ -226,14 +229,19 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.models_ = [models[0] for models in final.models]
         self.reports_ = trained.reports
 
-    def _loss(self, labels: Sequence[Any], loss: Any = None) -> Loss:
-        """The loss over labels; those that are no texts or whole numbers by their texts."""
+    def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
+        """The loss over labels, of one of two streams where there are two.
+
+        Labels that are neither texts nor whole numbers stand in it by their texts.
+        """
         names = [
             one if isinstance(one, int | str) and not isinstance(one, bool) else str(one)
             for one in labels
         ]
-        asked = self.loss if loss is None else loss
-        found = given_loss(asked, self.loss_params, type(self).__name__, names)
+        asked, params = self.loss, self.loss_params
+        if stream is not None and isinstance(asked, tuple | list) and len(asked) == 2:
+            asked = asked[stream]
+        found = given_loss(asked, params, type(self).__name__, names)
         is_open = bool(getattr(found, "labels_open", False))
         found = found.with_labels(Alphabet(tuple(names))) if is_open else found
         if [str(one) for one in found.alphabet.labels] != [str(one) for one in names]:

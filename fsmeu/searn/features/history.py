@@ -21,7 +21,7 @@ def history_columns(
     """The columns of a constant, of the last 1, 2, ... decisions, and of crossed ones, (B, K).
 
     Args:
-        past: the last decisions, the newest first, (B, h); at least -1.
+        past: the last decisions, the newest first, (B, h); at least -2.
         crossed: hashes of what is seen, (B, C), each of which is crossed with the last 1, ...,
             ``crossed_depth`` decisions.
         bits: there are 2^bits columns.
@@ -30,7 +30,7 @@ def history_columns(
     key = np.full(len(past), _SEED)
     found = [key]
     for k in range(past.shape[1]):
-        key = mixed(key, (past[:, k].astype(np.int64) + 1).astype(np.uint64))
+        key = mixed(key, (past[:, k].astype(np.int64) + 2).astype(np.uint64))
         found.append(key)
         if k < crossed_depth:
             found += [mixed(key, crossed[:, c]) for c in range(crossed.shape[1])]

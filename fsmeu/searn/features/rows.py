@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["joined_rows", "stacked"]
+__all__ = ["joined_rows", "rows_of_columns", "stacked"]
 
 Ints = NDArray[np.int64]
 
@@ -32,6 +32,19 @@ def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) ->
     other = np.arange(int(more.sum())) + np.repeat(begins[1:], more)  # behind b + 1 rows
     columns[other], values[other] = added[kept], 1
     return csr_array((values, columns, ends), shape=(len(positions), matrix.shape[1]))
+
+
+def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
+    """Rows that have the value 1 in these columns, a ``csr_array`` (B, count) of float32.
+
+    Args:
+        columns: (B, K); negative ones are left out.
+        count: the number of columns of the matrix.
+    """
+    kept = columns >= 0
+    ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1), dtype=np.int64)))
+    held = (np.ones(int(ends[-1]), np.float32), columns[kept], ends)
+    return csr_array(held, shape=(len(columns), count))
 
 
 def stacked(parts: list[csr_array]) -> csr_array:

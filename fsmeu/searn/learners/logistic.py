@@ -36,6 +36,8 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
             actions, in units of the mean over all examples. States in which nothing can go wrong
             any more weigh nothing then.
         margin: how much of an action's cost is added to its score while learning.
+        damping: what the sums of squared slopes start from. From 0, the first step of a weight is
+            as long as ``rate``, however small the slope is.
         min_freq: features with fewer entries have no weight.
         single: whether weights are single-precision numbers: half the memory, twice as fast.
     """
@@ -44,10 +46,11 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         self,
         *,
         epochs: int = 8,
-        rate: float = 0.1,
+        rate: float = 0.03,
         dropout: float = 0.2,
         importance: str = "equal",
         margin: float = 0.0,
+        damping: float = 0.0,
         min_freq: int = 1,
         single: bool = True,
     ) -> None:
@@ -56,6 +59,7 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         self.dropout = dropout
         self.importance = importance
         self.margin = margin
+        self.damping = damping
         self.min_freq = min_freq
         self.single = single
 
@@ -72,7 +76,7 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         if self.importance == "cost":
             held.importance[:] = _spans(given)
         weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
-        squares = np.zeros_like(weights)
+        squares = np.full_like(weights, number_between(where, "damping", self.damping, 0, np.inf))
         source = np.random.default_rng(seed)
         for _ in range(epochs):
             order = source.permutation(len(given))

@@ -2,6 +2,10 @@
 
 In the paper (section 6.1.5) there are M x L + 1 actions for L types and lengths up to M. Here a
 type has the lengths up to its longest chunk in training, and M at most.
+
+Where sentences have no features of segments, a state is one row, and each action has weights of
+its own for the features of the next position. Where they have, a state has a row for each length,
+with the features of that segment, and each type has weights for them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from scipy.sparse import csr_array
 from fsmeu.errors import whole
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.history import history_columns
-from fsmeu.searn.features.rows import joined_rows
+from fsmeu.searn.features.rows import joined_rows, rows_of_columns
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.spaces.gold import Gold
 from fsmeu.searn.spaces.label_space import LabelSpace
@@ -99,37 +103,52 @@ class ChunkTask:
 
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> ChunkSearch:
         """The search over sentences."""
-        return ChunkSearch(self, sentences, gold, actions_of(self))
+        actions = actions_of(self, sentences.segments is not None)
+        return ChunkSearch(self, sentences, gold, actions)
 
 
 @dataclass(frozen=True)
 class Actions:
-    """The actions: outside, then the lengths of each type.
+    """The actions.
+
+    With one row for each state: outside, then the lengths of each type. With a row for each length:
+    outside and all types for length 1, then for length 2, ...; some of these do not exist.
 
     Attributes:
         first: the label index of the first position of each, (A,).
         rest: that of the others, (A,).
         lengths: (A,).
-        number: the action of each label index of a first position and length, (L, longest + 1);
-            -1 where there is none.
+        exists: bool (A,).
+        number: the action of each label index of a first position and length, (L, M + 1); -1 where
+            there is none.
+        width: the number of actions of a row.
     """
 
     first: Ints
     rest: Ints
     lengths: Ints
+    exists: NDArray[np.bool_]
     number: Ints
+    width: int
 
 
-def actions_of(task: ChunkTask) -> Actions:
-    """The actions of a task."""
+def actions_of(task: ChunkTask, by_length: bool) -> Actions:
+    """The actions of a task, with a row for each length or one for all."""
     index = {label: k for k, label in enumerate(task.labels)}
-    lines = [(index["O"], index["O"], 1)]
+    heads = [(index["O"], index["O"], 1)]
     for name, most in zip(task.types, task.longest, strict=True):
-        lines += [(index[f"B-{name}"], index[f"I-{name}"], m) for m in range(1, most + 1)]
+        heads.append((index[f"B-{name}"], index[f"I-{name}"], most))
+    longest = max(most for _, _, most in heads)
+    if by_length:
+        lines = [(a, b, m, m <= most) for m in range(1, longest + 1) for a, b, most in heads]
+    else:
+        lines = [(a, b, m, True) for a, b, most in heads for m in range(1, most + 1)]
     table = np.array(lines, np.int64)
-    number = np.full((len(task.labels), int(table[:, 2].max()) + 1), -1, np.int64)
-    number[table[:, 0], table[:, 2]] = np.arange(len(table))
-    return Actions(table[:, 0], table[:, 1], table[:, 2], number)
+    exists = table[:, 3] > 0
+    number = np.full((len(task.labels), longest + 1), -1, np.int64)
+    number[table[exists, 0], table[exists, 2]] = np.flatnonzero(exists)
+    width = len(heads) if by_length else len(table)
+    return Actions(table[:, 0], table[:, 1], table[:, 2], exists, number, width)
 
 
 @dataclass(frozen=True)
@@ -147,29 +166,48 @@ class ChunkSearch:
         oracle = None if self.gold is None else self.gold.start(examples)
         return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
 
-    def _left(self, states: LabelStates) -> Ints:
+    def left(self, states: LabelStates) -> Ints:
         """How many positions have no label yet, (B,)."""
         return np.asarray(self.sentences.lengths[states.examples] - states.progress)
 
     def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
         """Whether all positions have labels, (B,)."""
-        return self._left(states) <= 0
+        return self.left(states) <= 0
 
-    def rows(self, states: LabelStates) -> tuple[csr_array, None]:
-        """The features of each state's next position and of its last chunks, (B, 2^bits)."""
+    def _rows_per_state(self, states: LabelStates) -> Ints:
+        """How many rows each state has, (B,): one for each length, or one."""
+        if self.sentences.segments is None:
+            return np.ones(len(states), np.int64)
+        return np.asarray(np.minimum(self.left(states), self.actions.number.shape[1] - 1))
+
+    def rows(self, states: LabelStates) -> tuple[csr_array, Ints | None]:
+        """The features of the next position, or of segments from there, and of the last chunks."""
         seen = self.sentences
         at = seen.starts[states.examples] + states.progress
         depth = self.task.crossed_history
         added = history_columns(states.past, seen.crossed[at], seen.bits, depth)
-        return joined_rows(seen.matrix, at, added), None
+        if seen.segments is None:
+            return joined_rows(seen.matrix, at, added), None
+        counts = self._rows_per_state(states)
+        begins = np.concatenate(([0], np.cumsum(counts)))
+        lengths = np.arange(begins[-1]) - np.repeat(begins[:-1], counts) + 1
+        own = seen.segments(np.repeat(at, counts), lengths)
+        columns = np.concatenate((own, np.repeat(added, counts, axis=0)), axis=1)
+        return rows_of_columns(columns, seen.matrix.shape[1]), begins
+
+    def _columns(self, states: LabelStates) -> int:
+        """The number of actions in this batch."""
+        return self.actions.width * int(self._rows_per_state(states).max(initial=1))
 
     def allowed(self, states: LabelStates) -> NDArray[np.bool_]:
-        """Which chunks do not go beyond the end of the sentence, (B, A)."""
-        return np.asarray(self.actions.lengths <= self._left(states)[:, None])
+        """Which chunks exist and do not go beyond the end of the sentence, (B, C)."""
+        count = self._columns(states)
+        fits = self.actions.lengths[:count] <= self.left(states)[:, None]
+        return np.asarray(fits & self.actions.exists[:count])
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
-        """The cost of each action, (B, A), and gold's own action, (B,)."""
-        costs = _walked_costs(self, states)
+        """The cost of each action, (B, C), and gold's own action, (B,)."""
+        costs = _walked_values(self, states, self._columns(states))
         costs -= costs.min(axis=1, keepdims=True)
         return costs, self._own(states)
 
@@ -224,27 +262,24 @@ class ChunkSearch:
         return [[names[k] for k in row[:n]] for row, n in lines]
 
 
-def _walked_costs(search: ChunkSearch, states: LabelStates) -> Floats:
-    """The least loss that can be reached after each action, (B, A); +inf where not allowed.
+def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floats:
+    """The least loss that can be reached after each action, (B, count); +inf where not allowed.
 
     The oracle is walked through the labels of each type, and asked after each length.
     """
     assert search.gold is not None
     oracles, actions = search.gold.oracles, search.actions
-    found = np.full((len(states), len(actions.first)), np.inf)
-    left = search._left(states)
-    for number in np.flatnonzero(actions.lengths == 1):
-        at, oracle, action = np.arange(len(states)), states.oracle, int(number)
-        label = actions.first[action]
-        while True:
-            examples = states.examples[at]
-            oracle = oracles.step(examples, oracle, np.full(len(at), label))
-            found[at, action] = search.gold.sign * oracles.values_at(examples, oracle)
-            action, label = action + 1, actions.rest[action]
-            if action >= len(actions.first) or actions.lengths[action] == 1:
+    found = np.full((len(states), count), np.inf)
+    left = search.left(states)
+    for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
+        label, at, oracle = int(actions.first[head]), np.arange(len(states)), states.oracle
+        for m in range(1, actions.number.shape[1]):
+            kept = np.flatnonzero(left[at] >= m)
+            action = int(actions.number[label, m])
+            if action < 0 or not len(kept):
                 break
-            kept = np.flatnonzero(left[at] >= actions.lengths[action])
             at, oracle = at[kept], oracle[kept]
-            if not len(at):
-                break
+            next_label = actions.first[head] if m == 1 else actions.rest[head]
+            oracle = oracles.step(states.examples[at], oracle, np.full(len(at), next_label))
+            found[at, action] = search.gold.sign * oracles.values_at(states.examples[at], oracle)
     return found

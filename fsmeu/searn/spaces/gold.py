@@ -73,7 +73,13 @@ class Gold:
         return found
 
 
-def gold_of(loss: Loss, labels: Sequence[Any], ys: Sequence[Sequence[Any]], make: Any) -> Gold:
+def gold_of(
+    loss: Loss,
+    labels: Sequence[Any],
+    ys: Sequence[Sequence[Any]],
+    make: Any,
+    backwards: bool = False,
+) -> Gold:
     """The gold outputs of sentences.
 
     Args:
@@ -81,6 +87,7 @@ def gold_of(loss: Loss, labels: Sequence[Any], ys: Sequence[Sequence[Any]], make
         labels: the labels.
         ys: the gold labels of each sentence.
         make: ``CostOracles``, or None where costs are not asked for.
+        backwards: whether the oracles are those of reversed sentences.
 
     Raises:
         InputError: a label is none of these.
@@ -93,5 +100,8 @@ def gold_of(loss: Loss, labels: Sequence[Any], ys: Sequence[Sequence[Any]], make
     lines = [np.array([index[label] for label in one], np.int64) for one in ys]
     y = np.concatenate(lines) if lines else np.empty(0, np.int64)
     names = loss.alphabet.labels
-    oracles = None if make is None else make(loss, [[names[k] for k in line] for line in lines])
+    oracles = None
+    if make is not None:
+        order = slice(None, None, -1 if backwards else 1)
+        oracles = make(loss, [[names[k] for k in line[order]] for line in lines])
     return Gold(loss, tuple(labels), lines, y, opening_tags(labels), oracles)

@@ -14,11 +14,11 @@ from fsmeu.learning.features import checked_sentences
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.gold import Gold, gold_of
+from fsmeu.searn.spaces.gold import gold_of
 
 __all__ = ["LabelSpace", "labels_per_position", "sorted_labels"]
 
-Bind = Callable[[Sequence[Any]], Loss]
+Bind = Callable[..., Loss]
 """Gives the loss over labels."""
 
 
@@ -39,7 +39,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         """The labels of outputs, sorted."""
         return sorted_labels(chain(*ys))
 
-    def gold(self, bind: Bind, labels: Sequence[Any], ys: Any, costs: bool = True) -> Gold:
+    def gold(self, bind: Bind, labels: Sequence[Any], ys: Any, costs: bool = True) -> Any:
         """Gold outputs with the costs of labels against them, or with losses only."""
         return gold_of(bind(labels), labels, ys, CostOracles if costs else None)
 

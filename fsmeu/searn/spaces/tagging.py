@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.oracle.cost_oracle import CostOracles
+from fsmeu.searn.spaces.gold import Gold, gold_of
 from fsmeu.searn.spaces.label_space import LabelSpace
+from fsmeu.searn.spaces.order_free import is_order_free
 from fsmeu.searn.spaces.states import LabelStates, joined, start_states
 from fsmeu.searn.spaces.tags import follows
 
@@ -55,10 +58,26 @@ class RightToLeft(_Tagging):
 
     The optimal policy completes to the left, and a loss reads from the left: costs are those of
     the reversed sentence, which is right where the loss does not depend on the order of positions
-    (derived from its text). For other losses it is refused.
+    (derived from its text). Other losses are refused.
     """
 
     backwards = True
+
+    def gold(self, bind: Any, labels: Sequence[Any], ys: Any, costs: bool = True) -> Gold:
+        """Gold outputs with the costs of labels against them, or with losses only.
+
+        Raises:
+            InputError: the loss may depend on the order of positions.
+        """
+        loss = bind(labels)
+        if costs and not is_order_free(loss):
+            must = (
+                "from right to left the loss must not depend on the order of positions: counts "
+                "of pairs of labels alone may decide it"
+            )
+            remedy = "Use the space LeftToRight or WordAtATime"
+            raise InputError(sentence(type(self).__name__, must, loss, remedy))
+        return gold_of(loss, labels, ys, CostOracles if costs else None, backwards=True)
 
 
 @register

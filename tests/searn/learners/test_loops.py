@@ -1,0 +1,122 @@
+"""Passes of learners: compiled and plain ones do the same, and steps follow the slopes."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.searn.learners import loops
+from fsmeu.searn.learners.loops import Entries, logistic_pass, perceptron_pass
+
+
+def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
+    """Examples of one or several rows, some actions not allowed, at least one target each."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, most_rows + 1, examples)
+    begins = np.concatenate(([0], np.cumsum(counts)))
+    sizes = rng.integers(0, 6, begins[-1])
+    ends = np.concatenate(([0], np.cumsum(sizes)))
+    costs = rng.integers(0, 4, (begins[-1], actions)).astype(float)
+    costs[rng.random(costs.shape) < 0.2] = np.inf
+    targets = np.zeros(costs.shape, bool)
+    for a, b in zip(begins[:-1], begins[1:], strict=True):
+        costs[a, rng.integers(actions)] = 0.0
+        targets[a:b] = costs[a:b] == 0
+    numbers = rng.integers(0, columns + 1, ends[-1]).astype(np.int32)  # the last has no weight
+    values, importance = rng.normal(size=ends[-1]), rng.random(examples)
+    return Entries(ends, numbers, values, begins, costs, targets, importance), rng, columns
+
+
+def both(monkeypatch, run):
+    """What a pass leaves behind by numpy, and compiled."""
+    pytest.importorskip("numba", reason="numba is not installed (it is the extra 'fast')")
+    found = []
+    for most in (math.inf, 0):
+        monkeypatch.setattr(loops, "COMPILED_ENTRIES", most)
+        found.append(run())
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_logistic_compiled_is_plain(monkeypatch, seed, dropout):
+    held, rng, columns = drawn(seed, most_rows=1 + seed % 3)
+    order = rng.permutation(len(held.begins) - 1)
+
+    def run():
+        weights, squares = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
+        how = {"rate": 0.3, "margin": 0.5, "dropout": dropout}
+        losses = [
+            logistic_pass(held, order, weights, squares, **how, seed=2**63 - k) for k in (1, 2)
+        ]
+        return weights, squares, losses
+
+    plain, compiled = both(monkeypatch, run)
+    for one, other in zip(plain, compiled, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    assert np.abs(plain[0]).max() > 0.1
+    assert not plain[0][-1].any()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("by_cost", [False, True])
+def test_perceptron_compiled_is_plain(monkeypatch, seed, by_cost):
+    held, rng, columns = drawn(seed, most_rows=1 + seed % 3)
+    order = rng.permutation(len(held.begins) - 1)
+
+    def run():
+        weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
+        how = {"by_cost": by_cost}
+        wrong = [perceptron_pass(held, order, weights, delays, seen=k, **how) for k in (0, 12)]
+        return weights, delays, wrong
+
+    plain, compiled = both(monkeypatch, run)
+    for one, other in zip(plain, compiled, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    assert plain[2][0] > 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0, 2))
+def test_logistic_step_follows_the_slope(seed, margin):
+    """A first step of AdaGrad has the sign of the loss's slope, found by differences, everywhere."""
+    held, rng, columns = drawn(seed, examples=1)
+    start = rng.normal(size=(columns + 1, 4))
+    start[-1] = 0
+
+    def loss(weights):
+        scores = np.full(held.costs.shape, -np.inf)
+        for r in range(len(scores)):
+            part = slice(held.ends[r], held.ends[r + 1])
+            line = held.values[part] @ weights[held.columns[part]]
+            finite = np.isfinite(held.costs[r])
+            scores[r, finite] = (line + margin * np.where(finite, held.costs[r], 0))[finite]
+        return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
+
+    weights, squares = start.copy(), np.zeros_like(start)
+    how = {"rate": 1e-6, "margin": margin, "dropout": 0.0, "seed": 0}
+    found = logistic_pass(held, np.array([0]), weights, squares, **how)
+    assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
+    for c, a in np.ndindex(columns, 4):
+        if np.count_nonzero(held.columns == c) != 1:
+            continue  # a column in two entries is stepped twice
+        moved = start.copy()
+        moved[c, a] += 1e-6
+        slope = held.importance[0] * (loss(moved) - loss(start)) / 1e-6
+        if abs(slope) > 1e-4:
+            assert weights[c, a] - start[c, a] == pytest.approx(-1e-6 * np.sign(slope), rel=1e-3)
+
+
+def test_mean_of_perceptron_weights():
+    """``weights - delays / t`` is the mean of the weight vectors after each example."""
+    held, rng, columns = drawn(3, most_rows=2)
+    order = rng.permutation(len(held.begins) - 1)
+    weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
+    perceptron_pass(held, order, weights, delays, seen=0, by_cost=False)
+    single, total = np.zeros_like(weights), np.zeros_like(weights)
+    for i in order:
+        perceptron_pass(held, np.array([i]), single, np.zeros_like(single), seen=0, by_cost=False)
+        total += single
+    np.testing.assert_allclose(weights - delays / len(order), total / len(order), atol=1e-12)

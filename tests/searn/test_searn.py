@@ -1,0 +1,353 @@
+"""The estimator: Figure 1 of the paper, its options, its files, and what it refuses."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.linear_model import LogisticRegression
+
+import fsmeu
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.learning import load, save
+from fsmeu.searn import Searn
+from fsmeu.searn.betas import iterations_of
+from fsmeu.searn.learners.logistic import Logistic
+from fsmeu.searn.learners.reductions import Multiclass
+from fsmeu.searn.spaces.plain import PlainTagging
+from fsmeu.searn.spaces.queue import Queue
+from fsmeu.searn.spaces.tagging import LeftToRight
+from fsmeu.searn.training import Progress
+from tests.searn.stubs import running_sums
+
+QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",)}
+CHUNKS = [["B-X", "I-X", "O"], ["O", "B-Y"], ["B-Y", "B-X", "I-X", "I-X"]]
+
+
+@pytest.fixture(scope="module")
+def sums():
+    return running_sums(np.random.default_rng(0), 150)
+
+
+def tagged(count, seed=0):
+    """Sentences whose tags follow from their words."""
+    rng = np.random.default_rng(seed)
+    ys = [CHUNKS[k] for k in rng.integers(3, size=count)]
+    noise = iter(rng.integers(30, size=10 * count))
+    X = [[{"w": f"{tag} {next(noise) % 3}", "one": 1} for tag in y] for y in ys]
+    return X, ys
+
+
+@pytest.mark.parametrize("learner", ["logistic", "perceptron", "one-against-all"])
+def test_sums_are_learned(sums, learner):
+    """Labels that only the label before makes clear."""
+    X, y = sums
+    made = Searn(learner=learner, beam=1, folds=2, **QUICK).fit(X, y)
+    assert made.score(X, y) > 0.98
+    assert made.predict_single(X[0]) == made.predict(X)[0]
+
+
+@pytest.mark.parametrize("space", ["word-at-a-time", "chunk-at-a-time"])
+@pytest.mark.parametrize("loss", ["chunk_fscore", "hamming"])
+def test_chunks_are_learned(space, loss):
+    X, y = tagged(60)
+    made = Searn(loss, space=space, folds=2, iterations=2, bits=12, random_state=0).fit(X, y)
+    assert made.score(X, y) > 0.95
+
+
+def test_two_streams_are_learned():
+    X, y = tagged(60)
+    pairs = [[(tag[0], tag) for tag in one] for one in y]
+    made = Searn(
+        ("hamming", "chunk_fscore"), space="alternating", iterations=2, folds=2, bits=12,
+        random_state=0, beam=3,
+    ).fit(X, pairs)  # fmt: skip
+    assert made.score(X, pairs) > 0.95
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_spaces_of_ones_own_are_learned(queued):
+    X, y = tagged(40)
+    space = PlainTagging("hamming", sorted({tag for one in y for tag in one}))
+    made = Searn(
+        None, space=Queue(space, 8) if queued else space, iterations=2, folds=2, bits=14,
+        random_state=0, beam=1,
+    ).fit(X, y)  # fmt: skip
+    assert made.score(X, y) > 0.8
+
+
+def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
+    """Logistic regression on gold histories, with features that share no code with ours."""
+    X, y = sums
+    base = LogisticRegression(C=1.0, tol=1e-10, max_iter=2000)
+    made = Searn(
+        learner=Multiclass(base, weighted=False), iterations=1, folds=1, bits=22, random_state=0
+    ).fit(X, y)
+
+    def described(x, labels, t):
+        before = [None, None, *labels][t : t + 2][::-1]
+        told = {f"number={x[t]['number']}": 1, "one": 1, "bias": 1}
+        return {**told, f"1={before[0]}": 1, f"2={before[0]},{before[1]}": 1}
+
+    states = [(k, t) for k in range(len(X)) for t in range(len(X[k]))]
+    vectors = DictVectorizer()
+    rows = vectors.fit_transform([described(X[k], y[k], t) for k, t in states])
+    memm = clone(base).fit(rows, [y[k][t] for k, t in states])
+    (model,) = made.models_
+    search = made.task_.search(LeftToRight().inputs(X, 22, (), "test"))
+    for k in range(10):
+        state = search.start(np.array([k]))
+        for t in range(len(X[k])):
+            found = np.exp(model.scores(search.rows(state)[0]))[0]
+            want = memm.predict_proba(vectors.transform([described(X[k], y[k], t)]))[0]
+            # Both solvers stop at a slope of 1e-10, near the same point of a strictly convex loss.
+            np.testing.assert_allclose(found, want, atol=1e-6)
+            state = search.step(state, np.array([made.labels_.index(y[k][t])]))
+
+
+def test_importance_is_equal_where_every_mistake_costs_the_same(sums):
+    """With the number of wrong labels as loss, costs weigh all states alike: the same model."""
+    X, y = sums
+    count = fsmeu.loads('loss wrong "wrong labels"\nlabels any\ncount bad when z != y\nvalue bad')
+    weighted = Logistic(importance="cost", epochs=2)
+    one = Searn(count, learner=weighted, iterations=1, folds=1, **QUICK).fit(X, y)
+    other = Searn(count, learner=Logistic(epochs=2), iterations=1, folds=1, **QUICK).fit(X, y)
+    np.testing.assert_allclose(one.models_[0].weights, other.models_[0].weights, atol=1e-6)
+
+
+class Records(Logistic):
+    """Remembers what it was given."""
+
+    seen: list = []
+
+    def learn(self, given, seed):
+        found = super().learn(given, seed)
+        self.seen.append((given, seed, found))
+        return found
+
+
+def test_roll_in_is_held_out(sums):
+    """A model that decides for a sentence while rolling in was not trained on it."""
+    X, y = sums
+    Records.seen.clear()
+    made = Searn(learner=Records(epochs=1), folds=3, iterations=2, beta=1.0, **QUICK).fit(X, y)
+    decisions = [len(given) for given, _, _ in Records.seen]
+    assert len(decisions) == 4 + 1  # three folds and all; all
+    assert decisions[3] == decisions[4] == sum(map(len, y))
+    assert sum(decisions[:3]) == 2 * decisions[3]
+    assert made.reports_[1]["loss"] > 0
+    alone = Searn(learner=Records(epochs=1), folds=1, iterations=2, beta=1.0, **QUICK).fit(X, y)
+    assert alone.reports_[1]["loss"] <= made.reports_[1]["loss"]
+
+
+def test_weights_are_those_of_figure_1(sums):
+    X, y = sums
+    made = Searn(beta=0.4, iterations=3, folds=1, **QUICK).fit(X, y)
+    raw = np.array([0.4 * 0.6**2, 0.4 * 0.6, 0.4])
+    np.testing.assert_allclose(made.weights_, raw / raw.sum(), rtol=1e-12)
+    assert [report["optimal"] for report in made.reports_] == pytest.approx([0.6, 0.36, 0.216])
+    assert [report["loss"] for report in made.reports_][0] == 0
+
+
+def test_training_ends_when_the_optimal_policy_has_lost_its_influence(sums):
+    X, y = sums
+    made = Searn(beta=0.5, iterations=10, influence=0.2, folds=1, **QUICK).fit(X, y)
+    assert len(made.models_) == 3  # 1/8 is the first power of 1/2 that is below 0.2
+    made = Searn(beta=1.0, iterations=2, folds=1, **QUICK).fit(X, y)
+    assert len(made.models_) == 2  # policy iteration
+    assert made.weights_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("beta", "influence", "longest", "want"),
+    [(0.5, 0.01, 9, 7), (0.5, 0.25, 9, 2), (1, 0.01, 9, 1), ("theory", 0.01, 3, 60)],
+)
+def test_number_of_iterations(beta, influence, longest, want):
+    """ln(influence) / ln(1 - beta), and 2 T^3 ln T (Theorem 2)."""
+    assert iterations_of(None, beta, influence, longest, "test") == want
+
+
+def test_theory_needs_too_many_iterations_for_long_sentences():
+    with pytest.raises(SizeLimitError, match="iterations"):
+        iterations_of(None, "theory", 0.01, 25, "test")
+
+
+def test_theory(sums):
+    X, y = [one[:2] for one in sums[0][:20]], [one[:2] for one in sums[1][:20]]
+    made = Searn(beta="theory", iterations=2, folds=1, **QUICK).fit(X, y)
+    assert [one["beta"] for one in made.reports_] == [1 / 8, 1 / 8]
+
+
+@pytest.mark.parametrize("given_dev", [False, True])
+def test_beta_by_search(sums, given_dev):
+    X, y = sums
+    dev = (X[:30], y[:30]) if given_dev else ()
+    learner = Logistic(epochs=1, rate=0.2)
+    made = Searn(beta="search", iterations=3, folds=2, learner=learner, **QUICK).fit(X, y, *dev)
+    assert made.reports_[0]["beta"] == 1
+    decided = sum(map(len, y if given_dev else [one for k, one in enumerate(y) if k % 10]))
+    assert made.reports_[0]["decisions"] == decided
+
+
+def test_costs_under_the_policy(sums):
+    """Both ways run; the first iteration has the optimal policy, and the same costs as without."""
+    X, y = sums[0][:40], sums[1][:40]
+    for costs in ("optimal", "expected", "sampled"):
+        made = Searn(costs=costs, iterations=2, folds=2, learner=Records(), **QUICK)
+        Records.seen.clear()
+        made.fit(X, y)
+        first = Records.seen[2][0]
+        if costs == "optimal":
+            want = first.costs
+        np.testing.assert_allclose(first.costs, want, atol=1e-12)
+        assert made.score(X, y) > 0.9
+
+
+def test_same_seed_same_model(sums):
+    X, y = sums
+    made = [Searn(folds=2, iterations=2, beam=1, **QUICK).fit(X, y) for _ in range(2)]
+    for one, other in zip(made[0].models_, made[1].models_, strict=True):
+        assert np.array_equal(one.weights, other.weights)
+    threads = Searn(folds=2, iterations=2, n_jobs=2, **QUICK).fit(X, y)
+    assert np.array_equal(threads.models_[1].weights, made[0].models_[1].weights)
+
+
+def test_training_goes_on_after_it_was_killed(sums, tmp_path):
+    """The same weights as without the interruption; another file of other data is refused."""
+    X, y = sums
+    path = str(tmp_path / "state.npz")
+    how = {"folds": 2, "iterations": 3, **QUICK}
+
+    def killed(number, _):
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Searn(checkpoint=path, **how).fit(X, y, on_iteration=killed)
+    calls = []
+    again = Searn(checkpoint=path, **how).fit(X, y, on_iteration=lambda k, _: calls.append(k))
+    assert calls == [3]
+    whole = Searn(**how).fit(X, y)
+    for one, other in zip(again.models_, whole.models_, strict=True):
+        assert np.array_equal(one.weights, other.weights)
+        assert np.array_equal(one.columns, other.columns)
+    assert np.array_equal(again.weights_, whole.weights_)
+    with pytest.raises(InputError, match="same parameters and data"):
+        Searn(checkpoint=path, **how).fit(X[1:], y[1:])
+
+
+@pytest.mark.parametrize(
+    ("space", "learner"),
+    [
+        ("word-at-a-time", "logistic"),
+        ("chunk-at-a-time", "perceptron"),
+        (LeftToRight(history=1), "all-pairs"),
+        ("left-to-right", LogisticRegression()),
+    ],
+)
+def test_files(tmp_path, space, learner):
+    """What is read predicts what was written, and its parameters are the same."""
+    X, y = tagged(30)
+    made = Searn(space=space, learner=learner, iterations=2, folds=2, bits=12, random_state=0)
+    made.fit(X, y)
+    save(made, tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    other, _ = tagged(20, seed=1)
+    assert again.predict(other) == made.predict(other)
+    assert str(again.get_params()) == str(made.get_params())
+
+
+def test_parameters(sums):
+    made = Searn("fscore", learner=Logistic(epochs=3), space=LeftToRight(history=1))
+    assert clone(made).get_params().keys() == made.get_params().keys()
+    made.set_params(learner__epochs=5, space__history=3)
+    assert (made.learner.epochs, made.space.history) == (5, 3)
+    assert clone(made).learner.epochs == 5
+
+
+def test_labels_of_any_type():
+    X = [[{"w": str(k)} for k in (1, 2, 3)]] * 5
+    y = [[1.5, None, ("a", 2)]] * 5
+    made = Searn(iterations=1, folds=1, bits=10, random_state=0).fit(X, y)
+    assert made.predict(X[:1]) == [[1.5, None, ("a", 2)]]
+
+
+def test_progress_is_told(sums):
+    X, y = sums
+
+    class Told(Progress):
+        states, fits, losses = 0, 0, []
+
+        def rolled(self, states):
+            self.states += states
+
+        def learned(self, iteration, fold):
+            self.fits += 1
+
+        def iterated(self, trained):
+            self.losses.append(trained.reports[-1]["loss"])
+
+    told = Told()
+    Searn(iterations=2, folds=2, **QUICK).fit(X, y, progress=told)
+    assert told.states == 2 * sum(map(len, y))
+    assert told.fits == 3 + 1
+    assert len(told.losses) == 2
+
+
+ONE = [[{"w": "1"}]]
+
+
+@pytest.mark.parametrize(
+    ("params", "X", "y", "says"),
+    [
+        ({}, [], [], "not empty"),
+        ({}, [[]], [[]], "not empty"),
+        ({}, ONE, [], "one label for each position"),
+        ({}, ONE, [["a", "b"]], "1 positions and 2 labels"),
+        ({}, 3, [["a"]], "list of lists"),
+        ({}, [[3]], [["a"]], "dictionary of features"),
+        ({}, ONE, [[["a"]]], "hashable"),
+        ({"loss": "chunk_fscore"}, ONE, [["a"]], "chunk tags"),
+        ({"space": "word-at-a-time"}, ONE, [["a"]], "chunk tags"),
+        ({"space": "chunk-at-a-time"}, ONE, [["a"]], "chunk tags"),
+        ({"space": "alternating"}, ONE, [["a"]], "pair of labels"),
+        ({"loss": "hammming"}, ONE, [["a"]], "hamming"),
+        ({"loss": "fscore"}, ONE, [["a"]], "labels"),
+        ({"space": "sideways"}, ONE, [["a"]], "space must be one of"),
+        ({"space": 3}, ONE, [["a"]], "space must be one of"),
+        ({"learner": "magic"}, ONE, [["a"]], "learner must be one of"),
+        ({"learner": Multiclass(object())}, ONE, [["a"]], "sample_weight"),
+        ({"beta": 0}, ONE, [["a"]], "beta"),
+        ({"beta": 1.5}, ONE, [["a"]], "beta"),
+        ({"beta": "guess"}, ONE, [["a"]], "beta must be one of"),
+        ({"iterations": 0}, ONE, [["a"]], "iterations"),
+        ({"influence": -1}, ONE, [["a"]], "influence"),
+        ({"costs": "none"}, ONE, [["a"]], "costs must be one of"),
+        ({"ties": "none"}, ONE, [["a"]], "ties must be one of"),
+        ({"folds": 0}, ONE, [["a"]], "folds"),
+        ({"bits": 40}, ONE, [["a"]], "bits"),
+        ({"bits": 0}, ONE, [["a"]], "bits"),
+        ({"random_state": "x"}, ONE, [["a"]], "random_state"),
+        ({"learner": Logistic(dropout=1)}, ONE, [["a"]], "dropout"),
+        ({"space": LeftToRight(history=-1)}, ONE, [["a"]], "history"),
+        ({"crossed": 3}, ONE, [["a"]], "crossed"),
+    ],
+)
+def test_bad_input(params, X, y, says):
+    with pytest.raises(FsmeuError, match=says):
+        Searn(**params).fit(X, y)
+
+
+def test_bad_input_later(sums):
+    X, y = sums
+    made = Searn(iterations=1, folds=1, **QUICK).fit(X, y)
+    for change, says in (({"beam": 0}, "beam"), ({"combine": "x"}, "combine must be one of")):
+        with pytest.raises(FsmeuError, match=says):
+            clone(made).set_params(**change).fit(X[:5], y[:5]).predict(X)
+    with pytest.raises(FsmeuError, match="one label for each position"):
+        made.score(X, y[1:])
+    with pytest.raises(FsmeuError, match="among those of training"):
+        Searn(beta="search", **QUICK).fit(X, y, X[:1], [["z"] * len(X[0])])
+    with pytest.raises(FsmeuError, match="given together"):
+        Searn(beta="search", **QUICK).fit(X, y, X[:1])
+    assert made.predict([]) == []
+    assert made.predict([[], X[0]])[0] == []
