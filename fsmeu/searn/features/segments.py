@@ -58,47 +58,50 @@ def _pair(text: str) -> tuple[Template, Template]:
     return parse_template(first) if first else (), parse_template(last) if last else ()
 
 
-_BOTH_ENDS = [
-    text
-    for name in ("lower", "stem", "pos", "case", "suffix3", "lists", "shape")
-    for text in (f"{name}[-1] |", f"{name}[0] |", f"| {name}[0]", f"| {name}[1]")
-]
+_ENDS = """
+lower[-1] |
+lower[0] |
+| lower[0]
+| lower[1]
+pos[-1] |
+pos[0] |
+| pos[0]
+| pos[1]
+case[-1] |
+case[0] |
+| case[0]
+| case[1]
+stem[0] |
+| stem[0]
+suffix3[0] |
+| suffix3[0]
+| suffix3[1]
+lists[0] |
+| lists[1]
+lower[-1] lower[0] |
+pos[-1] pos[0] |
+pos[-2] pos[-1] |
+pos[-2] pos[-1] pos[0] |
+lower[-1] pos[0] |
+pos[-1] lower[0] |
+| lower[0] lower[1]
+| pos[0] pos[1]
+| pos[1] pos[2]
+| pos[0] pos[1] pos[2]
+| lower[0] pos[1]
+| pos[0] lower[1]
+| pos[-1] pos[0] pos[1]
+| lower[1] lower[2]
+pos[0] | pos[0]
+pos[-1] | pos[1]
+pos[-1] pos[0] | pos[0] pos[1]
+lower[0] | lower[0]
+"""
 CHUNKS = SegmentSet(
-    tuple(
-        _pair(text)
-        for text in (
-            *_BOTH_ENDS,
-            "lower[-1] lower[0] |",
-            "pos[-1] pos[0] |",
-            "pos[-2] pos[-1] |",
-            "pos[-2] pos[-1] pos[0] |",
-            "lower[-2] |",
-            "pos[-2] |",
-            "lower[-1] pos[0] |",
-            "pos[-1] lower[0] |",
-            "| lower[0] lower[1]",
-            "| pos[0] pos[1]",
-            "| pos[1] pos[2]",
-            "| pos[0] pos[1] pos[2]",
-            "| lower[2]",
-            "| pos[2]",
-            "| lower[0] pos[1]",
-            "| pos[0] lower[1]",
-            "| pos[0] pos[1] lower[1]",
-            "| pos[-1] pos[0] pos[1]",
-            "pos[0] | pos[0]",
-            "pos[-1] | pos[1]",
-            "pos[-1] pos[0] | pos[0] pos[1]",
-            "lower[0] | lower[0]",
-            "lower[-1] | lower[1]",
-            "word[0] | word[0]",
-        )
-    ),
-    parse_templates(
-        ["bias", "pos[0]", "pos[-1]", "lower[0]", "pos[0] pos[1]", "pos[0] pos[1] pos[2]"]
-    ),
-    ("pos", "lower", "stem", "case", "suffix2"),
-    parse_templates(["pos", "lower", "stem", "case", "pos[0] pos[1]", "lower[0] lower[1]"]),
+    tuple(_pair(text) for text in _ENDS.split("\n") if text),
+    parse_templates(["bias", "pos[0]", "lower[0]", "pos[0] pos[1]"]),
+    ("pos", "lower", "case"),
+    parse_templates(["lower", "case", "pos[0] pos[1]"]),
 )
 """The templates for chunks of words with parts of speech."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fsmeu.searn.tasks.crf import has_crf
-from fsmeu.searn.tasks.measures import Counts, counts_of, interval
+from fsmeu.searn.tasks.measures import Counts, interval
 from fsmeu.searn.tasks.methods import Run, runs_of
 from fsmeu.searn.tasks.row import Row, Told
 from fsmeu.searn.tasks.task import Method, Task
@@ -54,7 +54,7 @@ def experiment(
                 continue
             for seed in seeds[:1] if method.kind == "crf" else seeds:
                 for run in runs_of(method, split, seed, every):
-                    counts = counts_of(run.found, split.test.labels)
+                    counts = task.counts(run.found, split.test.labels)
                     key = (run.name, run.iteration if every else -run.iteration)
                     known[key][seed].append(counts)
                     spent[key].append(_without_labels(run))

@@ -36,8 +36,8 @@ Scores = NDArray[np.float64]
 def summarisation_rows(
     seeds: Sequence[int], quick: bool = False, tell: Told | None = None
 ) -> list[Row]:
-    """The rows of the experiment; 5 collections of two documents if it is quick, else 20 of 3."""
-    count, documents = (5, 2) if quick else (20, 3)
+    """The rows of the experiment; 3 collections of one document if it is quick, else 20 of 3."""
+    count, documents = (3, 1) if quick else (20, 3)
     train = synthetic_collections(count, 1, documents)
     test = synthetic_collections(count, 2, documents)
     found: dict[tuple[str, int], list[tuple[Scores, float, float, float]]] = defaultdict(list)

@@ -11,7 +11,15 @@ from fsmeu.searn.tasks.conll import Sentence, inputs_and_tags
 from fsmeu.searn.tasks.data import conll2000, conll2002
 from fsmeu.searn.tasks.task import Part, Split, held_out
 
-__all__ = ["chunking", "chunking_held_out", "names", "names_held_out", "tagged_part"]
+__all__ = [
+    "chunking",
+    "chunking_held_out",
+    "joint",
+    "joint_held_out",
+    "names",
+    "names_held_out",
+    "tagged_part",
+]
 
 BITS = 21
 QUICK = 25
@@ -28,34 +36,46 @@ def tagged_part(
 
 def chunking(quick: bool) -> Iterator[Split]:
     """CoNLL-2000: 8,936 sentences to train on, 2,012 to predict."""
-    train, test = conll2000()
-    if quick:
-        train, test = train[:QUICK], test[:QUICK]
+    train, test = conll2000(QUICK if quick else None)
     yield Split(*(tagged_part(part, "chunking", chunks=True) for part in (train, test)))
 
 
 def chunking_held_out(quick: bool) -> Iterator[Split]:
     """The last tenth of the training sentences to predict."""
-    train, _ = conll2000()
-    part = tagged_part(train[:QUICK] if quick else train, "chunking", chunks=True)
-    yield held_out(part)
+    train, _ = conll2000(QUICK if quick else None)
+    yield held_out(tagged_part(train, "chunking", chunks=True))
+
+
+def joint_part(sentences: Sequence[Sentence]) -> Part:
+    """Sentences of which parts of speech and chunk tags are predicted from the words alone."""
+    words = [[row[:1] for row in one] for one in sentences]
+    made = templated_sentences(words, template_set("words"), BITS)
+    return Part(made, [[(row[1], row[2]) for row in one] for one in sentences])
+
+
+def joint(quick: bool) -> Iterator[Split]:
+    """CoNLL-2000 with parts of speech and chunk tags to predict."""
+    train, test = conll2000(QUICK if quick else None)
+    yield Split(joint_part(train), joint_part(test))
+
+
+def joint_held_out(quick: bool) -> Iterator[Split]:
+    """The last tenth of the training sentences to predict."""
+    train, _ = conll2000(QUICK if quick else None)
+    yield held_out(joint_part(train))
 
 
 def names(small: bool, quick: bool) -> Iterator[Split]:
     """CoNLL-2002, Spanish: 8,323 sentences (or the first 300) to train on, testb to predict."""
-    train, _, test = conll2002()
+    train, _, test = conll2002(QUICK if quick else None)
     if small:
         train = train[:300]
-    if quick:
-        train, test = train[:QUICK], test[:QUICK]
-    yield Split(*(tagged_part(part, "names", chunks=True) for part in (train, test)))
+    yield Split(*(tagged_part(part, "names") for part in (train, test)))
 
 
 def names_held_out(small: bool, quick: bool) -> Iterator[Split]:
     """The same with testa, the development data of the shared task, to predict."""
-    train, develop, _ = conll2002()
+    train, develop, _ = conll2002(QUICK if quick else None)
     if small:
         train = train[:300]
-    if quick:
-        train, develop = train[:QUICK], develop[:QUICK]
-    yield Split(*(tagged_part(part, "names", chunks=True) for part in (train, develop)))
+    yield Split(*(tagged_part(part, "names") for part in (train, develop)))

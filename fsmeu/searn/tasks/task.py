@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.tasks.measures import Counts, counts_of
 
 __all__ = ["Method", "Part", "Split", "Task", "held_out", "part_of"]
 
-Labels = list[list[str]]
+Labels = list[list[Any]]
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Part:
 
     Attributes:
         sentences: their features.
-        labels: the labels of each.
+        labels: the labels of each; pairs of them where two streams are predicted.
     """
 
     sentences: HashedSentences
@@ -67,6 +68,7 @@ class Task:
         held_out: the same within the training data, for the choice of settings.
         methods: what is compared.
         paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method.
+        counts: how predictions are counted against given labels.
         own: for outputs that are no label sequences: a function of seeds, ``quick`` and ``tell``
             that returns the rows, in place of splits and methods.
     """
@@ -78,6 +80,7 @@ class Task:
     held_out: Callable[[bool], Iterator[Split]]
     methods: Sequence[Method] = ()
     paper: Mapping[str, float] = field(default_factory=dict)
+    counts: Callable[[Any, Any], Counts] = counts_of
     own: Callable[..., Any] | None = None
 
 
