@@ -15,7 +15,9 @@ from fsmeu.searn.features.segments import CHUNKS
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.features.sets import SETS, TemplateSet
 from fsmeu.searn.features.templates import Template, parse_templates
+from fsmeu.searn.given import given_space
 from fsmeu.searn.searn import Searn
+from fsmeu.searn.spaces.chunks import ChunkAtATime
 
 __all__ = ["ColumnTagger", "are_chunk_tags"]
 
@@ -52,7 +54,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         *,
         crossed: Sequence[str] = (),
         searn: Searn | None = None,
-        bits: int = 21,
+        bits: int = 23,
     ) -> None:
         self.templates = templates
         self.crossed = crossed
@@ -106,9 +108,9 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         return TemplateSet(_parsed(self.templates), _parsed(self.crossed))
 
     def _by_chunk(self) -> bool:
-        space = None if self.searn is None else self.searn.space
-        name = space if isinstance(space, str) else type(space).__name__
-        return "chunk" in name.lower()
+        """Whether whole chunks are decided, so that features of these are asked for."""
+        space = (Searn() if self.searn is None else self.searn).space
+        return isinstance(given_space(space, "ColumnTagger"), ChunkAtATime)
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Template, ...]:

@@ -34,7 +34,7 @@ def experiment(
 
     Args:
         task: the experiment.
-        seeds: of the runs; methods that draw nothing are run once.
+        seeds: of the runs; some methods are run with the first one only.
         quick: few sentences, one fold.
         held_out: whether held-out training data take the place of the test data.
         methods: what is compared; the task's own methods unless others are given.
@@ -52,7 +52,7 @@ def experiment(
             method = quickened(method) if quick else method
             if method.kind == "crf" and not has_crf():
                 continue
-            for seed in seeds[:1] if method.kind == "crf" else seeds:
+            for seed in seeds[:1] if method.once else seeds:
                 for run in runs_of(method, split, seed, every):
                     counts = task.counts(run.found, split.test.labels)
                     key = (run.name, run.iteration if every else -run.iteration)

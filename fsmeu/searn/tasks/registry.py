@@ -46,8 +46,8 @@ def _ocr_methods(learner: Any, beta: float, iterations: int) -> tuple[Method, ..
             _BEAMS,
             "MEMM, three letters",
         ),
-        Method("structured perceptron", "perceptron", {"epochs": 10}),
-        Method("CRF", "crf"),
+        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
+        Method("CRF", "crf", once=True),
     )
 
 
@@ -65,8 +65,8 @@ def _tag_methods(learner: Any, history: int, beta: float, iterations: int) -> tu
             "SEARN for chunk F1, iteration 0",
         ),
         Method("SEARN for Hamming", "searn", {**common, "space": words}, _BEAMS, "MEMM"),
-        Method("structured perceptron", "perceptron", {"epochs": 10}),
-        Method("CRF", "crf"),
+        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
+        Method("CRF", "crf", once=True),
     )
 
 

@@ -21,7 +21,8 @@ __all__ = [
     "tagged_part",
 ]
 
-BITS = 21
+BITS = 23
+"""With 2^21 columns, one of five features of CoNLL-2000 shares its column: .3 points of F1."""
 QUICK = 25
 
 

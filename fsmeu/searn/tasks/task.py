@@ -47,6 +47,7 @@ class Method:
         settings: parameters of ``Searn``, of ``perceptron`` or of the field.
         beams: for "searn": what is added to the name, by the size of the beam at test time.
         first: for "searn": the name under which the first iteration alone is shown, if it is.
+        once: whether one seed is enough: nothing is drawn, or it is a baseline that takes long.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Method:
     settings: Mapping[str, Any] = field(default_factory=dict)
     beams: Mapping[int, str] = field(default_factory=lambda: {1: ""})
     first: str | None = None
+    once: bool = False
 
 
 @dataclass(frozen=True)
