@@ -167,6 +167,10 @@ COMPILED_EXAMPLES = 20_000
 """Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
 COMPILED_ENTRIES = 2_000_000
 """Entries of rows, times actions, of one pass by numpy: what loading the loops costs."""
+ONLINE_WEIGHTS = 1 << 27
+"""Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
+STREAMED_EXAMPLES = 1 << 15
+"""Examples given to an online learner at once: enough for compiled loops, a second by numpy."""
 CACHED_CELLS = 1 << 18
 """Cells of one layer for all sequences of a block, by numpy: 2 MB; fewer are mostly calls."""
 COMPILED_CACHED_CELLS = 1 << 16
@@ -184,6 +188,10 @@ SECONDS = 10.0
 """Seconds that a decision which is not proven may take, by default: someone may be waiting."""
 LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
+RANKED_AT_ONCE = 1_000
+"""Positions up to which one table holds the counts of all candidates; then windows are faster."""
+WINDOW_CELLS = 1 << 20
+"""Cells of a table of inverse denominators that is made at once: 8 MB."""
 RANKED_CELLS = 8_000_000
 """Cells of the distributions of counts of sequences that are ranked at once: 64 MB."""
 ZERO_ONE_STATES = 20_000
@@ -194,6 +202,10 @@ SWEPT_CELLS = 1 << 21
 """Cells that the sweeps of a block of problems hold, by numpy: 16 MB."""
 COMPILED_SWEPT_CELLS = 1 << 19
 """The same by compiled loops: 4 MB."""
+LABEL_TABLE_CELLS = 1 << 20
+"""Cells of a table of what labels of both tapes add: 8 MB; larger ones are summed sparsely."""
+RUN_CELLS = 1 << 17
+"""Cells of the flows of positions that one call of compiled loops computes: 1 MB, in the cache."""
 DECISIONS_AT_ONCE = 64
 """Decisions after which progress is told."""
 CHEAP_STATES = 2_000_000
@@ -233,11 +245,13 @@ MOST_ITERATIONS = 10_000
 """Iterations that are made without having been asked for: each trains a model."""
 ORACLE_BYTES_PER_STATE = 200
 """Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
-COMPILED_ORACLE_WORK = 100_000
-"""Cells and states of a loss's cost oracles by numpy first: about what loading the loops costs."""
-LEAST_ORACLE_LENGTH = 64
+COMPILED_ORACLE_WORK = 2_000_000
+"""Microseconds, about, that numpy computes for a loss's cost oracles: what loading loops costs."""
+LEAST_ORACLE_LENGTH = 32
 """Length up to which the tapes of a loss are followed for oracles: most sentences are shorter."""
 ORACLE_LENGTH_STEP = 32
 """Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
 KEPT_ORACLE_SCORES = 1 << 22
 """Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
+KEPT_ORACLE_CELLS = 1 << 24
+"""Cells of the layers that are kept on a loss for its next cost oracles: 128 MB."""

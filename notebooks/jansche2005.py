@@ -42,7 +42,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
+from fsmeu.learning.smooth_f import SmoothF
 
 try:
     from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier

@@ -5,7 +5,8 @@ set is shuffled and cut in three parts of the same size: the step length is tune
 the final online F (2^-4 .. 2^4; 2^-8 .. 2^4 for STAMP and OMCSL), the online F is measured on the
 first, over several shuffles. What the paper does not state: features are scaled to [0, 1] (covtype;
 the others come scaled), steps are c / sqrt(t), predictions use the last weights; steps are tuned on
-the first shuffle and kept. The third part, for offline tests, is not used here.
+the first shuffle and kept. The third part is for offline tests, whose figures are in a supplement
+that is not at hand; ``fsmeu online --test`` makes such tests.
 
 The first table has the online F at the end (mean and standard deviation over the shuffles), with
 FOFO's printed constants, with steps 16 and 64 times as long, with gamma_scale="auto", and with the
@@ -52,6 +53,7 @@ from rich.table import Table
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
+from fsmeu.drawing.plots.curves_plot import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
@@ -62,6 +64,7 @@ from fsmeu.learning.online import (
 from fsmeu.learning.online.loops import Examples, Linear, run
 from fsmeu.learning.online.rules import FOFO
 from fsmeu.learning.online.state import MEAN
+from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int64]
@@ -173,19 +176,13 @@ LEARNERS = {
 }
 
 
-def online_f(predicted: Bits, labels: Bits) -> Floats:
-    """F1 of the first t predictions, for every t."""
-    hits = np.cumsum(predicted & labels)
-    return np.asarray(2.0 * hits / np.maximum(np.cumsum(predicted + labels), 1))
-
-
 def measure(
     name: str, held: dict[str, Any], shuffles: int, *, coarse: bool, fixed: float | None
 ) -> dict[str, Floats]:
-    """The curves of each learner on one task, (shuffles, 200); a fixed step is not tuned."""
+    """The curves of each learner on one task, (shuffles, points); a fixed step is not tuned."""
     rows, labels = task(name, held)
     third = len(labels) // 3
-    at = np.linspace(third // 200, third - 1, 200).astype(int)
+    at = places(third) - 1
     curves: dict[str, list[Floats]] = {learner: [] for learner in LEARNERS}
     steps: dict[str, float] = {}
     for shuffle in range(shuffles):
@@ -198,12 +195,14 @@ def measure(
                 if fixed is not None:
                     steps[learner] = fixed
                     continue
-                scores = [online_f(predictions(step, tuned, known), known)[-1] for step in tried]
+                tests = (predictions(step, tuned, known) for step in tried)
+                scores = [running_measure(one, known)[-1] for one in tests]
                 steps[learner] = tried[int(np.argmax(scores))]
         part = order[:third]
         shown, known = rows[part], labels[part]
         for learner, (predictions, _) in LEARNERS.items():
-            curves[learner].append(online_f(predictions(steps[learner], shown, known), known)[at])
+            predicted = predictions(steps[learner], shown, known)
+            curves[learner].append(running_measure(predicted, known)[at])
     words = ", ".join(f"{learner} {step:g}" for learner, step in steps.items())
     print(f"{name}: {third} examples, {labels.mean():.2%} positive; steps: {words}", flush=True)
     return {learner: np.array(found) for learner, found in curves.items()}
@@ -302,14 +301,15 @@ def draw(found: dict[str, dict[str, Floats]], sizes: list[int], errors: Any) -> 
 
     OUT.mkdir(exist_ok=True)
     if found:
-        down = -(-len(found) // 3)
-        size = {"figsize": (13, 3.6 * down), "layout": "constrained", "squeeze": False}
-        figure, axes = plt.subplots(down, 3, **size)
+        across = min(3, len(found))
+        down = -(-len(found) // across)
+        size = {"figsize": (4.6 * across, 3.6 * down), "layout": "constrained", "squeeze": False}
+        figure, axes = plt.subplots(down, across, **size)
         for axis, (name, curves) in zip(axes.flat, found.items(), strict=False):
-            for learner, curve in curves.items():
-                axis.plot(np.linspace(0, 1, curve.shape[1]), curve.mean(axis=0), label=learner)
-            axis.set(title=name, xlabel="part of the examples seen", ylabel="online F")
-            axis.grid(alpha=0.3)
+            share = np.linspace(0, 1, len(curves["OFO"][0]) + 1)[1:]
+            plot_curves(curves, share, ax=axis).legend().set_visible(False)
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.set(title=name, xlabel="part of the examples seen")
         for axis in axes.flat[len(found) :]:
             axis.set_visible(False)
         axes.flat[0].legend(fontsize=7)

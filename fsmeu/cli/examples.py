@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, one_of, sentence
 
-__all__ = ["FORMATS", "Examples", "read_examples"]
+__all__ = ["FORMATS", "Examples", "read_examples", "read_labelled"]
 
 FORMATS = ("svmlight", "csv", "npz")
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
@@ -80,6 +80,24 @@ def read_examples(
     if features is not None and found.rows.shape[1] != features:
         must = f"the model was trained with {features} features"
         raise InputError(sentence(name, must, f"{found.rows.shape[1]} features"))
+    return found
+
+
+def read_labelled(
+    name: str,
+    form: str | None = None,
+    label: str | None = None,
+    features: int | None = None,
+    zero_based: bool = False,
+) -> Examples:
+    """The examples of a file that must have labels; the arguments are those of ``read_examples``.
+
+    Raises:
+        InputError: as there, or the file has no labels.
+    """
+    found = read_examples(name, form, label, features, zero_based)
+    if found.labels is None:
+        raise InputError(sentence(name, "the examples must have labels", "none"))
     return found
 
 

@@ -20,6 +20,7 @@ from fsmeu.cli.gallery import write_gallery
 from fsmeu.cli.info import inform
 from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
+from fsmeu.cli.online import stream_examples
 from fsmeu.cli.predict import predict_labels
 from fsmeu.cli.searn import searn
 from fsmeu.cli.show import show_loss
@@ -46,6 +47,7 @@ app.command("expect")(expect_value)
 app.command("levels")(show_levels)
 app.command("decode")(decode_labels)
 app.command("train")(train_classifier)
+app.command("online")(stream_examples)
 app.command("predict")(predict_labels)
 app.add_typer(searn, name="searn")
 app.command("draw")(draw_loss)

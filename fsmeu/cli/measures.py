@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
 
-__all__ = ["guarded", "measures", "plain"]
+__all__ = ["guarded", "measures", "plain", "refusals"]
 
 _T = TypeVar("_T")
 
@@ -61,15 +61,28 @@ def guarded(where: str, work: Callable[[], _T], doing: str) -> _T:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from fsmeu.cli.output import note
-
     screen = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-    with _noted(note), bar:
+    with refusals(where), bar:
         bar.add_task(doing, total=None)
+        return work()
+
+
+@contextmanager
+def refusals(where: str) -> Iterator[None]:
+    """A context in which what an estimator refuses becomes an InputError.
+
+    Its warnings are told on stderr.
+
+    Raises:
+        InputError: an estimator refuses what it is given.
+    """
+    from fsmeu.cli.output import note
+
+    with _noted(note):
         try:
-            return work()
+            yield
         except FsmeuError:
             raise
         except (ValueError, TypeError) as error:

@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "ClassifierParams",
+    "DecisionPlot",
     "EngineName",
+    "FileFormat",
     "Hypothesis",
     "Json",
     "Keep",
+    "LabelColumn",
     "LabelList",
     "Length",
     "LossName",
@@ -20,6 +24,7 @@ __all__ = [
     "Reference",
     "Summed",
     "TypeList",
+    "ZeroBased",
 ]
 
 _SEQUENCE = 'written 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -)'
@@ -118,3 +123,42 @@ Summed = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+ClassifierParams = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-p",
+        metavar="NAME=VALUE",
+        help="A parameter of the classifier, such as loss=jaccard; of its loss, as in "
+        "loss__beta=2; of its estimator, as in estimator__C=0.1. Repeatable.",
+        show_default=False,
+    ),
+]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="COLUMN",
+        help="csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
+        show_default="the last column",
+    ),
+]
+FileFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="NAME", help="svmlight, csv or npz.", show_default="by the ending"
+    ),
+]
+ZeroBased = Annotated[
+    bool, typer.Option("--zero-based", help="svmlight: features are counted from 0, not from 1.")
+]
+DecisionPlot = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Plot the value against the threshold on the scores, with the decision marked: a file "
+        "that ends in .png, .pdf or .svg. Labels must be known.",
+        show_default=False,
+    ),
+]

@@ -14,7 +14,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["line", "note", "number", "place_for", "print_json", "print_table", "screen", "table"]
+from fsmeu.errors import InputError, sentence
+
+__all__ = [
+    "file_for",
+    "line",
+    "note",
+    "number",
+    "place_for",
+    "print_json",
+    "print_table",
+    "screen",
+    "table",
+]
 
 
 class _Screen(Console):
@@ -56,6 +68,18 @@ def place_for(file: str | Path) -> Path:
     """The path of a file to write; folders on the way to it are made."""
     path = Path(file)
     path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def file_for(option: str, name: str) -> Path:
+    """The path of a file to write, checked before the work whose result it is to hold.
+
+    Raises:
+        InputError: it is a folder.
+    """
+    path = place_for(name)
+    if path.is_dir():
+        raise InputError(sentence(option, "it must be a file", f"the folder {name}"))
     return path
 
 

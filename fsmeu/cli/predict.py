@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsmeu.cli.options import Json
-from fsmeu.cli.train import FileFormat, LabelColumn, ZeroBased
+from fsmeu.cli.options import DecisionPlot, FileFormat, Json, LabelColumn, ZeroBased
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +46,7 @@ def predict_labels(
     file: _Data,
     output: _Output = None,
     probabilities: _Probabilities = False,
+    plot: DecisionPlot = None,
     label: LabelColumn = None,
     form: FileFormat = None,
     zero_based: ZeroBased = False,
@@ -62,9 +62,17 @@ def predict_labels(
 
     made = _loaded(model)
     data = read_examples(file, form, label, int(made.n_features_in_), zero_based)
+    picture = None
+    if plot is not None:
+        from fsmeu.cli.decision_plot import checked_decision_plot, plot_decision
+
+        picture = checked_decision_plot(plot, data.labels)
     classes = guarded(f"predict {file}", lambda: made.predict(data.rows), "deciding")
     chances = _chances(made, data.rows) if probabilities else None
     found = None if data.labels is None else measures(made, data.labels, classes)
+    if picture is not None:
+        assert data.labels is not None
+        plot_decision(picture, made, data.rows, data.labels, classes)
     if as_json:
         print_json(_data(classes, chances, found))
         return
@@ -92,7 +100,7 @@ def _loaded(name: str) -> Any:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    from fsmeu.cli.train import classifiers
+    from fsmeu.cli.classifiers import classifiers
     from fsmeu.errors import InputError, sentence
     from fsmeu.learning.saving import load
 

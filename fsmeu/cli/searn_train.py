@@ -131,7 +131,7 @@ def _made(templates: str, loss: str, space: str, texts: list[str] | None, seed: 
     """
     import inspect
 
-    from fsmeu.cli.train import parameters
+    from fsmeu.cli.classifiers import parameters
     from fsmeu.errors import one_of
     from fsmeu.searn.features.sets import SETS, template_set
     from fsmeu.searn.searn import Searn

@@ -44,7 +44,7 @@ def additive_many(problems: Sequence[Problem]) -> list[Answer | str]:
     return [
         found
         if isinstance(found, str)
-        else Answer(found.indices, found.proven, why, 0, found.value)
+        else Answer(found.indices, found.proven, why, 0, found.value, found.error)
         for found in best_by_tape(problems)
     ]
 

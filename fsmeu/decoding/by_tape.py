@@ -11,7 +11,7 @@ numbers, once its steps are known, and that what a step is worth is more than do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +24,10 @@ from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import layered_many, marginals_many
 from fsmeu.trellis.best import best_values, is_stateless, select, trace
 from fsmeu.trellis.kept import split_trellis
+from fsmeu.trellis.label_marginals import reads_marginals, scores_by_marginals
 from fsmeu.trellis.scores import StepScores, step_scores
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.tape import UncountableError
@@ -45,12 +47,14 @@ class Found:
         indices: its label indices.
         ends: how many ends of the counter were compared.
         value: its expected value.
+        error: a bound on the error of that.
         proven: whether no sequence is better beyond rounding.
     """
 
     indices: Ints
     ends: int
     value: float
+    error: float
     proven: bool
 
 
@@ -106,14 +110,22 @@ def _best(
     *,
     roots: bool,
 ) -> list[Found | str]:
-    models = [problem.model.layered() for problem in problems]
-    _guard(trellis, references, hypotheses, models[0].n, roots)
-    sign = problems[0].sign
-    scores = step_scores(trellis, references, hypotheses, models, roots, sign)
+    n, sign, models = problems[0].n, problems[0].sign, [problem.model for problem in problems]
+    _guard(trellis, references, hypotheses, n, roots)
+    if reads_marginals(trellis, n):
+        scores = scores_by_marginals(trellis, hypotheses, marginals_many(models), sign)
+    else:
+        layered = layered_many(models)
+        scores = step_scores(trellis, references, hypotheses, layered, roots, sign)
+    paths: Iterable[tuple[Ints, Floats]]
+    if problems[0].constraint is None and is_stateless(hypotheses.plans[:n]):
+        paths = zip(*select(hypotheses.plans[:n], scores.steps, scores.ends), strict=True)
+    else:
+        paths = (_best_path(trellis, hypotheses, scores, row) for row in range(len(problems)))
     held, why = _are_finite(scores), "the worth of a step must be a number that doubles can hold"
     return [
-        _best_of_one(problem, trellis, hypotheses, scores, row) if held[row] else why
-        for row, problem in enumerate(problems)
+        _found(problem, errors, *path) if fine else why
+        for problem, errors, fine, path in zip(problems, scores.errors, held, paths, strict=True)
     ]
 
 
@@ -130,8 +142,9 @@ def _block(trellis: SplitTrellis, references: References, hypotheses: Hypotheses
     size = trellis.y.most(n) + 1
     pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
     rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
-    arcs = sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
-    cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1) + arcs
+    cells = 4 * size * pairs + rows * (trellis.z.most(n) + 1)
+    if not reads_marginals(trellis, n):
+        cells += sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
     return max(1, trellis.steps(0).sweep_cells // max(1, cells))
 
 
@@ -149,21 +162,30 @@ def _guard(
         guard_size("decode", y_size * y_size // CELLS_PER_STATE)
 
 
-def _best_of_one(
-    problem: Problem, trellis: SplitTrellis, hypotheses: Hypotheses, scores: StepScores, row: int
-) -> Found:
-    n, sign = problem.n, problem.sign
-    plans = hypotheses.plans[:n]
+def _best_path(
+    trellis: SplitTrellis, hypotheses: Hypotheses, scores: StepScores, row: int
+) -> tuple[Ints, Floats]:
+    """Label indices of a best path under one model, and the best worth of each end, (k,)."""
     steps, ends = [worth[row] for worth in scores.steps], scores.ends[row]
-    if problem.constraint is None and is_stateless(plans):
-        path, totals = select(plans, steps, ends)
-        end = int(totals.argmax())
-    else:
-        steps_of = trellis.steps(n)
-        totals, layers = best_values(plans, steps, ends, steps_of)
-        end = int(totals.argmax())
-        if not np.isfinite(totals[end]):
-            raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
-        path = trace(plans, steps, layers, end, steps_of)
-    proven = is_proven(problem, totals, scores.errors[row], end, path)
-    return Found(path, len(totals), sign * float(totals[end]), proven)
+    plans = hypotheses.plans[: len(steps)]
+    steps_of = trellis.steps(len(steps))
+    totals, layers = best_values(plans, steps, ends, steps_of)
+    end = int(totals.argmax())
+    if not np.isfinite(totals[end]):
+        raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+    return trace(plans, steps, layers, end, steps_of), totals
+
+
+def _found(problem: Problem, errors: Floats, path: Ints, totals: Floats) -> Found:
+    """A best path with its value, and whether it is proven.
+
+    Args:
+        problem: what is decided.
+        errors: bounds on the error of the worth of paths, by their end, (k,).
+        path: label indices.
+        totals: the best worth of each end, (k,).
+    """
+    end = int(totals.argmax())
+    proven = is_proven(problem, totals, errors, end, path)
+    value, error = problem.sign * float(totals[end]), float(errors[end])
+    return Found(path, len(totals), value, error, proven)

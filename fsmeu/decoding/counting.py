@@ -54,7 +54,7 @@ def counting_many(problems: Sequence[Problem]) -> list[Answer | str]:
     return [
         found
         if isinstance(found, str)
-        else Answer(found.indices, found.proven, why, found.ends, found.value)
+        else Answer(found.indices, found.proven, why, found.ends, found.value, found.error)
         for found in best_by_tape(problems)
     ]
 

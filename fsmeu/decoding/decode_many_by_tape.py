@@ -12,7 +12,7 @@ from fsmeu.decoding.choice import first_among
 from fsmeu.decoding.constraint import as_constraint
 from fsmeu.decoding.counting import counting_many
 from fsmeu.decoding.decode import decision
-from fsmeu.decoding.precision import checked
+from fsmeu.decoding.precision import checked, is_precise
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.by_tape import split_values
@@ -21,7 +21,7 @@ from fsmeu.limits import DECISIONS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import RangeError
-from fsmeu.models import Model, layered_many
+from fsmeu.models import Model
 
 __all__ = ["by_tape_together"]
 
@@ -44,6 +44,7 @@ def by_tape_together(
     """
     if method not in ("auto", *_METHODS):
         return
+    positions = sum(model.n for model in models.values())
     for rows in _alike(models):
         first = models[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
@@ -51,10 +52,17 @@ def by_tape_together(
         name = first_among(Problem(bound, first, limits), method, _METHODS)
         if name is None or not isinstance(bound, SpecLoss):
             continue
+        _announce(bound, positions)
         problems = {row: Problem(bound, models[row], limits) for row in rows}
         for begin in range(0, len(rows), DECISIONS_AT_ONCE):
             block = {row: problems[row] for row in rows[begin : begin + DECISIONS_AT_ONCE]}
             yield _decided(bound, block, name)
+
+
+def _announce(loss: SpecLoss, positions: int) -> None:
+    from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
+
+    announce(loss, positions)
 
 
 def _alike(models: Mapping[int, Model]) -> list[list[int]]:
@@ -68,18 +76,13 @@ def _alike(models: Mapping[int, Model]) -> list[list[int]]:
 
 def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict[int, Decision]:
     """The decisions of a block that are proven; what is only seen by computing is left out."""
-    layered_many([problem.model for problem in problems.values()])
     try:
         told = zip(problems.items(), _METHODS[name](list(problems.values())), strict=True)
         answers = [(*pair, answer) for pair, answer in told if isinstance(answer, Answer)]
-        if not answers:
-            return {}
-        z = np.stack([answer.indices for _, _, answer in answers])
-        again = split_values(loss, z, [problem.model for _, problem, _ in answers])
+        again = _values_again(loss, answers)
         found = {}
-        for k, (row, problem, answer) in enumerate(answers):
-            value = None if again is None else float(again[0][k])
-            sure = checked(problem, answer, value)
+        for row, problem, answer in answers:
+            sure = checked(problem, answer, again.get(row))
             if sure.exact:
                 found[row] = decision(problem, name, sure)
     except RangeError:
@@ -87,3 +90,17 @@ def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict
     except (SizeLimitError, LossFileError):
         return {}
     return found
+
+
+def _values_again(
+    loss: SpecLoss, answers: Sequence[tuple[int, Problem, Answer]]
+) -> dict[int, float]:
+    """The expected values by row, computed once more where they are not known to be precise."""
+    doubtful = [one for one in answers if not is_precise(one[2])]
+    if not doubtful:
+        return {}
+    z = np.stack([answer.indices for _, _, answer in doubtful])
+    again = split_values(loss, z, [problem.model for _, problem, _ in doubtful])
+    if again is None:
+        return {}
+    return {row: float(value) for (row, _, _), value in zip(doubtful, again[0], strict=True)}

@@ -19,7 +19,7 @@ from fsmeu.limits import LARGEST_DENOMINATOR
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional, fractional
 
-__all__ = ["fast_ratio", "whole_weights"]
+__all__ = ["extremes", "fast_ratio", "whole_weights"]
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ def _checked_ratio(problem: Problem) -> Fractional | str:
         return "the value must be a ratio of sums of counts"
     fault = _fault(ratio, problem.n, problem.sign)
     if fault is None and form.bound.spec.range is not None:
-        value_of_counts(form, problem.n, *_extremes(ratio, problem.n))
+        value_of_counts(form, problem.n, *extremes(ratio, problem.n))
     return ratio if fault is None else fault
 
 
@@ -82,7 +82,7 @@ def _fault(ratio: Fractional, n: int, sign: float) -> str | None:
     return None
 
 
-def _extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
+def extremes(ratio: Fractional, n: int) -> tuple[Floats, Floats, Floats]:
     """Tables (tp, hyp, ref) among which are those of the least and the greatest ratio.
 
     A ratio of linear functions is extreme at a vertex. Where the denominator is not zero, these

@@ -22,15 +22,20 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.declared_range import RangeError, check_range
+from fsmeu.models import Model
 
-__all__ = ["PRECISION", "UNIT", "checked", "is_proven", "relative_error"]
+__all__ = ["PRECISION", "UNIT", "checked", "is_precise", "is_proven", "relative_error"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PRECISION = 1e-9
 """What is claimed to be best is so up to this part of its scale."""
+
+VALUE_PRECISION = 1e-10
+"""A value whose error is proven to be at most this part of it is not computed again."""
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """The relative error of one operation."""
@@ -66,7 +71,8 @@ def is_proven(
 def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
     """The answer with its value by ``expect``, where that is cheap or no other is known.
 
-    An answer is claimed to be exact no longer if the method had found another value.
+    An answer is claimed to be exact no longer if the method had found another value. What was
+    found is kept where its error is bounded by ``VALUE_PRECISION``.
 
     Args:
         problem: what was decided.
@@ -77,7 +83,7 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
         InputError: the value is no number that doubles can hold.
         RangeError: the value lies outside the range that the file declares.
     """
-    if again is None:
+    if again is None and not is_precise(answer):
         again = _value(problem, answer.indices)
     if again is None and (answer.value is None or not answer.exact):
         again = problem.value(answer.indices)
@@ -85,10 +91,28 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
         answer = replace(_compared(problem, answer, again), value=again)
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
-        mass = problem.model.total_mass()
-        if mass:
-            check_range(problem.loss.bound, problem.n, np.array([answer.value]) / mass)
+        _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
     return answer
+
+
+def _check_range(bound: BoundLoss, n: int, value: float | None, model: Model) -> None:
+    """Refuses an expected value outside the range that the file declares.
+
+    The mass of the model, which is 1 up to rounding, is only computed where that may matter.
+    """
+    try:
+        check_range(bound, n, np.array([value], np.float64))
+    except RangeError:
+        check_range(bound, n, np.array([value], np.float64) / (model.total_mass() or 1.0))
+
+
+def is_precise(answer: Answer) -> bool:
+    """True when an exact answer has a value whose error is bounded by ``VALUE_PRECISION``."""
+    return (
+        answer.exact
+        and answer.value is not None
+        and answer.error <= VALUE_PRECISION * abs(answer.value)
+    )
 
 
 def _compared(problem: Problem, answer: Answer, again: float) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -152,6 +153,7 @@ class Answer:
         why: the property that makes it exact, or why it is not proven.
         candidates: how many sequences were compared, 0 when that is not how it was found.
         value: its expected value, where the method knows it.
+        error: a bound on the error of the value, where the method has one.
     """
 
     indices: Ints
@@ -159,6 +161,7 @@ class Answer:
     why: str
     candidates: int = 0
     value: float | None = None
+    error: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)

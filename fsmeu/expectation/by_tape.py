@@ -19,7 +19,7 @@ from fsmeu.limits import (
     MANY_LABELS,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model, layered_many
+from fsmeu.models import Model, layered_many, marginals_many
 from fsmeu.trellis.threads import one_thread
 
 if TYPE_CHECKING:
@@ -34,7 +34,11 @@ Ints = NDArray[np.int64]
 @one_thread()
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def split_values(
-    loss: SpecLoss, z: Ints, models: Sequence[Model], max_states: int | None = None
+    loss: SpecLoss,
+    z: Ints,
+    models: Sequence[Model],
+    max_states: int | None = None,
+    positions: int = 0,
 ) -> tuple[Floats, Floats] | None:
     """The expected value of each hypothesis under its model, and the models' masses, (batch,).
 
@@ -43,6 +47,7 @@ def split_values(
         z: label indices of the hypotheses, (batch, n).
         models: a model for each, all of the same structure.
         max_states: limit on the number of states of a layer.
+        positions: how many positions are swept in all, where more calls follow.
 
     Returns:
         None where the loss does not split by tape with a counter for each at most, there are few
@@ -51,12 +56,17 @@ def split_values(
     if not _is_worth_it(loss):
         return None
     # Loaded here: a command over two labels does without scipy, which takes a while to load.
+    from fsmeu.trellis.kept import announce
+    from fsmeu.trellis.label_marginals import reads_marginals, values_by_marginals
     from fsmeu.trellis.means import hypothesis_values
     from fsmeu.trellis.tape import UncountableError
 
-    layered = layered_many(models)
     try:
         trellis, references, cells = _tapes(loss, z.shape[1], models[0], max_states)
+        if reads_marginals(trellis, z.shape[1]):
+            return values_by_marginals(trellis, z, marginals_many(models)), np.ones(len(z))
+        announce(loss, positions)
+        layered = layered_many(models)
         arcs = [len(layer.weight) for layer in layered[0].layers]
         # A sweep holds the weights of all layers: a few times the numbers of one.
         block = max(1, trellis.steps(0).layer_cells // max(cells, *arcs, sum(arcs) // 8))

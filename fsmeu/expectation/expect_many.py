@@ -53,8 +53,9 @@ def expect_many(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Floats:
         raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
     references = _references(given)
     values = np.empty(len(hypotheses))
+    positions = sum(reference.n for reference in references)
     for rows in _alike(hypotheses, references):
-        together = _together(loss, rows, hypotheses, references)
+        together = _together(loss, rows, hypotheses, references, positions)
         if together is None:
             together = np.array([expect(loss, hypotheses[r], given[r]).value for r in rows])
         values[rows] = together
@@ -143,9 +144,21 @@ def _alike(hypotheses: Sequence[Any], references: Sequence[_Reference]) -> list[
 
 
 def _together(
-    loss: Loss, rows: list[int], hypotheses: Sequence[Any], references: Sequence[_Reference]
+    loss: Loss,
+    rows: list[int],
+    hypotheses: Sequence[Any],
+    references: Sequence[_Reference],
+    positions: int,
 ) -> Floats | None:
-    """The values of a bucket, None when its sequences cannot be walked together."""
+    """The values of a bucket, None when its sequences cannot be walked together.
+
+    Args:
+        loss: a loss or utility.
+        rows: the rows of the bucket.
+        hypotheses: all hypotheses.
+        references: all models.
+        positions: how many positions all of these have.
+    """
     first = references[rows[0]]
     if first.kind is None or isinstance(hypotheses[rows[0]], Model):
         return None
@@ -155,17 +168,19 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    found = _by_tape(bound, z, [references[row].model for row in rows])
+    found = _by_tape(bound, z, [references[row].model for row in rows], positions)
     if found is not None or first.arrays is None:
         return found
     return batch_values(bound, z, _stacked([references[row] for row in rows]))
 
 
-def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Floats | None:
+def _by_tape(
+    loss: SpecLoss, z: Ints, models: Sequence[Model | None], positions: int
+) -> Floats | None:
     """The values where the loss splits by tape and there are many labels."""
     if models[0] is None or models[0].structure is None:
         return None
-    found = split_values(loss, z, models)  # type: ignore[arg-type]
+    found = split_values(loss, z, models, positions=positions)  # type: ignore[arg-type]
     if found is None:
         return None
     values, masses = found

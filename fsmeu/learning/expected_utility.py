@@ -11,8 +11,9 @@ from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
 from fsmeu.errors import InputError, sentence, whole
-from fsmeu.learning.ascent import Objective, climb, climb_all, nonnegative
+from fsmeu.learning.ascent import Objective, climb, climb_all
 from fsmeu.learning.base import BinaryClassifier, Rows
+from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.expected_value import batch_value
 from fsmeu.learning.given_loss import given_loss
 from fsmeu.learning.saving import register
@@ -54,6 +55,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         random_state: seeds the batches and the random starts.
 
     Attributes:
+        loss_: the loss.
         coef_: the weights, (1, features).
         intercept_: the intercept, (1,).
         expected_value_: the mean of the expected value over batches.
@@ -61,6 +63,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         n_iter_: the number of iterations of the best climb.
     """
 
+    loss_: Loss
     coef_: Floats
     intercept_: Floats
 
@@ -94,7 +97,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         restarts = whole(where, "restarts", self.restarts, least=0)
         steps = whole(where, "max_iter", self.max_iter)
         l2 = nonnegative(where, "l2", self.l2)
-        loss = _two_labels(given_loss(self.loss, self.loss_params, where), where)
+        loss = self.loss_ = _two_labels(given_loss(self.loss, self.loss_params, where), where)
         rows, positive, _ = self._training(X, y)
         random = check_random_state(self.random_state)
         batches = self._batches(loss, positive, random)

@@ -7,88 +7,25 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from numbers import Real
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
-from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fsmeu.errors import InputError, sentence, whole
-from fsmeu.learning.base import BinaryClassifier, Floats, Rows
+from fsmeu.learning.ascent import Climb, climb_all
+from fsmeu.learning.base import BinaryClassifier, Floats
+from fsmeu.learning.checks import nonnegative, positive_number, real
 from fsmeu.learning.saving import register
+from fsmeu.learning.smooth_f import SmoothF
 
-__all__ = ["MaxExpectedFClassifier", "SmoothF"]
+__all__ = ["MaxExpectedFClassifier"]
 
-_BLOCK = 4096
-"""Rows that are looked at together: what is kept for each of them does not grow with all rows."""
 _SAME = 1e-3
 """Optima count as equally good when their objectives differ by no more than this."""
-
-
-@dataclass(frozen=True)
-class SmoothF:
-    """A function of the parameters, (1 + features,): the approximate F-measure of equation 6.
-
-    With p_i = g(gamma (theta_0 + x_i theta)), g the logistic function and w_i the weights, it is
-    A / (alpha npos + (1 - alpha) m), where A is the sum of w_i p_i over positive examples, m that
-    over all examples, and npos the weight of the positive ones. One call takes O(nk) time and,
-    beside the data, O(k) memory, as Figure 1 does. (Line 10 of the figure has d for p, and lines
-    10 and 15 leave out gamma; equations 5 and 6 and the derivatives below them are followed.)
-
-    Attributes:
-        rows: examples, (examples, features), an array or a ``csr_array``.
-        positive: 1 for positive examples, 0 for others, (examples,).
-        weights: weights of examples, (examples,), or None where all are 1.
-        alpha: the weight of recall in the harmonic mean, from 0 (precision) to 1 (recall).
-        gamma: the steepness of the approximation to a decision (below equation 4).
-    """
-
-    rows: Rows
-    positive: Floats
-    weights: Floats | None = None
-    alpha: float = 0.5
-    gamma: float = 1.0
-
-    def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """The value and the gradient, (1 + features,)."""
-        hits = marked = relevant = 0.0
-        slopes = np.zeros((2, len(theta)))  # of A and of m
-        for block, y, w in self._blocks():
-            p = expit(self.gamma * (block @ theta[1:] + theta[0]))
-            change = self.gamma * w * p * (1 - p)
-            p *= w
-            hits, marked, relevant = hits + float(y @ p), marked + p.sum(), relevant + float(y @ w)
-            both = np.stack([y * change, change], axis=1)
-            slopes[:, 0] += both.sum(axis=0)
-            slopes[:, 1:] += (block.T @ both).T
-        below = self.alpha * relevant + (1 - self.alpha) * marked
-        if below == 0:  # precision where no example has a probability that doubles tell from 0
-            return 0.0, np.zeros(len(theta))
-        value = hits / below
-        return value, (slopes[0] - value * (1 - self.alpha) * slopes[1]) / below
-
-    def root_mean_squares(self) -> Floats:
-        """The root mean square of each feature, (1 + features,): 1 for the constant and for 0."""
-        squares, total = np.zeros(self.rows.shape[1]), 0.0
-        for block, _, w in self._blocks():
-            squares += w @ (block.power(2) if issparse(block) else block**2)
-            total += float(w.sum())
-        squares = np.sqrt(squares / total)
-        return np.append(1.0, np.where(squares > 0, squares, 1.0))
-
-    def _blocks(self) -> Iterator[tuple[Rows, Floats, Floats]]:
-        """Blocks of rows with their classes and weights; the rows are not copied."""
-        count = self.rows.shape[0]
-        for a in range(0, count, _BLOCK):
-            b = min(a + _BLOCK, count)
-            w = np.ones(b - a) if self.weights is None else self.weights[a:b]
-            yield _between(self.rows, a, b), self.positive[a:b], w
 
 
 @register
@@ -98,7 +35,10 @@ class MaxExpectedFClassifier(BinaryClassifier):
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
     intercept goes free. It is not concave, so L-BFGS starts from several random points, and the
     best end is kept. Without a penalty its supremum is often at infinity: ``bound`` keeps the
-    search in a box. Features should be of like size and near 0 (``StandardScaler``).
+    search in a box. A great penalty may drive it there too, since the intercept goes free: to no
+    coefficients and an infinite intercept, where all examples are called positive. Where a climb
+    ends on such a way is a matter of rounding. Features should be of like size and near 0
+    (``StandardScaler``).
 
     F_alpha = 1 / (alpha / R + (1 - alpha) / P) is F_beta for alpha = beta^2 / (1 + beta^2).
 
@@ -167,14 +107,14 @@ class MaxExpectedFClassifier(BinaryClassifier):
             self._check_weights(positive, weights)
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         ends = self._search(smooth)
-        self.objectives_ = np.array([-float(end.fun) for end in ends])
+        self.objectives_ = np.array([end.value for end in ends])
         best = int(np.argmax(self.objectives_))
-        theta: Floats = ends[best].theta
+        theta = ends[best].weights
         self.intercept_, self.coef_ = theta[:1].copy(), theta[1:].reshape(1, -1).copy()
         self.objective_, self.spread_ = float(self.objectives_[best]), float(self.objectives_.std())
         self.reached_ = int((self.objectives_ >= self.objective_ - _SAME).sum())
         self.smooth_f_ = float(smooth(theta)[0])
-        self.n_iter_ = int(ends[best].nit)
+        self.n_iter_ = ends[best].steps
         if self.n_iter_ >= self.max_iter:
             text = f"the best start was still rising after max_iter={self.max_iter} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
@@ -198,68 +138,44 @@ class MaxExpectedFClassifier(BinaryClassifier):
         """The classes, (examples,): positive where the probability exceeds 1/2 (section 2)."""
         return self._named(self.decision_function(X) > 0)
 
-    def _search(self, smooth: SmoothF) -> list[OptimizeResult]:
-        """What L-BFGS ends with from every start, with the parameters as ``theta``.
+    def _search(self, smooth: SmoothF) -> list[Climb]:
+        """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
-        of other units give the same search.
+        of other units give the same search; the weights of the ends are the parameters.
         """
         units, random = smooth.root_mean_squares(), check_random_state(self.random_state)
-        size = len(units)
-        width = float(self.spread) / math.sqrt(size)
-        box = [(-float(self.bound), float(self.bound))] * size
+        width, most = float(self.spread) / math.sqrt(len(units)), float(self.bound)
+        box = np.tile([-most, most], (len(units), 1))
         if not self.fit_intercept:
-            box[0] = (0.0, 0.0)
+            box[0] = 0.0
 
-        def falling(scaled: Floats) -> tuple[float, Floats]:
+        def rising(scaled: Floats) -> tuple[float, Floats]:
             theta = scaled / units
             value, gradient = smooth(theta)
             theta[0] = 0.0
             penalty = 0.5 * self.l2 * float(theta @ theta)
-            return penalty - value, (self.l2 * theta - gradient) / units
+            return value - penalty, (gradient - self.l2 * theta) / units
 
-        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": self.tol / 1000}
-        ends = []
-        for k in range(self.restarts):
-            start = random.normal(0.0, width if k % 2 else width / 3, size)
-            end = minimize(falling, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
-            end.theta = end.x / units
-            ends.append(end)
-        return ends
+        sizes = (width if k % 2 else width / 3 for k in range(self.restarts))
+        starts = [random.normal(0.0, size, len(units)) for size in sizes]
+        limits = {"tolerance": float(self.tol), "gain": float(self.tol) / 1000, "box": box}
+        ends = climb_all(rising, starts, self.max_iter, **limits)
+        return [replace(end, weights=end.weights / units) for end in ends]
 
     def _check_parameters(self) -> None:
         """Raises InputError where a parameter is out of its range."""
         where = type(self).__name__
         whole(where, "restarts", self.restarts)
         whole(where, "max_iter", self.max_iter)
-        _real(where, "alpha", self.alpha, "from 0 to 1", 0 <= _number(self.alpha) <= 1)
-        _real(where, "l2", self.l2, "of at least 0", 0 <= _number(self.l2) < math.inf)
-        _real(where, "bound", self.bound, "above 0, or infinite", _number(self.bound) > 0)
+        real(where, "alpha", self.alpha, "number from 0 to 1", lambda value: 0 <= value <= 1)
+        nonnegative(where, "l2", self.l2)
+        real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
         for name in ("gamma", "spread", "tol"):
-            value = getattr(self, name)
-            _real(where, name, value, "above 0", 0 < _number(value) < math.inf)
+            positive_number(where, name, getattr(self, name))
 
     def _check_weights(self, positive: Floats, weights: Floats) -> None:
         """Raises InputError where the examples of a class weigh nothing."""
         if not (weights[positive > 0].any() and weights[positive == 0].any()):
             must = "each class must have an example of positive weight"
             raise InputError(sentence(f"{type(self).__name__}.fit", must))
-
-
-def _between(rows: Rows, a: int, b: int) -> Rows:
-    """Rows a, ..., b - 1, (b - a, features), on the memory of all rows."""
-    if not issparse(rows):
-        return rows[a:b]
-    first, last = rows.indptr[a], rows.indptr[b]
-    held = (rows.data[first:last], rows.indices[first:last], rows.indptr[a : b + 1] - first)
-    return csr_array(held, shape=(b - a, rows.shape[1]), copy=False)
-
-
-def _number(value: object) -> float:
-    """The value as a number; not a number (NaN) where it is none."""
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-
-
-def _real(where: str, name: str, value: object, which: str, holds: bool) -> None:
-    if not holds:
-        raise InputError(sentence(where, f"{name} must be a number {which}", value))

@@ -9,7 +9,6 @@ for non-decomposable performance measures, NIPS.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from fsmeu.learning.calibration import (
     probabilities,
     scores,
 )
+from fsmeu.learning.checks import real
 from fsmeu.learning.saving import register
 from fsmeu.learning.table_losses import best_threshold, table_loss
 from fsmeu.losses.loss import SpecLoss
@@ -197,12 +197,10 @@ class EUMClassifier(PlugInClassifier):
         """Itself, fitted to rows and labels of two classes."""
         estimator = self._check()
         refit = truth("EUMClassifier", "refit", self.refit)
-        held = self.held_out
-        if not isinstance(held, Real) or isinstance(held, bool) or not 0 < held < 1:
-            must = "held_out must be a number between 0 and 1"
-            raise InputError(sentence("EUMClassifier", must, held))
+        share = "number between 0 and 1"
+        held = real("EUMClassifier", "held_out", self.held_out, share, lambda one: 0 < one < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
-        seen, unseen = held_out_parts(positive, float(held), self.random_state)
+        seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
         self._estimate(estimator, rows[seen], positive[seen], weight[0])
         p = self._probabilities(rows[unseen])

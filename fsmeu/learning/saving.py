@@ -1,14 +1,15 @@
 """Estimators in files without pickle: arrays in an npz archive, all else as JSON in it.
 
-A file names a class of this package, its parameters and what it has learned; losses, the few
-estimators of scikit-learn in ``parts`` and other registered objects may be among these. Reading
-one runs no code that the file brings, so that a file from a stranger is safe to load.
+A file names a class of this package, its parameters and what it has learned; losses, other
+estimators of this package and those of scikit-learn in ``parts`` may be among these. Reading one
+runs no code that the file brings, so that a file from a stranger is safe to load.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.learning.parts import KINDS, learned, put_together, taken_apart, with_learned
+from fsmeu.learning.parts import KINDS, estimator_apart, put_together, taken_apart
+from fsmeu.learning.registry import register, registered
 
 __all__ = ["load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
-_CLASSES: dict[str, Any] = {}
+_FAULTS = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What files that ``save`` has not written may raise."""
 _WORDS = (str, int, float, bool, type(None))
-
-
-def register(kind: type) -> type:
-    """The class itself, after making it known to ``load``; a class decorator."""
-    _CLASSES[kind.__name__] = kind
-    return kind
-
-
-def registered() -> dict[str, Any]:
-    """The classes that are known so far, by name."""
-    return dict(_CLASSES)
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> None:
@@ -44,10 +45,12 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         InputError: it is none of them, or holds what is neither an array nor JSON.
     """
     kind = type(estimator).__name__
-    if _CLASSES.get(kind) is not type(estimator):
+    if registered().get(kind) is not type(estimator):
         raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
-    header: dict[str, Any] = {"format": _FORMAT, **_registered_apart(estimator, "", arrays)}
+    header: dict[str, Any] = {"format": _FORMAT, "class": kind}
+    for part, held in estimator_apart(estimator).items():
+        header[part] = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
     with Path(path).open("wb") as file:
         arrays["header"] = np.array(json.dumps(header))
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
@@ -62,37 +65,22 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         with np.load(path, allow_pickle=False) as archive:
             header = json.loads(str(archive["header"][()]))
-            if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
+            if header.get("format") != _FORMAT or header.get("class") not in registered():
                 raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
-            made = _registered_together(header, archive)
+            parts: dict[str, Any] = {"class": header["class"]}
+            for part in ("parameters", "learned"):
+                parts[part] = {k: _unpacked(v, archive) for k, v in header[part].items()}
+            made = put_together("own", parts)
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except _FAULTS as error:
         must = "a file must have been written by save"
         raise InputError(sentence(f"load {path}", must)) from error
     return made
 
 
 def _known() -> str:
-    return ", ".join(sorted(_CLASSES))
-
-
-def _registered_apart(value: Any, place: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """The class of a registered object, its parameters and what it has learned, as JSON."""
-    held = {"parameters": value.get_params(deep=False), "learned": learned(value)}
-    parts = {
-        part: {
-            name: _packed(f"{place}{part}.{name}", one, arrays) for name, one in contents.items()
-        }
-        for part, contents in held.items()
-    }
-    return {"class": type(value).__name__, **parts}
-
-
-def _registered_together(parts: dict[str, Any], archive: Any) -> Any:
-    kind = _CLASSES[parts["class"]]
-    made = kind(**{k: _unpacked(v, archive) for k, v in parts["parameters"].items()})
-    return with_learned(made, {k: _unpacked(v, archive) for k, v in parts["learned"].items()})
+    return ", ".join(sorted(registered()))
 
 
 def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -114,15 +102,10 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
-    if _CLASSES.get(type(value).__name__) is type(value):
-        return {"registered": _registered_apart(value, f"{place}.", arrays)}
-    parts = taken_apart(value)
+    parts = taken_apart(value, f"save, {place}")
     if parts is not None:
         return {parts[0]: _packed(place, parts[1], arrays)}
-    must = (
-        "only arrays, numbers, texts, lists, dictionaries, losses and estimators such as "
-        "LogisticRegression can be saved"
-    )
+    must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     raise InputError(sentence(f"save, {place}", must, value))
 
 
@@ -142,8 +125,6 @@ def _unpacked(value: Any, archive: Any) -> Any:
         return tuple(_unpacked(one, archive) for one in held)
     if kind == "dict":
         return {k: _unpacked(one, archive) for k, one in held.items()}
-    if kind == "registered":
-        return _registered_together(held, archive)
     if kind in KINDS:
         return put_together(kind, _unpacked(held, archive))
     raise ValueError(kind)

@@ -15,7 +15,7 @@ from fsmeu.losses.library import load
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 
-__all__ = ["best_threshold", "binary_loss", "table_loss", "table_value"]
+__all__ = ["best_threshold", "binary_loss", "table_loss", "table_value", "threshold_values"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -84,6 +84,19 @@ def best_threshold(
         positive: True where the label is positive, (examples,).
         weights: weights of examples, (examples,), or None where all are 1.
     """
+    thresholds, values = threshold_values(loss, scores, positive, weights)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    best = int((sign * values).argmax())
+    return float(thresholds[best]), float(values[best])
+
+
+def threshold_values(
+    loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Every threshold that makes a difference, descending from inf to -inf, and its value.
+
+    The arguments are those of ``best_threshold``.
+    """
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]
     w = _summable(np.ones(len(scores)) if weights is None else weights[order])
@@ -91,9 +104,7 @@ def best_threshold(
     cuts = np.append(np.append(True, ranked[1:] < ranked[:-1]), True)  # before, between, after
     at = np.flatnonzero(cuts)
     values = value_of_counts(_form(loss), hyp[-1], tp[at], hyp[at], tp[-1])
-    sign = 1.0 if loss.kind == "utility" else -1.0
-    best = int((sign * values).argmax())
-    return _between(ranked, int(at[best])), float(values[best])
+    return _between(ranked, at), np.asarray(values, np.float64)
 
 
 def _form(loss: SpecLoss) -> Confusion:
@@ -111,12 +122,11 @@ def _summable(weights: Floats) -> Floats:
     return np.round(weights / unit) * unit
 
 
-def _between(ranked: Floats, k: int) -> float:
-    """What only the first k of these descending scores reach."""
-    if k == 0:
-        return float(np.inf)
-    if k == len(ranked):
-        return float(-np.inf)
-    high, low = float(ranked[k - 1]), float(ranked[k])
-    middle = low + (high - low) / 2
-    return middle if low < middle <= high else high
+def _between(ranked: Floats, at: NDArray[np.int64]) -> Floats:
+    """What only the first k of these descending scores reach, for every k of ``at``, (cuts,)."""
+    ends = np.concatenate(([np.inf], ranked, [-np.inf]))
+    high, low = ends[at], ends[at + 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = low + (high - low) / 2
+    found = np.where((low < middle) & (middle <= high), middle, high)
+    return np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, found))

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.learning.ascent import Climb, climb, nonnegative
+from fsmeu.learning.ascent import Climb, climb
 from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
 from fsmeu.learning.chain_utility import expected_values, models_of
+from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.features import checked_sentences, feature_matrix, feature_names
 from fsmeu.learning.given_loss import given_loss
 from fsmeu.learning.saving import register
@@ -50,7 +51,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         likelihood_iterations: the greatest number of iterations for the likelihood.
         utility_iterations: the same for the expected utility; 0 leaves it at the likelihood.
         utility_c2: the penalty on the distance from the weights of greatest likelihood.
-        random_state: taken for the sake of scikit-learn's tools; nothing is drawn.
 
     Attributes:
         classes_: the tags, sorted, (L,).
@@ -78,7 +78,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         likelihood_iterations: int = 100,
         utility_iterations: int = 20,
         utility_c2: float = 0.1,
-        random_state: Any = None,
     ) -> None:
         self.loss = loss
         self.loss_params = loss_params
@@ -87,7 +86,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         self.likelihood_iterations = likelihood_iterations
         self.utility_iterations = utility_iterations
         self.utility_c2 = utility_c2
-        self.random_state = random_state
 
     # -- training -----------------------------------------------------------------------------
 

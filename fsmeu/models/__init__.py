@@ -26,7 +26,7 @@ asked of numbers and sizes is in ``checks``.
 """
 
 from fsmeu.models.acceptor import Acceptor
-from fsmeu.models.base import Gradient, Model, Parametrized, layered_many
+from fsmeu.models.base import Gradient, Model, Parametrized, layered_many, marginals_many
 from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.coerce import as_model
 from fsmeu.models.dense import dense_tables
@@ -60,6 +60,7 @@ __all__ = [
     "hmm",
     "layered_many",
     "log_total",
+    "marginals_many",
     "normalize",
     "total",
 ]

@@ -21,7 +21,14 @@ from fsmeu.models.marginals import log_probability, marginals, probability
 from fsmeu.models.most_probable import most_probable
 from fsmeu.models.sample import sample
 
-__all__ = ["Gradient", "Model", "Parametrized", "layered_many", "prepare_many"]
+__all__ = [
+    "Gradient",
+    "Model",
+    "Parametrized",
+    "layered_many",
+    "marginals_many",
+    "prepare_many",
+]
 
 Gradient = Floats | dict[str, Floats]
 
@@ -48,6 +55,11 @@ class Model(ABC):
         For classes that do so faster together than one by one.
         """
         return
+
+    @classmethod
+    def _marginals_many(cls, models: Sequence[Any]) -> Floats:
+        """P(y_i = l) under models of this class, of one length and number of labels."""
+        return np.stack([model.marginals() for model in models])
 
     @property
     def structure(self) -> Hashable | None:
@@ -164,3 +176,17 @@ def prepare_many(models: Sequence[Model]) -> None:
             fresh.setdefault(type(model), {})[id(model)] = model
     for kind, some in fresh.items():
         kind._prepare(list(some.values()))
+
+
+def marginals_many(models: Sequence[Model]) -> Floats:
+    """P(y_i = l) under each model, (models, n, L); together where that is faster.
+
+    Requires models of one length and one number of labels.
+    """
+    rows: dict[type[Model], list[int]] = {}
+    for row, model in enumerate(models):
+        rows.setdefault(type(model), []).append(row)
+    found = np.empty((len(models), models[0].n, len(models[0].labels)))
+    for kind, places in rows.items():
+        found[places] = kind._marginals_many([models[row] for row in places])
+    return found

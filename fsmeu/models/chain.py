@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Floats
 
-__all__ = ["Conditionals", "conditionals", "first_impossible"]
+__all__ = ["Conditionals", "conditionals", "first_impossible", "marginals"]
 
 _MOST_SPREAD = 150.0
 """Scores that differ by no more than this are multiplied as they are: the least product of four of
@@ -51,19 +51,33 @@ def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
         pairwise: log-potentials, shape (batch, tables, L, L): one table for all positions of a
             chain, or n - 1 of them.
     """
-    if unary.shape[1] == 1:
-        pairwise = pairwise[:, :0]
-    fits = _spread(unary) + _spread(pairwise) <= _MOST_SPREAD
-    found: dict[int, Conditionals] = {}
-    rows = np.flatnonzero(fits)
-    if len(rows) == len(unary):
-        found = _by_products(unary, pairwise)
-    elif len(rows):
-        some = _by_products(unary[rows], pairwise[rows])
-        found = {int(rows[k]): one for k, one in some.items()}
+    products = _products(unary, pairwise)
+    found = {row: one for part in products for row, one in _conditionals(part).items()}
     return [
         found[k] if k in found else _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))
     ]
+
+
+def marginals(unary: Floats, pairwise: Floats) -> Floats:
+    """P(y_i = l) under each chain of a batch, (batch, n, L); arguments as for ``conditionals``."""
+    found, left = np.empty(unary.shape), np.ones(len(unary), bool)
+    for part in _products(unary, pairwise):
+        rows, held = part.rows[part.held], part.held
+        found[rows, 0], left[rows] = part.first[held], False
+        for i in range(1, unary.shape[1]):
+            known = found[rows, i - 1] / part.sums[i - 1, held]
+            table = part.double[:, (i - 1) % part.double.shape[1]]
+            if len(table) == 1:
+                reached = known @ table[0]
+            else:
+                reached = np.matmul(known[:, None], table[held])[:, 0]
+            found[rows, i] = reached * part.ahead[i, held]
+    for row in np.flatnonzero(left).tolist():
+        chain = _by_logarithms(unary[row], pairwise[row])
+        found[row, 0] = chain.first
+        for i, table in enumerate(chain.steps):
+            found[row, i + 1] = found[row, i] @ table
+    return found
 
 
 def _spread(scores: Floats) -> Floats:
@@ -78,16 +92,44 @@ def _spread(scores: Floats) -> Floats:
     return difference
 
 
-def _by_products(unary: Floats, pairwise: Floats) -> dict[int, Conditionals]:
-    """The conditional probabilities, by the row, of chains whose sums stay within doubles.
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Sums of products of potentials, of chains whose scores do not differ much.
 
-    Args:
-        unary: log-potentials, shape (batch, n, L).
-        pairwise: log-potentials, shape (batch, tables, L, L).
+    P(y_1) is ``first``, and P(y_{i+1} | y_i) is ``double`` times what may follow y_{i+1}
+    (``ahead``), divided by the sum of that over y_{i+1} (``sums``).
+
+    Attributes:
+        rows: the places of the chains in the batch.
+        double: potentials of neighbours, (chains, tables, L, L), or one for all.
+        first: (chains, L).
+        ahead: (n, chains, L).
+        sums: (n - 1, chains, L); 1 for a dead end.
+        logs: logarithms of the sums over all sequences, (chains,).
+        held: whether all sums stay within doubles, (chains,).
     """
-    n, labels = unary.shape[1:]
+
+    rows: NDArray[np.intp]
+    double: Floats
+    first: Floats
+    ahead: Floats
+    sums: Floats
+    logs: Floats
+    held: NDArray[np.bool_]
+
+
+def _products(unary: Floats, pairwise: Floats) -> list[_Products]:
+    """The sums for all chains of which scores do not differ much; none where there are none."""
+    if unary.shape[1] == 1:
+        pairwise = pairwise[:, :0]
+    rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
+    if not len(rows):
+        return []
+    if len(rows) < len(unary):
+        unary, pairwise = unary[rows], pairwise[rows]
     if (pairwise[1:] == pairwise[:1]).all():
         pairwise = pairwise[:1]
+    n = unary.shape[1]
     tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
     single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
     double = np.exp(pairwise - link_tops[:, :, None, None])
@@ -100,12 +142,18 @@ def _by_products(unary: Floats, pairwise: Floats) -> dict[int, Conditionals]:
     none = sums == 0
     held = ((sums >= _LEAST_REST * factors) | none).all(axis=(0, 2))
     sums[none] = 1.0
+    return [_Products(rows, double, first, ahead, sums, logs, held)]
+
+
+def _conditionals(part: _Products) -> dict[int, Conditionals]:
+    """The conditional probabilities, by the row, of chains whose sums stay within doubles."""
+    n, _, labels = part.ahead.shape
     found = {}
-    for k in np.flatnonzero(held).tolist():
+    for k in np.flatnonzero(part.held).tolist():
         steps = np.empty((n - 1, labels, labels))
-        np.multiply(double[k % len(double)], ahead[1:, k, None], out=steps)
-        steps /= sums[:, k, :, None]
-        found[k] = Conditionals(first[k], steps, float(logs[k]))
+        np.multiply(part.double[k % len(part.double)], part.ahead[1:, k, None], out=steps)
+        steps /= part.sums[:, k, :, None]
+        found[int(part.rows[k])] = Conditionals(part.first[k], steps, float(part.logs[k]))
     return found
 
 

@@ -15,7 +15,7 @@ from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats, Layered
 from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model, Parametrized
-from fsmeu.models.chain import Conditionals, conditionals, first_impossible
+from fsmeu.models.chain import Conditionals, conditionals, first_impossible, marginals
 from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
 from fsmeu.models.distances import forward
 from fsmeu.models.independent import alphabet_of, labels_of
@@ -75,9 +75,18 @@ class Potentials(Parametrized):
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
         fields = [one for one in models if isinstance(one, Potentials)]
-        for block in _blocks([one for one in fields if "_chain" not in one.__dict__]):
+        fresh = [one for one in fields if "_chain" not in one.__dict__]
+        for rows in _blocks(fresh):
+            block = [fresh[row] for row in rows]
             for one, chain in zip(block, _normalised(block), strict=True):
                 one._keep(_chain=chain)
+
+    @classmethod
+    def _marginals_many(cls, models: Sequence[Potentials]) -> Floats:
+        found = np.empty((len(models), *models[0].unary.shape))
+        for rows in _blocks(models) if models[0].n else ():
+            found[rows] = marginals(*_stacked([models[row] for row in rows]))
+        return found
 
     @cached_property
     def _chain(self) -> Conditionals:
@@ -144,25 +153,30 @@ def from_potentials(
     return Potentials(unary, pairwise, labels)
 
 
-def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
-    """Blocks of models whose potentials have the same shapes."""
-    alike: dict[Hashable, list[Potentials]] = {}
-    for one in fields:
-        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
-    for some in alike.values():
-        size = max(1, NORMALISED_CELLS // max(1, some[0].unary.size + some[0].pairwise.size))
-        for begin in range(0, len(some), size):
-            yield some[begin : begin + size]
+def _blocks(fields: Sequence[Potentials]) -> Iterator[list[int]]:
+    """The rows of blocks of models whose potentials have the same shapes."""
+    alike: dict[Hashable, list[int]] = {}
+    for row, one in enumerate(fields):
+        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(row)
+    for rows in alike.values():
+        first = fields[rows[0]]
+        size = max(1, NORMALISED_CELLS // max(1, first.unary.size + first.pairwise.size))
+        for begin in range(0, len(rows), size):
+            yield rows[begin : begin + size]
 
 
 def _normalised(block: Sequence[Potentials]) -> list[Conditionals]:
     """The conditional probabilities of each model, the potentials of all having the same shapes."""
-    n, size = block[0].unary.shape
-    if n == 0:
+    if block[0].n == 0:
         return [Conditionals(np.zeros(0), np.zeros((0, 0, 0)), 0.0) for _ in block]
-    unary = np.stack([one.unary for one in block])
-    pairwise = np.stack([one.pairwise.reshape(-1, size, size) for one in block])
-    return conditionals(unary, pairwise)
+    return conditionals(*_stacked(block))
+
+
+def _stacked(block: Sequence[Potentials]) -> tuple[Floats, Floats]:
+    """The potentials of models whose shapes are the same: (batch, n, L), (batch, tables, L, L)."""
+    size = len(block[0].labels)
+    pairwise = [one.pairwise.reshape(-1, size, size) for one in block]
+    return np.stack([one.unary for one in block]), np.stack(pairwise)
 
 
 def _scores(value: ArrayLike, where: str) -> Floats:

@@ -80,38 +80,37 @@ def is_stateless(plans: Sequence[BestPlan]) -> bool:
 def select(
     plans: Sequence[BestPlan], scores: Sequence[Floats], ends: Floats
 ) -> tuple[Ints, Floats]:
-    """Label indices of the best path without states, and the best worth for every end k.
+    """Label indices of the best path without states, (batch, n), and the worth of ends, (batch, k).
 
     At each end k, the k positions that gain most by counting are counted.
 
     Args:
         plans: the plan of each position; stateless.
-        scores: what score rows are worth, (rows + 1, k) for each position; the last is 0.
-        ends: the worth of ending at k.
+        scores: what score rows are worth, (batch, rows + 1, k) for each position; the last is 0.
+        ends: the worth of ending at k, (batch, k).
     """
-    n, size = len(plans), len(ends)
-    without, with_one = np.full((2, n, size), -np.inf)
-    labels = np.zeros((2, n, size), np.int64)
+    batch, size = ends.shape
+    without, with_one = np.full((2, batch, len(plans), size), -np.inf)
+    labels = np.zeros((2, batch, len(plans), size), np.int64)
     for plan, places in _alike(plans):
-        worth = np.stack([scores[i] for i in places])
-        arcs = np.zeros((len(places), len(plan.adds), size))
+        worth = np.stack([scores[i] for i in places], axis=1)  # (batch, places, rows + 1, k)
+        arcs = np.zeros((batch, len(places), len(plan.adds), size))
         for rows in plan.rows:
-            arcs += worth[:, rows]
+            arcs += worth[:, :, rows]
         for counted, table in ((0, without), (1, with_one)):
             among = np.flatnonzero(plan.adds == counted)
             if len(among):
-                best = arcs[:, among].argmax(axis=1)
-                labels[counted, places] = plan.product.label[among[best]]
-                table[places] = np.take_along_axis(arcs[:, among], best[:, None], axis=1)[:, 0]
-    order = np.argsort(-_gain(with_one, without), axis=0, kind="stable")
-    totals = np.full(size, -np.inf)
-    for k in range(size):
-        chosen, others = order[:k, k], order[k:, k]
-        totals[k] = with_one[chosen, k].sum() + without[others, k].sum() + ends[k]
-    k = int(totals.argmax())
-    path = labels[0, :, k].copy()
-    path[order[:k, k]] = labels[1, order[:k, k], k]
-    return path, totals
+                best = arcs[:, :, among].argmax(axis=2)
+                labels[counted][:, places] = plan.product.label[among[best]]
+                table[:, places] = arcs[:, :, among].max(axis=2)
+    order = np.argsort(-_gain(with_one, without), axis=1, kind="stable")
+    counted_first = np.argsort(order, axis=1, kind="stable") < np.arange(size)
+    totals: Floats = np.where(counted_first, with_one, without).sum(axis=1) + ends
+    taken = totals.argmax(axis=1)[:, None, None]
+    is_counted, *chosen = (
+        np.take_along_axis(one, taken, axis=2)[:, :, 0] for one in (counted_first, *labels)
+    )
+    return np.where(is_counted, chosen[1], chosen[0]), totals
 
 
 def _alike(plans: Sequence[BestPlan]) -> list[tuple[BestPlan, list[int]]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["backward", "compiled", "flows", "forward", "means", "worth"]
+__all__ = ["backward_run", "compiled", "forward_run", "means", "worth"]
 
 # Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
 compiled: Any = njit(cache=True, error_model="numpy")
@@ -33,12 +33,15 @@ def _add_counted(into, first, from_rows, begin, rows, s, amount, turns, place):
                 into[s, first + r, c] += from_rows[s, begin + r, c]
     else:
         half = columns // 2
+        source = from_rows.reshape(from_rows.shape[0], from_rows.shape[1], 2, half)
+        goal = into.reshape(into.shape[0], into.shape[1], 2, half)
+        turn = turns.reshape(turns.shape[0], 2, half)
         for r in range(rows):
             for c in range(half):
-                real, imaginary = from_rows[s, begin + r, c], from_rows[s, begin + r, c + half]
-                x, y = turns[place, c], turns[place, c + half]
-                into[s, first + r, c] += real * x - imaginary * y
-                into[s, first + r, c + half] += real * y + imaginary * x
+                real, imaginary = source[s, begin + r, 0, c], source[s, begin + r, 1, c]
+                x, y = turn[place, 0, c], turn[place, 1, c]
+                goal[s, first + r, 0, c] += real * x - imaginary * y
+                goal[s, first + r, 1, c] += real * y + imaginary * x
 
 
 @compiled
@@ -110,22 +113,28 @@ def _add_products(into, s, begins, left, left_rows, right, right_rows, roots):
     (rows, columns).
     """
     columns = into.shape[2]
-    half = columns // 2
+    if roots:
+        half = columns // 2
+        one = left.reshape(left.shape[0], 2, half)
+        other = right.reshape(right.shape[0], 2, half)
+        goal = into.reshape(into.shape[0], into.shape[1], 2, half)
+        for f in range(begins.shape[0] - 1):
+            for e in range(begins[f], begins[f + 1]):
+                i, j = left_rows[e], right_rows[e]
+                for c in range(half):
+                    real, imaginary = one[i, 0, c], one[i, 1, c]
+                    x, y = other[j, 0, c], other[j, 1, c]
+                    goal[s, f, 0, c] += real * x - imaginary * y
+                    goal[s, f, 1, c] += real * y + imaginary * x
+        return
     for f in range(begins.shape[0] - 1):
         for e in range(begins[f], begins[f + 1]):
             i, j = left_rows[e], right_rows[e]
-            if roots:
-                for c in range(half):
-                    real, imaginary = left[i, c], left[i, c + half]
-                    x, y = right[j, c], right[j, c + half]
-                    into[s, f, c] += real * x - imaginary * y
-                    into[s, f, c + half] += real * y + imaginary * x
-            else:
-                for count in range(columns):
-                    factor = left[i, count]
-                    if factor != 0.0:
-                        for c in range(columns - count):
-                            into[s, f, count + c] += factor * right[j, c]
+            for count in range(columns):
+                factor = left[i, count]
+                if factor != 0.0:
+                    for c in range(columns - count):
+                        into[s, f, count + c] += factor * right[j, c]
 
 
 @compiled
@@ -160,6 +169,41 @@ def flows(
 
 
 @compiled
+def forward_run(mass, gather, members, arcs, goals, index, amounts, weights, turns, moved, after):
+    """Fills ``moved`` and ``after`` for all positions of a run, their first axis."""
+    for i in range(weights.shape[0]):
+        forward(
+            mass, gather, members, arcs, goals, index, amounts, weights[i], turns, moved[i],
+            after[i],
+        )  # fmt: skip
+        mass = after[i]
+
+
+@compiled
+def backward_run(
+    value, gather, members, arcs, goals, index, amounts, weights, turns, mass, after, moved, known,
+    targets, holders, held, bundles, bundle_goals, bundle_index, collect, entry_holder,
+    entry_bundle, before, found,
+):  # fmt: skip
+    """Fills ``before`` (batch, pairs, columns), and ``found`` for all positions of a run."""
+    batch, _, columns = value.shape
+    ahead = np.empty((batch, moved.shape[2], columns))
+    ahead_of, spare = value, np.empty(before.shape)
+    roots = turns.shape[1] > 0
+    for i in range(weights.shape[0] - 1, -1, -1):
+        into = before if i % 2 == 0 else spare
+        backward(
+            ahead_of, gather, members, arcs, goals, index, amounts, weights[i], turns, ahead, into
+        )
+        flows(
+            after[i - 1] if i else mass, moved[i], ahead, weights[i], roots, known, targets,
+            holders, held, bundles, bundle_goals, bundle_index, collect, entry_holder,
+            entry_bundle, found[i],
+        )  # fmt: skip
+        ahead_of = into
+
+
+@compiled
 def worth(begins, features, amounts, met, chances, sign, count, steps, expected):
     """Fills ``steps`` (batch, rows + 1, k) with the worth of score rows, and a row of 0.
 
@@ -185,27 +229,37 @@ def worth(begins, features, amounts, met, chances, sign, count, steps, expected)
 
 @compiled
 def _move_rows(
-    s, mass, gather, members, arcs, pair, amount, index, weights, gains, gaining, after
+    s, mass, gather, members, arcs, pair, place, index, amounts, weights, gains, gaining, after
 ):  # fmt: skip
     """Adds what the arcs of the acceptor move to ``after``; arguments as for ``means``."""
-    _, _, quantities, size = mass.shape
-    row = np.empty((quantities, size))
+    batch, pairs, quantities, size = mass.shape
+    numbers = quantities * size
+    before = mass.reshape(batch, pairs, numbers)
+    into = after.reshape(batch, after.shape[1], numbers)
+    # What is moved after an amount is counted, and as it is: in the row of amount 0, or past all.
+    rows = np.zeros((amounts.shape[0] + 1, numbers))
+    plain = amounts.shape[0]
+    for a in range(amounts.shape[0]):
+        plain = a if amounts[a] == 0 else plain
     for g in range(gather.shape[0] - 1):
-        row[:] = 0.0
+        rows[plain, :] = 0.0
         for e in range(gather[g], gather[g + 1]):
             member = members[e]
-            for q in range(quantities):
-                for c in range(size):
-                    row[q, c] += mass[s, member, q, c]
+            for c in range(numbers):
+                rows[plain, c] += before[s, member, c]
+        for a in range(amounts.shape[0]):
+            by = amounts[a]
+            for q in range(quantities if a != plain else 0):
+                for c in range(q * size, (q + 1) * size - by):
+                    rows[a, c + by] = rows[plain, c]
         for e in range(arcs[g], arcs[g + 1]):
-            to, by, weight = pair[e], amount[e], weights[s, index[e]]
-            for q in range(quantities):
-                for c in range(size - by):
-                    after[s, to, q, c + by] += weight * row[q, c]
+            to, a, weight = pair[e], place[e], weights[s, index[e]]
+            for c in range(numbers):
+                into[s, to, c] += weight * rows[a, c]
             for q in range(gaining.shape[0]):
                 factor, count = weight * gains[q, s, e], 1 + gaining[q]
-                for c in range(size - by):
-                    after[s, to, count, c + by] += factor * row[0, c]
+                for c in range(size):
+                    after[s, to, count, c] += factor * rows[a, c]
 
 
 @compiled
@@ -228,14 +282,14 @@ def _move_numbers(s, mass, gather, members, arcs, pair, index, weights, gains, g
 
 @compiled
 def means(
-    mass, gather, members, arcs, pair, amount, index, amounts, weights, gains, gaining, count,
+    mass, gather, members, arcs, pair, place, index, amounts, weights, gains, gaining, count,
     rows, begins, features, added, by_feature, holder, goal, arc, holders, held, after,
 ):  # fmt: skip
     """Fills ``after`` (batch, pairs, quantities, c): mass and expectations after a position.
 
     Quantity 0 is mass, the others are joint counts. Entries of the matrix of arcs lead to a pair
-    and count an amount; those counts that are gaining gain by them (counts, batch, entries). For
-    all other terms, the matrix (begins, features, entries added) is what terms add;
+    and count the amount at a place; those counts that are gaining gain by them (counts, batch,
+    entries). For all other terms, the matrix (begins, features, entries added) is what terms add;
     (by_feature, holder, goal, arc) are the uses of each feature.
     """
     batch, _, _, size = mass.shape
@@ -248,8 +302,9 @@ def means(
             )
         else:
             _move_rows(
-                s, mass, gather, members, arcs, pair, amount, index, weights, gains, gaining, after
-            )
+                s, mass, gather, members, arcs, pair, place, index, amounts, weights, gains,
+                gaining, after,
+            )  # fmt: skip
         for term in range(rows.shape[0]):
             q, r = 1 + count[term], rows[term, s]
             for e in range(begins[r], begins[r + 1]):
@@ -258,5 +313,9 @@ def means(
                     factor = added[e] * weights[s, arc[u]]
                     for m in range(holders[holder[u]], holders[holder[u] + 1]):
                         member = held[m]
-                        for c in range(size - by):
-                            after[s, to, q, c + by] += factor * mass[s, member, 0, c]
+                        if by == 0:
+                            for c in range(size):
+                                after[s, to, q, c] += factor * mass[s, member, 0, c]
+                        else:
+                            for c in range(size - by):
+                                after[s, to, q, c + by] += factor * mass[s, member, 0, c]

@@ -11,7 +11,7 @@ __all__ = ["means_back"]
 
 @compiled
 def means_back(
-    mass, gather, members, arcs, pair, amount, index, amounts, weights, count, rows, begins,
+    mass, gather, members, arcs, pair, place, index, amounts, weights, count, rows, begins,
     features, added, by_feature, holder, goal, arc, holders, held, worth, before, slopes,
 ):  # fmt: skip
     """Fills ``before`` (as ``mass``) and ``slopes`` (batch, arcs); arguments as for ``means``.
@@ -35,7 +35,7 @@ def means_back(
                     for c in range(size):
                         row[q, c] += mass[s, member, q, c]
             for e in range(arcs[g], arcs[g + 1]):
-                to, by, weight = pair[e], amount[e], weights[s, index[e]]
+                to, by, weight = pair[e], amounts[place[e]], weights[s, index[e]]
                 slope = 0.0
                 for q in range(quantities):
                     for c in range(size - by):

@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS
+from fsmeu.limits import COMPILED_CACHED_CELLS, COMPILED_SWEPT_CELLS, RUN_CELLS
 from fsmeu.trellis import compiled_best, compiled_loops, compiled_mean_gradients
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.numpy_means import entry_gains
 from fsmeu.trellis.plan import Plan
+from fsmeu.trellis.steps import Swept
 from fsmeu.trellis.terms import Amounts
 
 __all__ = [
     "arc_back",
     "backward",
     "best",
-    "flows",
     "forward",
     "layer_cells",
     "means",
     "means_back",
+    "run_cells",
     "sweep_cells",
     "worth",
 ]
@@ -33,45 +34,31 @@ Ints = NDArray[np.int64]
 
 layer_cells: int = COMPILED_CACHED_CELLS
 sweep_cells: int = COMPILED_SWEPT_CELLS
+run_cells: int = RUN_CELLS
 
 
 def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The mass of the pairs after, and that of counted targets before amounts are counted."""
     batch, _, columns = mass.shape
-    moved = np.empty((batch, plan.targets, columns))
-    after = np.empty((batch, plan.targets // len(plan.amounts), columns))
+    positions, targets = len(weights), plan.targets
+    moved = np.empty((positions, batch, targets, columns))
+    after = np.empty((positions, batch, targets // len(plan.amounts), columns))
     turns = counts.turns(plan.amounts)
-    compiled_loops.forward(mass, *plan.loops, weights, turns, moved, after)
+    compiled_loops.forward_run(mass, *plan.loops, weights, turns, moved, after)
     return after, moved
 
 
-def backward(plan: Plan, weights: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
-    """The backward values of the pairs before, and those of counted targets."""
+def backward(
+    plan: Plan, weights: Floats, value: Floats, swept: Swept, counts: Counts
+) -> tuple[Floats, Floats]:
+    """The backward values of the pairs before a run, and what flows through each feature."""
     batch, _, columns = value.shape
-    ahead = np.empty((batch, plan.targets, columns))
     before = np.empty((batch, plan.gather.shape[1], columns))
+    found = np.empty((len(weights), batch, plan.by_target.shape[0], columns))
     turns = counts.turns(plan.amounts)
-    compiled_loops.backward(value, *plan.loops, weights, turns, ahead, before)
-    return before, ahead
-
-
-def flows(
-    plan: Plan, weights: Floats, mass: Floats, moved: Floats, ahead: Floats, counts: Counts
-) -> Floats:
-    """The mass of all paths that show each feature at a position, (batch, features, columns)."""
-    uses = plan.others
-    found = np.empty((len(mass), plan.by_target.shape[0], mass.shape[2]))
-    compiled_loops.flows(
-        mass,
-        moved,
-        ahead,
-        weights,
-        counts.turns((0,)).size > 0,
-        *plan.by_target.rows,
-        *uses.loops,
-        found,
-    )
-    return found
+    shown = (*plan.by_target.rows, *plan.others.loops)
+    compiled_loops.backward_run(value, *plan.loops, weights, turns, *swept, *shown, before, found)
+    return before, found
 
 
 def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Floats, Floats]:

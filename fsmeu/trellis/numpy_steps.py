@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
@@ -14,15 +17,18 @@ from fsmeu.trellis.numpy_means import means
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
+if TYPE_CHECKING:
+    from fsmeu.trellis.steps import Swept
+
 __all__ = [
     "arc_back",
     "backward",
     "best",
-    "flows",
     "forward",
     "layer_cells",
     "means",
     "means_back",
+    "run_cells",
     "sweep_cells",
     "worth",
 ]
@@ -32,10 +38,21 @@ Ints = NDArray[np.int64]
 
 layer_cells: int = CACHED_CELLS
 sweep_cells: int = SWEPT_CELLS
+run_cells: int = 0
 
 
 def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
     """The mass of the pairs after, and that of counted targets before amounts are counted."""
+    after, moves = [], []
+    for one in weights:
+        mass, moved = _forward(plan, one, mass, counts)
+        after.append(mass)
+        moves.append(moved)
+    return stacked(after), stacked(moves)
+
+
+def _forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """The same for one position: (batch, pairs, columns) and (batch, targets, columns)."""
     entries = plan.arcs_to_targets.taken(weights)
     moved = plan.arcs_to_targets.transposed_times(plan.gather.times(mass), entries)
     blocks = np.split(moved, len(plan.amounts), axis=1)
@@ -45,14 +62,31 @@ def forward(plan: Plan, weights: Floats, mass: Floats, counts: Counts) -> tuple[
     return after, moved
 
 
-def backward(plan: Plan, weights: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
-    """The backward values of the pairs before, and those of counted targets."""
+def backward(
+    plan: Plan, weights: Floats, value: Floats, swept: Swept, counts: Counts
+) -> tuple[Floats, Floats]:
+    """The backward values of the pairs before a run, and what flows through each feature."""
+    found = []
+    for i in range(len(weights) - 1, -1, -1):
+        value, ahead = _backward(plan, weights[i], value, counts)
+        mass = swept.after[i - 1] if i else swept.mass
+        found.append(_flows(plan, weights[i], mass, swept.moved[i], ahead, counts))
+    return value, stacked(found[::-1])
+
+
+def stacked(arrays: Sequence[Floats]) -> Floats:
+    """The arrays along a new first axis; a single one is not copied."""
+    return arrays[0][None] if len(arrays) == 1 else np.stack(arrays)
+
+
+def _backward(plan: Plan, weights: Floats, value: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """The backward values of the pairs before a position, and those of counted targets."""
     ahead = np.concatenate([counts.plus(value, amount) for amount in plan.amounts], axis=1)
     arcs = plan.arcs_to_targets
     return plan.scatter.times(arcs.times(ahead, arcs.taken(weights))), ahead
 
 
-def flows(
+def _flows(
     plan: Plan, weights: Floats, mass: Floats, moved: Floats, ahead: Floats, counts: Counts
 ) -> Floats:
     """The mass of all paths that show each feature at a position, (batch, features, columns)."""

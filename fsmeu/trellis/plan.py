@@ -60,6 +60,11 @@ class Plan:
         """The number of counted targets."""
         return self.arcs_to_targets.shape[1]
 
+    @property
+    def feature_count(self) -> int:
+        """The number of features of all terms."""
+        return self.by_target.shape[0]
+
     @cached_property
     def loops(self) -> tuple[Ints, ...]:
         """Rows of gather, those of arcs_to_targets with indices, and the amounts."""
@@ -70,10 +75,10 @@ class Plan:
 
     @cached_property
     def counting_loops(self) -> tuple[Ints, ...]:
-        """The same with the pair after and the amount of each entry in place of its column."""
+        """The same with the pair after and the place of the amount of each entry for its column."""
         gather, members, arcs, goals, index, amounts = self.loops
         pairs = self.targets // len(amounts)
-        return gather, members, arcs, goals % pairs, amounts[goals // pairs], index, amounts
+        return gather, members, arcs, goals % pairs, goals // pairs, index, amounts
 
     @cached_property
     def entry_features(self) -> tuple[Ints | None, ...]:

@@ -25,10 +25,10 @@ from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
-from fsmeu.trellis.sweep import forward
+from fsmeu.trellis.sweep import forward, runs_of
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["StepScores", "arc_weights", "step_scores", "value_tables"]
+__all__ = ["Sizes", "StepScores", "arc_weights", "errors_of", "step_scores", "value_tables"]
 
 Floats = NDArray[np.float64]
 
@@ -110,27 +110,30 @@ def step_scores(
     counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
     slopes, offset = value_tables(trellis, n)
     *worth, ends = _worths(trellis, n, counts)
-    plans, weights = references.plans[:n], arc_weights(models)
+    plans, batch = references.plans[:n], len(models)
+    shown = [plan.features for plan in hypotheses.plans[:n]]
+    added = [trellis.amounts(shown[i], plan, i, n) for i, plan in enumerate(plans)]
+    sweeper = trellis.steps(n * batch)
+    cells = sweeper.run_cells // (batch * counts.columns)
+    runs = runs_of(plans, added, arcs_of(models), lambda plan: cells // max(1, plan.feature_count))
     final = np.stack([model.final for model in models])[:, references.pairs[n].acceptor]
     start = np.stack([model.start for model in models])
-    positions = trellis.steps(n * len(models))
-    masses, moves = forward(plans, weights, start, counts, positions)
-    value = final[:, :, None] * counts.one()
+    masses, last = forward(runs, start, counts, sweeper)
+    value = np.ascontiguousarray(final)[:, :, None] * counts.one()
     steps: list[Floats] = []
-    sizes = _Sizes(len(slopes), len(models))
-    for i in range(n - 1, -1, -1):
-        plan = plans[i]
-        value, ahead = positions.backward(plan, weights[i], value, counts)
-        flows = positions.flows(plan, weights[i], masses[i], moves[i], ahead, counts)
-        added = trellis.amounts(hypotheses.plans[i].features, plan, i, n)
-        met = _expected(trellis, plan.features, flows, worth, len(offset))
-        found, expected = positions.worth(added, met, counts.total(flows), sign)
-        steps.append(found)
-        sizes.see(added, expected)
-    ending = np.einsum("bp,bpc->bc", final, masses[-1])
+    sizes = Sizes(len(slopes), batch)
+    for run, swept in zip(reversed(runs), reversed(masses), strict=True):
+        value, flows = sweeper.backward(run.plan, run.weights, value, swept, counts)
+        length = len(run.weights)
+        flows = flows.reshape(length * batch, *flows.shape[2:])
+        met = _expected(trellis, run.plan.features, flows, worth, len(offset))
+        found, expected = sweeper.worth(run.added, met, counts.total(flows), sign)
+        steps += [*found.reshape(length, batch, *found.shape[1:])][::-1]
+        sizes.see(run.added, expected.reshape(len(expected), length, batch).swapaxes(1, 2))
+    ending = np.einsum("bp,bpc->bc", final, last)
     operations = sum(plan.operations for plan in plans) + final.shape[1] + size
     operations += max((plan.flow_operations for plan in plans), default=0)
-    errors = _errors(slopes, offset, ending, counts, sizes, operations)
+    errors = errors_of(slopes, offset, ending, counts, sizes, operations)
     return StepScores(steps[::-1], sign * (ending @ ends), errors)
 
 
@@ -147,10 +150,15 @@ def _worths(trellis: SplitTrellis, n: int, counts: Counts) -> list[Floats]:
     return found
 
 
+def arcs_of(models: Sequence[Layered]) -> list[list[Floats]]:
+    """The weights of the arcs at each position, (arcs,), of each model."""
+    layers = zip(*(model.layers for model in models), strict=True)
+    return [[layer.weight for layer in position] for position in layers]
+
+
 def arc_weights(models: Sequence[Layered]) -> list[Floats]:
     """The weights of the arcs at each position, (models, arcs)."""
-    layers = zip(*(model.layers for model in models), strict=True)
-    return [np.stack([layer.weight for layer in position]) for position in layers]
+    return [np.array(position) for position in arcs_of(models)]
 
 
 def _expected(
@@ -171,7 +179,7 @@ def _expected(
     return np.concatenate(shares, axis=1)
 
 
-class _Sizes:
+class Sizes:
     """How much the joint counts can add, for bounds on errors; sums over positions.
 
     Attributes:
@@ -185,18 +193,23 @@ class _Sizes:
         self.terms = 1
 
     def see(self, added: Amounts, expected: Floats) -> None:
-        """Adds a position: what terms add, and how much that is expected to be."""
-        self.greatest += added.greatest
+        """Adds a run: what terms add at each position, and how much that is expected to be.
+
+        Args:
+            added: what terms add.
+            expected: the expected amounts, (counts, batch, positions).
+        """
+        self.greatest += expected.shape[2] * added.greatest
         self.terms = max(self.terms, added.longest_row)
-        self.expected += expected
+        self.expected += expected.sum(axis=2)
 
 
-def _errors(
+def errors_of(
     slopes: Sequence[Floats],
     offset: Floats,
     ending: Floats,
     counts: Counts,
-    sizes: _Sizes,
+    sizes: Sizes,
     operations: int,
 ) -> Floats:
     """Bounds on the error of the worth of every path, for each end k, (batch, k).

@@ -7,9 +7,10 @@ lengths.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,19 @@ class Hypotheses(_Composed[BestPlan]):
         return plan_best(product, steps, base)
 
 
-def _met_before(below: Plan, above: tuple[Ints, ...], clock: int) -> Amounts | None:
+class _Below(Protocol):
+    """What meets features of hypotheses: ``Plan``, or what labels show.
+
+    Attributes:
+        features: for each term, the numbers of its rows of feature values that occur.
+        met: what all terms add, by those who asked.
+    """
+
+    features: tuple[Ints, ...]
+    met: dict[int, tuple[tuple[Ints, ...], int, Amounts]]
+
+
+def _met_before(below: _Below, above: tuple[Ints, ...], clock: int) -> Amounts | None:
     """What a plan keeps for equal features at this position, None for nothing.
 
     Those of the hypotheses that are allowed are often all that the tape shows.
@@ -111,12 +124,13 @@ class SplitTrellis:
     Args:
         form: the split loss.
         n: the length.
+        swept: how many positions have been swept; shared by the trellises of a loss.
 
     Attributes:
         memo: what sweeps want to keep, by a key that has the length in it.
     """
 
-    def __init__(self, form: Split, n: int) -> None:
+    def __init__(self, form: Split, n: int, swept: Counter[str] | None = None) -> None:
         self.form, self.n = form, n
         self.terms: tuple[Term, ...] = joint_terms(form)
         self.z = Tape(form.z, n, [term.z for term in self.terms])
@@ -127,7 +141,7 @@ class SplitTrellis:
         self._free: Hypotheses | None = None
         self.memo: dict[Hashable, Any] = {}
         self._served: dict[int, bool] = {}
-        self._swept = 0
+        self._swept: Counter[str] = Counter() if swept is None else swept
 
     def serves(self, n: int) -> bool:
         """True when the trellis is that of sequences of length n as well.
@@ -141,8 +155,8 @@ class SplitTrellis:
 
     def steps(self, positions: int) -> Steps:
         """What computes a sweep over so many positions."""
-        self._swept += positions
-        return steps_after(self._swept)
+        self._swept["positions"] += positions
+        return steps_after(self._swept["positions"])
 
     def references(self, layered: Layered, structure: Hashable) -> References:
         """The tape of y composed with a model; kept for models of one structure."""
@@ -172,7 +186,7 @@ class SplitTrellis:
         self._free.extend(any_layers(self.form.bound.alphabet, n).layers)
         return self._free
 
-    def amounts(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
+    def amounts(self, above: tuple[Ints, ...], below: _Below, i: int, n: int) -> Amounts:
         """What all terms add at a position.
 
         Args:
@@ -190,7 +204,7 @@ class SplitTrellis:
             below.met[id(above)] = known = (above, clock, joined)
         return known[2]
 
-    def _joined(self, above: tuple[Ints, ...], below: Plan, i: int, n: int) -> Amounts:
+    def _joined(self, above: tuple[Ints, ...], below: _Below, i: int, n: int) -> Amounts:
         """The same, where it is not known yet."""
         pairs = zip(above, below.features, strict=True)
         blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]

@@ -1,4 +1,4 @@
-"""What computes one position of a sweep: numpy, or loops that numba has compiled.
+"""What computes positions of a sweep: numpy, or loops that numba has compiled.
 
 Both compute the same sums in the same way. The loops are part of the extra "fast"; loading them
 takes a while, so that they are taken once a trellis has been swept often.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,65 +20,70 @@ from fsmeu.trellis.counts import Counts
 from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["Steps", "steps_after"]
+__all__ = ["Steps", "Swept", "steps_after"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class Swept(NamedTuple):
+    """What the sweep forward found of a run.
+
+    Attributes:
+        mass: the mass of the pairs before the run, (batch, pairs, columns).
+        after: the mass of the pairs after each position, (positions, batch, pairs, columns).
+        moved: the mass of the counted targets, (positions, batch, targets, columns).
+    """
+
+    mass: Floats
+    after: Floats
+    moved: Floats
+
+
 class Steps(Protocol):
-    """One position of each sweep; arrays have the sequences of a batch as first axis.
+    """Some positions of each sweep; arrays of one have the sequences of a batch as first axis.
+
+    Sums are computed for a run: positions in a row that have one plan. In a run of several the
+    pairs before and after a position are the same.
 
     Attributes:
         layer_cells: how many numbers a layer of a batch should have at most, where only one is
             held.
         sweep_cells: the same for all layers, where all are held.
+        run_cells: how many numbers the flows of a run should have at most.
     """
 
     layer_cells: int
     sweep_cells: int
+    run_cells: int
 
     def forward(
         self, plan: Plan, weights: Floats, mass: Floats, counts: Counts
     ) -> tuple[Floats, Floats]:
         """The mass of the pairs after, and that of counted targets before amounts are counted.
 
+        Arrays (positions, batch, pairs, columns) and (positions, batch, targets, columns).
+
         Args:
-            plan: the plan of the position.
-            weights: the weights of the acceptor's arcs, (batch, arcs).
-            mass: the mass of the pairs before, (batch, pairs, columns).
+            plan: the plan of the run.
+            weights: the weights of the acceptor's arcs, (positions, batch, arcs).
+            mass: the mass of the pairs before the run, (batch, pairs, columns).
             counts: how the distribution of the counter is held.
         """
 
     def backward(
-        self, plan: Plan, weights: Floats, value: Floats, counts: Counts
+        self, plan: Plan, weights: Floats, value: Floats, swept: Swept, counts: Counts
     ) -> tuple[Floats, Floats]:
-        """The backward values of the pairs before, and those of counted targets.
+        """The backward values of the pairs before a run, and what flows through each feature.
+
+        Arrays (batch, pairs, columns) and (positions, batch, features, columns): the latter is the
+        mass of all paths that show a feature at a position.
 
         Args:
-            plan: the plan of the position.
-            weights: the weights of the acceptor's arcs, (batch, arcs).
-            value: the backward values of the pairs after, (batch, pairs, columns).
-            counts: how the distribution of the counter is held.
-        """
-
-    def flows(
-        self,
-        plan: Plan,
-        weights: Floats,
-        mass: Floats,
-        moved: Floats,
-        ahead: Floats,
-        counts: Counts,
-    ) -> Floats:
-        """The mass of all paths that show each feature at a position, (batch, features, columns).
-
-        Args:
-            plan: the plan of the position; features are those of all terms, in the terms' order.
-            weights: the weights of the acceptor's arcs, (batch, arcs).
-            mass: the mass of the pairs before, (batch, pairs, columns).
-            moved: the mass of the counted targets, (batch, targets, columns).
-            ahead: the backward values of the counted targets, (batch, targets, columns).
+            plan: the plan of the run; features are those of all terms, in the terms' order.
+            weights: the weights of the acceptor's arcs, (positions, batch, arcs).
+            value: the backward values of the pairs after the run, (batch, pairs, columns).
+            swept: what the sweep forward found.
             counts: how the distribution of the counter is held.
         """
 

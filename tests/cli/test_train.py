@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import dump_svmlight_file, make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, jaccard_score
+from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
 X, Y = make_classification(90, 4, weights=[0.7], flip_y=0.1, random_state=2)
 X = np.round(X, 6)
@@ -119,6 +119,17 @@ def test_parameters(fsmeu, tmp_path, model):
     made = load(tmp_path / "p.npz")
     assert (made.loss_.params["beta"], made.estimator.C, made.folds) == (2, 0.25, 3)
     assert made.calibration_["kind"] == "sigmoid"
+
+
+def test_own_estimators_within(fsmeu, tmp_path, model):
+    """Probabilities by another classifier of this package, from the file as from training."""
+    options = ["-c", "EUMClassifier", "-p", "estimator=FOFOClassifier", "-p", "random_state=0"]
+    options += ["-p", "estimator__step=0.5", "-p", "calibration=isotonic", "--json"]
+    options += ["--test", tmp_path / "train.csv"]
+    told = fsmeu("train", tmp_path / "train.csv", "-o", tmp_path / "p.npz", *options).json
+    found = fsmeu("predict", tmp_path / "p.npz", tmp_path / "train.csv", "--json").json
+    assert found["measures"] == told["test"]
+    assert told["test"]["F1"] == pytest.approx(f1_score(Y, found["classes"]))
 
 
 def test_every_registered_classifier_is_listed(fsmeu):
@@ -238,3 +249,78 @@ def test_features_that_count_from_zero(fsmeu, tmp_path):
     command = ["train", tmp_path / "t.svm", "-o", tmp_path / "m.npz"]
     fsmeu(*command).is_refused("--zero-based")
     assert fsmeu(*command, "--zero-based", "--json").json["features"] == 4
+
+
+# -- plots ----------------------------------------------------------------------------------------
+
+KINDS = {
+    "DTAClassifier": ["-p", "loss=jaccard"],
+    "EUMClassifier": ["-p", "random_state=0"],
+    "ExampleWiseClassifier": [],
+    "FOFOClassifier": ["-p", "measure=jaccard"],
+    "MaxExpectedFClassifier": ["-p", "restarts=2", "-p", "random_state=0", "-p", "alpha=0.8"],
+    "MaxExpectedUtilityClassifier": ["-p", "restarts=0", "-p", "loss=jaccard"],
+    "STAMPClassifier": ["-p", "beta=2"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
+    """What is drawn is the value of the loss that the classifier is for, on the test labels."""
+    pytest.importorskip("matplotlib")
+    from fsmeu.cli import decision_plot
+
+    drawn = []
+    plotted = decision_plot.plot_threshold
+    monkeypatch.setattr(
+        decision_plot,
+        "plot_threshold",
+        lambda *given, **options: drawn.append(plotted(*given, **options)) or drawn[-1],
+    )
+    as_csv(tmp_path / "a.csv", X[:60], Y[:60])
+    as_csv(tmp_path / "b.csv", X[60:], Y[60:])
+    options = ["-c", kind, *KINDS[kind], "--test", tmp_path / "b.csv"]
+    command = ["train", tmp_path / "a.csv", "-o", tmp_path / "m.npz", *options]
+    ran = fsmeu(*command, "--plot", tmp_path / "new" / "t.png")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "new" / "t.png").read_bytes().startswith(b"\x89PNG")
+    found = fsmeu("predict", tmp_path / "m.npz", tmp_path / "b.csv", "--plot", tmp_path / "t.svg")
+    z = np.array([int(line) for line in found.out.split()])
+    measure = {
+        "DTAClassifier": jaccard_score(Y[60:], z),
+        "FOFOClassifier": jaccard_score(Y[60:], z),
+        "MaxExpectedUtilityClassifier": jaccard_score(Y[60:], z),
+        "MaxExpectedFClassifier": fbeta_score(Y[60:], z, beta=2),  # 0.8 = 4 / (1 + 4)
+        "STAMPClassifier": fbeta_score(Y[60:], z, beta=2),
+    }.get(kind, f1_score(Y[60:], z))
+    assert len(drawn) == 2
+    for axes in drawn:
+        assert axes.lines[1].get_ydata()[0] == pytest.approx(measure, abs=1e-12)
+
+
+@pytest.mark.parametrize("ending", ["gif", ""])
+def test_plots_that_are_none(fsmeu, model, tmp_path, ending):
+    as_csv(tmp_path / "t.csv")
+    ran = fsmeu("predict", model, tmp_path / "t.csv", "--plot", tmp_path / f"x.{ending}")
+    ran.is_refused("png, pdf, svg")
+
+
+def test_plots_need_labels(fsmeu, model, tmp_path):
+    """One for each example, and a loss of the confusion table."""
+    command = ["train", tmp_path / "train.csv", "-o", tmp_path / "x.npz"]
+    fsmeu(*command, "--plot", tmp_path / "x.png").is_refused("--test")
+    rows = tmp_path / "rows.csv"
+    rows.write_text("\n".join(",".join(map(repr, row.tolist())) for row in X[:20]))
+    fsmeu("predict", model, rows, "--plot", tmp_path / "x.png").is_refused("labels")
+    np.savez(tmp_path / "t.npz", X=X, y=np.stack([Y, 1 - Y], axis=1))
+    several = ["train", tmp_path / "t.npz", "-c", "ExampleWiseClassifier", "-o", tmp_path / "x.npz"]
+    several += ["--test", tmp_path / "t.npz", "--plot", tmp_path / "x.png"]
+    fsmeu(*several).is_refused("one label")
+    (tmp_path / "folder.png").mkdir()
+    options = ["--test", tmp_path / "train.csv", "--plot", tmp_path / "folder.png"]
+    fsmeu(*command, *options).is_refused("must be a file")
+    options = ["-c", "MaxExpectedUtilityClassifier", "-p", "restarts=0", "-p", "max_iter=1"]
+    options += ["-p", "loss=pk", "-p", "loss__k=2", "-p", "batch_size=10"]
+    options += ["--test", tmp_path / "train.csv", "--plot", tmp_path / "x.png"]
+    fsmeu(*command, *options).is_refused("confusion table", "pk")
+    assert not (tmp_path / "x.png").exists()

@@ -15,12 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import fbeta_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    parametrize_with_checks,
+)
 
 from fsmeu.errors import InputError
-from fsmeu.learning import max_expected_f
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
+from fsmeu.learning import smooth_f
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
 from fsmeu.learning.saving import load, save
+from fsmeu.learning.smooth_f import SmoothF
 
 TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
 
@@ -81,7 +85,7 @@ def test_blocks_add_up(problem, size, sparse):
     rows, positive, weights, alpha, gamma, theta = problem
     given = csr_array(rows) if sparse else rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(max_expected_f, "_BLOCK", size)
+        patch.setattr(smooth_f, "_BLOCK", size)
         smooth = SmoothF(given, positive, weights, alpha, gamma)
         value, gradient = smooth(theta)
         squares = smooth.root_mean_squares()
@@ -258,6 +262,36 @@ def test_fitting_with_weights_is_repeating():
     repeated.fit(np.repeat(rows, times, 0), np.repeat(labels, times))
     assert weighted.objectives_ == pytest.approx(repeated.objectives_, abs=1e-6)
     assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-3)
+
+
+@pytest.mark.parametrize("l2", [1e-4, 1e-3])
+@pytest.mark.parametrize("tol", [1e-6, 1e-8, 1e-10])
+def test_scikit_learn_on_weights(l2, tol):
+    """Its check asks for 1e-7: kept at any tolerance where the optimum is finite."""
+    made = MaxExpectedFClassifier(l2=l2, tol=tol, restarts=4)
+    check_sample_weight_equivalence_on_dense_data("MaxExpectedFClassifier", made)
+
+
+def test_scikit_learn_on_weights_without_an_optimum():
+    """With the data of that check and a greater penalty the climb goes on as far as it is let.
+
+    Then the scores are intercepts of 25 and more, which differ with the rounding of sums by up to
+    1e-4 at tol=1e-10. The objective without coefficients grows with the intercept, and what is left
+    to gain of it is as small as 1 - p.
+    """
+    random = np.random.RandomState(42)
+    rows, labels = random.rand(15, 30), np.minimum(random.randint(0, 3, size=15), 1)
+    weights = random.randint(0, 5, size=15)
+    found = MaxExpectedFClassifier(l2=0.1, tol=1e-10, restarts=4, random_state=0)
+    found.fit(rows, labels, weights)
+    assert np.abs(found.coef_).max() < 1e-5
+    assert found.intercept_[0] > 20
+    smooth = SmoothF(rows, labels.astype(float), weights.astype(float))
+    values = [smooth(np.append(b, np.zeros(30)))[0] for b in (5.0, 10.0, 20.0)]
+    limit = 2 * (weights @ labels) / (weights @ labels + weights.sum())
+    for b, value in zip((5, 10, 20), values, strict=True):
+        assert 0 < limit - value < 2 * math.exp(-b)
+    assert limit - found.objective_ < 1e-9
 
 
 def test_units_of_features_do_not_matter():

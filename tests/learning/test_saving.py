@@ -7,8 +7,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
+import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning import (
+    DTAClassifier,
+    EUMClassifier,
+    ExampleWiseClassifier,
+    FOFOClassifier,
+    MaxExpectedFClassifier,
+    MaxExpectedUtilityClassifier,
+    OFOClassifier,
+    OnlineLogisticClassifier,
+    parts,
+)
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
 
@@ -59,6 +78,95 @@ def test_what_cannot_be_saved_is_told(tmp_path):
         save(made, tmp_path / "one.npz")
     with pytest.raises(InputError, match="must be one of"):
         save(object(), tmp_path / "one.npz")
+
+
+# -- estimators within estimators -----------------------------------------------------------------
+
+X, Y = make_classification(80, 4, weights=[0.6], flip_y=0.2, random_state=0)
+TABLE = np.stack([Y, X[:, 0] > 0, np.ones(80)], axis=1).astype(int)
+
+WITHIN = {
+    "Jansche": MaxExpectedFClassifier(restarts=2, random_state=0),
+    "expected utility": MaxExpectedUtilityClassifier("jaccard", restarts=0),
+    "online": FOFOClassifier(gamma_scale="auto"),
+    "averaged": OnlineLogisticClassifier(average=True),
+    "plug-in": EUMClassifier("jaccard", GaussianNB(), random_state=0),
+    "pipeline": make_pipeline(StandardScaler(), FOFOClassifier()),
+    "deep": EUMClassifier(
+        "fscore",
+        make_pipeline(
+            MinMaxScaler(),
+            DTAClassifier(fsmeu.load("fscore", beta=2), OFOClassifier(), calibration="sigmoid"),
+        ),
+        random_state=0,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier, ExampleWiseClassifier])
+@pytest.mark.parametrize("name", WITHIN)
+def test_own_estimators_within(name, kind, tmp_path):
+    """What comes back predicts the same, and can be fitted again."""
+    given = {"random_state": 0} if kind is EUMClassifier else {}
+    labels = TABLE if kind is ExampleWiseClassifier else np.array(["no", "yes"])[Y]
+    made = kind(estimator=clone(WITHIN[name]), **given).fit(X, labels)
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert np.array_equal(again.predict(X), made.predict(X))
+    assert np.array_equal(again.predict_proba(X), made.predict_proba(X))
+    assert type(again.estimator) is type(made.estimator)
+    assert np.array_equal(clone(again).fit(X, labels).predict(X), made.predict(X))
+
+
+@pytest.mark.parametrize("name", parts._PLAIN)
+def test_estimators_of_scikit_learn_within(name, tmp_path):
+    """Each of those that the message below names."""
+    one = parts._PLAIN[name]()
+    if hasattr(one, "transform"):
+        one = make_pipeline(one, LogisticRegression())
+    made = DTAClassifier(estimator=one, calibration="sigmoid").fit(np.abs(X), Y)
+    save(made, tmp_path / "one.npz")
+    again = load(tmp_path / "one.npz")
+    assert np.array_equal(again.predict_proba(np.abs(X)), made.predict_proba(np.abs(X)))
+    assert np.array_equal(again.predict(np.abs(X)), made.predict(np.abs(X)))
+
+
+def test_other_estimators_are_told(tmp_path):
+    """The place, and which estimators there may be."""
+    made = DTAClassifier(estimator=make_pipeline(StandardScaler(), DecisionTreeClassifier()))
+    with pytest.raises(InputError) as told:
+        save(made.fit(X, Y), tmp_path / "one.npz")
+    for word in ("parameters.estimator", "LogisticRegression", "DecisionTreeClassifier instead"):
+        assert word in str(told.value)
+    assert "fsmeu.learning" in str(told.value)
+    assert not (tmp_path / "one.npz").exists()
+
+
+def test_strange_parts(tmp_path):
+    """Parts of files are as little trusted as the whole."""
+    header = {"format": "fsmeu estimator 1", "class": "Remembers", "parameters": {}, "learned": {}}
+    empty = {"dict": {}}
+    strange = [
+        {"own": {"dict": {"class": "Popen", "parameters": empty, "learned": empty}}},
+        {"own": {"dict": {"class": "LogisticRegression", "parameters": empty, "learned": empty}}},
+        {"estimator": {"dict": {"class": "Remembers", "parameters": empty, "learned": empty}}},
+        {"own": {"dict": {"class": "Remembers", "parameters": empty}}},
+        {"own": {"dict": {"class": "Remembers", "parameters": 3, "learned": empty}}},
+        {"own": 3},
+    ]
+    learned = {"dict": {"predict": 1}}
+    strange.append(
+        {"own": {"dict": {"class": "Remembers", "parameters": empty, "learned": learned}}}
+    )
+    for one in strange:
+        path = tmp_path / "one.npz"
+        np.savez(path, header=np.array(json.dumps({**header, "parameters": {"rate": one}})))
+        with pytest.raises(InputError):
+            load(path)
+    deep = json.dumps(header).replace('"parameters": {}', '"parameters": {"rate": %s}')
+    np.savez(path, header=np.array(deep % ("[" * 50_000 + "]" * 50_000)))
+    with pytest.raises(InputError):
+        load(path)
 
 
 class Harm:

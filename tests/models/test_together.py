@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import EmptyError
-from fsmeu.models import Bernoulli, Markov, NBest, chain, from_potentials, layered_many, potentials
+from fsmeu.models import (
+    Bernoulli,
+    Markov,
+    NBest,
+    chain,
+    from_potentials,
+    layered_many,
+    marginals_many,
+    potentials,
+)
 from tests.models import oracle
 
 INF = float("inf")
@@ -54,6 +63,25 @@ def by_logarithms(unary, pairwise):
 
 
 # -- against other arithmetic ---------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), size=st.integers(2, 3), n=st.sampled_from([0, 1, 2, 4]))
+def test_marginals_of_many(seed, size, n):
+    """Potentials of all kinds and chains of probabilities in one call, against lists."""
+    random = np.random.default_rng(seed)
+    models = [from_potentials(*some_chain(random, size, n, scale)) for scale in SCALES * 2]
+    first, steps = random.dirichlet(np.ones(size)), random.dirichlet(np.ones(size), size)
+    models.insert(2, Markov(first, steps, n=n))
+    found = marginals_many([*models, models[0]])
+    assert found.shape == (len(models) + 1, n, size)
+    every = list(itertools.product(range(size), repeat=n))
+    for model, rows in zip([*models, models[0]], found, strict=True):
+        chances = np.array([model.probability(y) for y in every])
+        listed = [
+            [chances[[y[i] == k for y in every]].sum() for k in range(size)] for i in range(n)
+        ]
+        np.testing.assert_allclose(rows, np.reshape(listed, (n, size)), rtol=1e-11, atol=1e-300)
 
 
 @settings(max_examples=60, deadline=None)

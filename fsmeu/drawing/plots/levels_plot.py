@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fsmeu.drawing.render.files import as_path
+from fsmeu.drawing.plots.plot_file import save_plot
 from fsmeu.drawing.render.plotting import need_matplotlib
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.errors import EmptyError, InputError, sentence, shorten
@@ -23,10 +23,9 @@ from fsmeu.models import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PLOT_FORMATS", "compare", "plot_levels", "save_levels"]
+__all__ = ["compare", "plot_levels", "save_levels"]
 
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
-PLOT_FORMATS = ("png", "pdf", "svg")
 _MOST_BARS = 200
 _MOST_ROWS = 40
 
@@ -48,7 +47,7 @@ def plot_levels(
     Returns:
         The axes.
     """
-    need_matplotlib("a plot")
+    need_matplotlib("a plot", "")
     named = _named(expectations)
     shares = "quantiles must lie in 0..1"
     quantiles = listed(quantiles, "plot", shares)
@@ -103,19 +102,12 @@ def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: s
         path: a name that ends in .png, .pdf or .svg.
         title: what stands above it.
     """
-    where = as_path(path, "plot")
-    kind = where.suffix.lstrip(".").lower()
-    if kind not in PLOT_FORMATS:
-        must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
-        raise InputError(sentence("plot", must, kind or "no ending"))
-    need_matplotlib("a plot")
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
-    axes = plot_levels(expectation, ax=figure.subplots())
-    axes.set_title(visible(title), fontsize="medium", parse_math=False)
-    figure.savefig(where, format=kind, dpi=160)
-    return where
+    def plot(axes: Axes) -> None:
+        plot_levels(expectation, ax=axes)
+        axes.set_title(visible(title), fontsize="medium", parse_math=False)
+
+    return save_plot(path, plot, (6.4, 3.4))
 
 
 def _name_of(z: Model | list[Any]) -> str:

@@ -15,12 +15,15 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_random_state, validate_data
 
-from fsmeu.errors import InputError, one_of, sentence, truth
+from fsmeu.errors import InputError, SizeLimitError, one_of, sentence, truth
 from fsmeu.learning.base import BinaryClassifier
+from fsmeu.learning.checks import positive_number, real
+from fsmeu.learning.online.draws import uniform
 from fsmeu.learning.online.loops import Examples, Linear, run
 from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
+from fsmeu.limits import ONLINE_WEIGHTS
 
-__all__ = ["OnlineClassifier", "positive_number"]
+__all__ = ["OnlineClassifier"]
 
 Floats = NDArray[np.float64]
 Self = TypeVar("Self", bound="OnlineClassifier")
@@ -159,11 +162,15 @@ class OnlineClassifier(BinaryClassifier):
         """Checks the parameters and forgets everything."""
         where = type(self).__name__
         positive_number(where, "step", self.step)
-        positive_number(where, "beta", self.beta)
+        must = "number above 0 and at most 1e100"
+        real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, SCHEDULES)
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         truth(where, "fit_intercept", self.fit_intercept)
         shape = (self._classifiers(), features + 1)
+        if shape[0] * shape[1] > ONLINE_WEIGHTS:
+            must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"
+            raise SizeLimitError(sentence(where, must, f"{shape[0]:,} times {shape[1]:,}"))
         self.weights_ = np.zeros(shape)
         self.delays_ = np.zeros(shape if truth(where, "average", self.average) else (0, shape[1]))
         self.state_ = self._start(fresh(self._size, self.measure, float(self.beta)), horizon)
@@ -208,37 +215,19 @@ class OnlineClassifier(BinaryClassifier):
                 rows = rows.copy()
                 rows.sum_duplicates()
         drawn = hasattr(self, "random_state")
-        draws = _uniform(self.seed_, self.seen_, weights) if drawn else weights
+        draws = uniform(self.seed_, self.seen_, weights) if drawn else weights
         constant = 1.0 if self.fit_intercept else 0.0
         step, falls = float(self.step), self.schedule == "sqrt"
         linear = Linear(self.weights_, self.delays_, constant, step, falls)
         examples = Examples(rows, positive, weights, draws)
-        predicted, chances = run(self._kind, self.state_, linear, examples)
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            predicted, chances = run(self._kind, self.state_, linear, examples)
+        known = np.isfinite(chances) | (weights == 0.0)
+        if (
+            not all(np.isfinite(part).all() for part in (self.weights_, self.state_))
+            or not known.all()
+        ):
+            must = "weights and their products with rows must stay finite"
+            remedy = "Scale the features, or give a smaller step"
+            raise InputError(sentence(type(self).__name__, must, "an overflow", remedy))
         return predicted > 0, chances
-
-
-def positive_number(where: str, name: str, value: object) -> float:
-    """The value as a float.
-
-    Raises:
-        InputError: it is no finite number above 0.
-    """
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        number = float(value)
-        if 0.0 < number < np.inf:
-            return number
-    raise InputError(sentence(where, f"{name} must be a finite number above 0", value))
-
-
-def _uniform(seed: int, seen: int, weights: Floats) -> Floats:
-    """A number from [0, 1) for each example, (examples,).
-
-    It depends on the seed and on how many examples of positive weight came before: pieces get the
-    same numbers as the whole. (The mixing function is that of SplitMix64, Steele et al. 2014.)
-    """
-    place = np.cumsum(weights > 0.0).astype(np.uint64) + np.uint64(seen)
-    word = (place + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    word ^= word >> np.uint64(31)
-    return np.asarray((word >> np.uint64(11)) * 2.0**-53)

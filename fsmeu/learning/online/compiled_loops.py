@@ -84,6 +84,9 @@ def _move(weights, j, values, columns, begin, end, constant, by):
 
 @compiled
 def _logistic(margin):
+    """The logistic function; no number where the margin has overflowed."""
+    if math.isinf(margin):
+        return math.nan
     if margin >= 0.0:
         return 1.0 / (1.0 + math.exp(-margin))
     grown = math.exp(margin)

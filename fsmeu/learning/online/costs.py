@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import whole
-from fsmeu.learning.online.base import OnlineClassifier, positive_number
+from fsmeu.learning.checks import positive_number
+from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.rules import OMCSL, STAMP
 from fsmeu.learning.online.state import (
     EPOCH,
@@ -26,6 +27,7 @@ from fsmeu.learning.online.state import (
     POSITIVE,
     SHARPNESS,
     STAMP_SIZE,
+    values_of,
 )
 from fsmeu.learning.saving import register
 
@@ -158,9 +160,8 @@ class OMCSLClassifier(OnlineClassifier):
     def scores_(self) -> Floats:
         """The measure of each classifier's own predictions so far, (classifiers,)."""
         hits, predicted = self.state_[OMCSL_COUNTS:].reshape(-1, 2).T
-        known = self.state_[KNOWN] * self.state_[POSITIVE]
-        below = known + self.state_[MATCHED] * hits + predicted - hits
-        return np.asarray(self.state_[GAIN] * hits / np.where(below > 0, below, 1.0))
+        numbers = self.state_[[GAIN, KNOWN, MATCHED]]
+        return values_of(numbers, hits, predicted, self.state_[POSITIVE])
 
     def _classifiers(self) -> int:
         return whole(type(self).__name__, "classifiers", self.classifiers)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, one_of, sentence, whole
-from fsmeu.learning.online.base import positive_number
+from fsmeu.learning.checks import positive_number
 from fsmeu.learning.online.probabilistic import ThresholdClassifier
 from fsmeu.learning.online.rules import FOFO
 from fsmeu.learning.online.state import (

@@ -172,6 +172,9 @@ def _run_plain(
 
 
 def _logistic(margin: float) -> float:
+    """The logistic function; no number where the margin has overflowed."""
+    if math.isinf(margin):
+        return math.nan
     if margin >= 0.0:
         return 1.0 / (1.0 + math.exp(-margin))
     grown = math.exp(margin)

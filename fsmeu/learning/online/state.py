@@ -7,10 +7,12 @@ of false positives among the examples so far (a, b, c: F_beta 1 + beta^2, beta^2
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OWN", "coefficients", "fresh", "measured"]
+__all__ = ["OWN", "coefficients", "fresh", "measured", "values_of"]
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +51,21 @@ def fresh(size: int, measure: str, beta: float) -> Floats:
     return state
 
 
+def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:
+    """The measure with the numbers a, b, c for weights of examples; 0 where it is 0/0.
+
+    Args:
+        numbers: a, b, c, as ``coefficients`` gives them.
+        hits: the weight of true positives, of any shape.
+        predicted: that of predicted positives, of the same shape.
+        positive: that of positives, of the same shape or a number.
+    """
+    gain, known, matched = numbers
+    below = np.asarray(known * positive + matched * hits + predicted - hits)
+    return np.asarray(gain * hits / np.where(below > 0, below, 1.0))
+
+
 def measured(state: Floats) -> float:
     """The measure of all predictions so far; 0 where it is 0/0."""
-    hits = state[TRUE_POSITIVE]
-    below = state[KNOWN] * state[POSITIVE] + state[MATCHED] * hits + state[PREDICTED] - hits
-    return float(state[GAIN] * hits / below) if below > 0 else 0.0
+    numbers = state[[GAIN, KNOWN, MATCHED]]
+    return float(values_of(numbers, state[TRUE_POSITIVE], state[PREDICTED], state[POSITIVE]))

@@ -35,6 +35,10 @@ class Constant(BaseEstimator):  # type: ignore[misc]
         """The margin for each row, (R,)."""
         return np.full(rows.shape[0], float(self.margin))
 
+    def predict(self, rows: Any) -> Floats:
+        """The same, as a regressor predicts."""
+        return self.decision_function(rows)
+
 
 def given_base(base: Any, default: Any, where: str) -> Any:
     """The estimator behind a reduction, checked to take weights of examples.
@@ -65,14 +69,16 @@ def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any
     """
     kept = np.flatnonzero(weights > 0)
     labels = np.asarray(labels)[kept]
+    if not len(kept):
+        return Constant(0.0)
     if not is_regressor(base):
         held = np.unique(labels)
         if len(held) < 2:
-            return Constant(0.0 if not len(held) else 1.0 if held[0] else -1.0)
+            return Constant(1.0 if held[0] else -1.0)
     made = clone(base)
     if "random_state" in made.get_params(deep=False):
         made.set_params(random_state=seed % 2**31)
-    mean = float(weights[kept].mean()) if len(kept) else 1.0
+    mean = float(weights[kept].mean())
     return made.fit(rows[kept], labels, sample_weight=weights[kept] / mean)
 
 
@@ -100,7 +106,10 @@ def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
     held = (rows.data.astype(np.float64), numbers, rows.indptr)
     whole = csr_array(held, shape=(rows.shape[0], count + 1))
     whole.sum_duplicates()
-    return csr_array(whole[:, :count])
+    found = csr_array(whole[:, :count])
+    if found.nnz < 2**31:  # scikit-learn takes no others
+        found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
+    return found
 
 
 def only_flat(given: Decisions, where: str) -> None:

@@ -43,7 +43,7 @@ def _ada_step(own, sums, slopes, value, rate):
         move = slopes[a] * value
         total = sums[a] + move * move
         sums[a] = total
-        own[a] -= rate * move / math.sqrt(total) if total > 0 else own.dtype.type(0)
+        own[a] -= rate * move / np.sqrt(total)
 
 
 @compiled
@@ -82,7 +82,7 @@ def _slopes(scores, costs, targets, margin, slopes):
 @compiled
 def logistic_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, squares,
-    rate, margin, dropout, seed,
+    rate, margin, dropout, least, seed,
 ):  # fmt: skip
     """The sum of losses; see ``loops.logistic_pass``."""
     last, actions = len(weights) - 1, weights.shape[1]
@@ -119,6 +119,8 @@ def logistic_pass(
         total += importance[i] * loss
         for r in range(count):
             slopes[r] *= importance[i]
+            if np.abs(slopes[r]).max() < least:
+                continue
             for j in range(row_ends[r], row_ends[r + 1]):
                 k = taken[j]
                 _ada_step(

@@ -18,6 +18,11 @@ __all__ = ["IMPORTANCE", "Logistic", "entries_of"]
 
 IMPORTANCE = ("equal", "cost")
 
+_TINY = 1e-30
+"""In place of 0, so that no step is divided by it; its root is nothing beside any slope."""
+_LEAST_SLOPE = 1e-4
+"""Rows of smaller slopes make no step: as probabilities they are right to four digits."""
+
 
 @register
 class Logistic(BaseEstimator):  # type: ignore[misc]
@@ -76,14 +81,15 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         if self.importance == "cost":
             held.importance[:] = _spans(given)
         weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
-        squares = np.full_like(weights, number_between(where, "damping", self.damping, 0, np.inf))
+        damping = number_between(where, "damping", self.damping, 0, np.inf)
+        squares = np.full_like(weights, max(damping, _TINY))
         source = np.random.default_rng(seed)
         for _ in range(epochs):
             order = source.permutation(len(given))
             drawn = int(source.integers(2**63))
             logistic_pass(
                 held, order, weights, squares,
-                rate=rate, margin=margin, dropout=dropout, seed=drawn,
+                rate=rate, margin=margin, dropout=dropout, seed=drawn, least=_LEAST_SLOPE,
             )  # fmt: skip
         return LinearModel(columns, weights, probabilistic=True)
 
@@ -93,10 +99,10 @@ def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
     rows = given.rows
     columns, numbers = numbered_columns(rows, least)
     held = Entries(
-        rows.indptr.astype(np.int64),
+        rows.indptr.astype(np.int64, copy=False),
         numbers,
-        rows.data.astype(kind),
-        given.begins.astype(np.int64),
+        rows.data.astype(kind, copy=False),
+        given.begins.astype(np.int64, copy=False),
         given.costs.astype(kind),
         given.targets,
         np.ones(len(given), kind),

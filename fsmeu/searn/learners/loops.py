@@ -65,6 +65,7 @@ def logistic_pass(
     margin: float,
     dropout: float,
     seed: int,
+    least: float = 0.0,
 ) -> float:
     """The mean of the examples' losses before their steps; weights and squares are changed.
 
@@ -77,13 +78,14 @@ def logistic_pass(
         given: the examples.
         order: the examples in the order in which they are visited.
         weights: (U + 1, A); the last row stays 0.
-        squares: sums of squared slopes, (U + 1, A).
+        squares: sums of squared slopes, (U + 1, A); greater than 0.
         rate: the length of a step.
         margin: how much of an action's cost is added to its score.
         dropout: the share of entries that is left out, at random in each pass.
         seed: says which.
+        least: a row whose slopes are all less than this makes no step.
     """
-    settings = (rate, margin, dropout, np.uint64(seed))
+    settings = (rate, margin, dropout, least, np.uint64(seed))
     if _compiled(given, weights):
         from fsmeu.searn.learners import compiled_loops
 
@@ -143,6 +145,7 @@ def _logistic_plain(
     rate: float,
     margin: float,
     dropout: float,
+    least: float,
     seed: np.uint64,
 ) -> float:
     last, total = len(weights) - 1, 0.0
@@ -158,12 +161,12 @@ def _logistic_plain(
         )
         total += weight * loss
         for (columns, values), line in zip(parts, weight * slopes, strict=True):
+            if np.abs(line).max() < least:
+                continue
             for some in _without_doubles(columns):
                 at, moves = columns[some], values[some, None] * line
                 squares[at] += moves * moves
-                lengths = np.sqrt(squares[at])
-                lengths[lengths == 0] = 1
-                weights[at] -= rate * moves / lengths
+                weights[at] -= rate * moves / np.sqrt(squares[at])
     return total
 
 

@@ -49,8 +49,7 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), kind)
         by_cost = self.importance == "cost"
         if by_cost:
-            finite = held.costs[np.isfinite(held.costs)]
-            held.importance[:] = 1 / (float(finite.mean()) or 1.0)
+            held.importance[:] = 1 / _mean_regret(given)
         weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
         delays = np.zeros(weights.shape)
         source, seen = np.random.default_rng(seed), 0
@@ -60,3 +59,10 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
             seen += len(order)
         mean = (weights - delays / max(1, seen)).astype(kind)
         return LinearModel(columns, mean, probabilistic=False)
+
+
+def _mean_regret(given: Decisions) -> float:
+    """The mean over allowed actions of their cost less the least of the example; 1 if it is 0."""
+    least = np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1])
+    regret = given.costs - np.repeat(least, np.diff(given.begins))[:, None]
+    return float(regret[np.isfinite(regret)].mean()) or 1.0

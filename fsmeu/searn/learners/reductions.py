@@ -132,7 +132,7 @@ def pair_gaps(costs: Floats) -> Floats:
     order = np.argsort(costs, axis=1, kind="stable")
     ranked = np.take_along_axis(costs, order, axis=1)
     ranked = ranked - ranked[:, :1]
-    steps = np.diff(ranked, axis=1, prepend=0.0)
+    steps = np.diff(np.where(np.isfinite(ranked), ranked, 0.0), axis=1, prepend=0.0)
     steps[~np.isfinite(ranked)] = np.inf
     # Before the k-th cost in order (from 0), k costs lie at or below.
     counts = np.maximum(1, np.arange(costs.shape[1]))

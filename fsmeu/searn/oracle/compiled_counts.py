@@ -53,21 +53,21 @@ def _reach(layers, best, none, ends, layer, machine, at_class, at_ridden, at_cou
     begins, _, _, low, size, cells = layers
     end_scores, end_begins, end_low, end_width, end_direction = ends
     first = begins[machine]
-    wide, tall = end_width[machine], size[first]
+    wide, direction = end_width[machine], end_direction[machine]
     source = cells[layer] + at_class * size[layer]
     row = at_counted + low[layer] - low[first]
     base = at_ridden - end_low[machine]
-    begin, direction = end_begins[machine], end_direction[machine]
+    begin = max(0, -row)
+    end = min(size[layer], size[first] - row)
+    line = end_begins[machine] + (row + begin) * wide
     greatest = -np.inf
-    for j in range(size[layer]):
+    for j in range(begin, end):
         held = best[source + j]
-        if held == none:
-            continue
         column = base + direction * held
-        if 0 <= column < wide and 0 <= row + j < tall:
-            score = end_scores[begin + (row + j) * wide + column]
-            if score > greatest:
-                greatest = score
+        if held != none and 0 <= column < wide:
+            score = end_scores[line + column]
+            greatest = score if score > greatest else greatest
+        line += wide
     return greatest
 
 

@@ -10,22 +10,34 @@ it; where no step looks at the length, references of all lengths do.
 from __future__ import annotations
 
 import copy
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.distinct import distinct
+from fsmeu.losses.algebra.affine import slope, starts_of
 from fsmeu.losses.function import FunctionView
-from fsmeu.losses.language.dependencies import names_read, steps, tapes, unread_registers
+from fsmeu.losses.language.dependencies import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
+from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["CannotServeError", "Core", "FunctionCore", "SpecCore", "reads_length", "sums_of"]
+__all__ = [
+    "CannotServeError",
+    "Core",
+    "FunctionCore",
+    "Gain",
+    "SpecCore",
+    "reads_length",
+    "slopes_of",
+    "sums_of",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +50,24 @@ class CannotServeError(Exception):
     A register may leave the bounds declared for its length, or a step be undefined that only other
     references take: a core for this one alone will tell.
     """
+
+
+class Gain(NamedTuple):
+    """What steps add to a sum.
+
+    Attributes:
+        kinds: the number of the amount of each step, (states, labels).
+        amounts: the amounts, (kinds,); several may be equal.
+    """
+
+    kinds: Ints
+    amounts: Floats
+
+
+def _numbered(amounts: Floats) -> Gain:
+    """Amounts of steps (states, labels), numbered."""
+    found, kinds = np.unique(amounts, return_inverse=True)
+    return Gain(kinds.reshape(amounts.shape), found)
 
 
 class Core(Protocol):
@@ -69,15 +99,15 @@ class Core(Protocol):
             ys: label indices of references of one length, (rows, n).
         """
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums.
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum.
 
         Args:
             context: the context of the position.
             codes: the states before.
 
         Returns:
-            Codes (states after,), places among them (states, labels), (sums, states, labels).
+            Codes (states after,), places among them (states, labels), and gains.
         """
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
@@ -100,6 +130,16 @@ class Core(Protocol):
             ends: what the value looks at in the states, (registers, ...).
             sums: the sums there, (sums, ...).
             shape: what the axes after the first broadcast to.
+        """
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear.
+
+        That is asked where the value looks at sums and constants alone.
+
+        Args:
+            n: the length.
+            constants: those of the reference, (constants,).
         """
 
     def check(self, n: int, values: Floats) -> None:
@@ -160,8 +200,8 @@ class SpecCore:
         )
         return found.reshape(rows, n), ends.T
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums."""
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum."""
         i, label, pair = self._met[context]
         view = copy.copy(self._view)
         view.z = np.full(i, label)
@@ -171,9 +211,8 @@ class SpecCore:
             view.track[name][0, i - 1 :] = values
         targets, gains = view.advance(i, codes)
         after, places = distinct(targets)
-        if gains is None:
-            return after, places, np.zeros((0, *targets.shape))
-        return after, places, gains[self._looked_at]
+        added = [] if gains is None else [_numbered(gains[k]) for k in self._looked_at]
+        return after, places, added
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
@@ -201,9 +240,7 @@ class SpecCore:
 
     def begin(self, n: int) -> Floats:
         """What the sums are before the first step, (sums,)."""
-        registers = {r.name: r for r in self.bound.spec.registers}
-        starts = [constant_at(self.bound, registers[name].start, n) for name in self.sum_names]
-        return np.array(starts, np.float64)
+        return np.array(list(starts_of(self.bound, self.sum_names, n).values()), np.float64)
 
     def values(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
@@ -217,6 +254,11 @@ class SpecCore:
         }
         value = number(self.bound.spec.value, Scope(self.bound, held, held, self._view.memories))
         return np.broadcast_to(value, shape).astype(np.float64)
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear."""
+        held = dict(zip(self._constants, map(float, constants), strict=True))
+        return slopes_of(self.bound, self.sum_names, n, held, self._view.memories)
 
     def check(self, n: int, values: Floats) -> None:
         """Refuses values outside the range that the file declares."""
@@ -242,11 +284,11 @@ class FunctionCore:
         """The label of each position (rows, n), and no constants (rows, 0)."""
         return ys, np.zeros((len(ys), 0))
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
         """The states after a step, targets among them, and no sums."""
         self._view.z = np.array([context])
         targets = self._view.advance(1, codes)[0]
-        return *distinct(targets), np.zeros((0, *targets.shape))
+        return *distinct(targets), []
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Always: there are none."""
@@ -266,8 +308,35 @@ class FunctionCore:
         """The value at some ends, of this shape."""
         return np.broadcast_to(ends[0], shape).astype(np.float64)
 
+    def slopes(self, n: int, constants: Floats) -> None:
+        """Nothing is known to be linear."""
+
     def check(self, n: int, values: Floats) -> None:
         """Nothing is declared."""
+
+
+def slopes_of(
+    bound: BoundLoss,
+    names: Sequence[str],
+    n: int,
+    held: Mapping[str, float],
+    memories: Mapping[str, Memory],
+) -> tuple[float, Floats] | None:
+    """The value with some registers at their start, and what each adds to it, if it is linear.
+
+    Args:
+        bound: the loss.
+        names: the registers.
+        n: the length.
+        held: all else that the value looks at.
+        memories: how memories are kept.
+    """
+    if not is_affine(bound.spec.value, frozenset(names)):
+        return None
+    current = {**held, **starts_of(bound, names, n), "n": float(n)}
+    scope = Scope(bound, current, current, memories)
+    slopes = [float(number(slope(bound.spec, name), scope)) for name in names]
+    return float(number(bound.spec.value, scope)), np.array(slopes, np.float64)
 
 
 def sums_of(swapped: SpecLoss) -> tuple[str, ...]:

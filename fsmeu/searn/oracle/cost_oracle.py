@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, as_whole, sentence
-from fsmeu.fst.alphabet import Label, as_alphabet
+from fsmeu.fst.alphabet import Label
 from fsmeu.fst.sequences import listed
-from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.losses.protocol import Loss
+from fsmeu.searn.oracle.binding import bound_to
 from fsmeu.searn.oracle.tables import Tables, make_tables
 
 __all__ = ["CostOracle", "CostOracles"]
@@ -50,10 +51,7 @@ class CostOracles:
     """
 
     def __init__(self, loss: Loss, ys: Sequence[Any], labels: Any = None) -> None:
-        check_loss(loss, "cost oracle")
-        if labels is not None:
-            loss = _over(loss, labels)
-        self.loss = loss
+        self.loss = loss = bound_to(loss, labels, "cost oracle")
         self.labels: tuple[Label, ...] = loss.alphabet.labels
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
@@ -209,17 +207,6 @@ class CostOracle:
     def value(self, prefix: Any = ()) -> float:
         """The best value that can be reached after a prefix: least loss, greatest utility."""
         return self.value_at(self.state(prefix))
-
-
-def _over(loss: Loss, labels: Any) -> Loss:
-    """The loss over these labels."""
-    alphabet = as_alphabet(labels)
-    if getattr(loss, "labels_open", False):
-        return loss.with_labels(alphabet)
-    if loss.alphabet.labels != alphabet.labels:
-        must = f"{loss.kind} {loss.name} has labels of its own"
-        raise InputError(sentence("cost oracle", must, labels, "Leave labels out"))
-    return loss
 
 
 def _whole_array(numbers: Any, what: str) -> Ints:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.ends import end_scores
 from fsmeu.searn.oracle.layers import Walked
-from fsmeu.searn.oracle.loops import Loops, Work
+from fsmeu.searn.oracle.loops import Work
 from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.pool import NotCountedError, Paths, Pool, pool_layers
 from fsmeu.searn.oracle.reached import Ends, Points
@@ -82,7 +82,7 @@ class CountedTables:
         """The cost of each label, (batch, labels)."""
         position, points = self._points(sentences, states, 1)
         layers = self._paths.begins[sentences] + position
-        loops = self._loops(len(states))
+        loops = self._work.loops(states=len(states))
         held = (self._pool, self._paths, self._best, self._ends)
         found = loops.costs(*held, layers, sentences, points)
         refuse_strange(np.isnan(found).any(), states)
@@ -92,7 +92,7 @@ class CountedTables:
         """The best value that can be reached, greater being better, (batch,)."""
         position, points = self._points(sentences, states, 0)
         layers = self._paths.begins[sentences] + position
-        loops = self._loops(len(states))
+        loops = self._work.loops(states=len(states))
         found = loops.scores(self._paths, self._best, self._ends, layers, sentences, points)
         refuse_strange(np.isinf(found).any(), states)
         return found
@@ -111,7 +111,7 @@ class CountedTables:
 
     def costs_one(self, sentence: int, state: int) -> Floats:
         """The cost of each label in one state, (labels,)."""
-        loops = self._work.loops(1)
+        loops = self._work.loops(states=1)
         layer, first, ridden, counted = self._point(sentence, state, 1)
         found = loops.costs_one(
             self._pool, self._paths, self._best, self._ends,
@@ -119,9 +119,6 @@ class CountedTables:
         )  # fmt: skip
         refuse_strange(found[0] != found[0], state)
         return found
-
-    def _loops(self, states: int) -> Loops:
-        return self._work.loops(states)
 
     def _point(self, sentence: int, state: int, ahead: int) -> tuple[int, int, int, int]:
         """The layer, class and both counts of a state; there must be positions ahead."""
@@ -209,7 +206,7 @@ def _tables(
     kind = np.int16 if reach < np.iinfo(np.int16).max else np.int32
     cells = int(paths.cells[-1])
     guard_bytes(2 * cells * np.dtype(kind).itemsize + pool.nbytes + paths.nbytes)
-    loops = work.loops(cells)
+    loops = work.loops(cells=cells)
     best, least = np.empty(cells, kind), np.empty(cells, kind)
     loops.fill(pool, paths, best, least)
     ends = end_scores(cores, machines, paths, (best, least), roles, sign, work)

@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.limits import KEPT_STEPS, STEPS_PER_STATE
-from fsmeu.searn.oracle.core import CannotServeError, Core
+from fsmeu.fst.compose import guard_size
+from fsmeu.limits import KEPT_ORACLE_CELLS, KEPT_STEPS, STEPS_PER_STATE
+from fsmeu.searn.oracle.core import CannotServeError, Core, Gain
 from fsmeu.searn.oracle.grouping import equal_rows
+from fsmeu.searn.oracle.memory import guard_bytes
 
 __all__ = ["ClassLayer", "Layers", "Walked"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_FEW = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,17 +67,21 @@ class Layers:
 
     def __init__(self, core: Core) -> None:
         self.core = core
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forgets all that was found."""
         self._codes: list[Ints] = []
         self._code_numbers: dict[bytes, int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._kept: set[tuple[int, int]] = set()
         self._final: dict[int, tuple[Hashable, Ints, Floats]] = {}
         self._found: dict[Hashable, tuple[Hashable, Ints, ClassLayer]] = {}
-        self._steps: dict[tuple[int, int], tuple[Ints, Floats]] = {}
+        self._steps: dict[tuple[int, int], tuple[Ints, list[Gain]]] = {}
         self._distinct: dict[bytes, ClassLayer] = {}
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
-        self._start = self._number_codes(core.first)
+        self._start = self._number_codes(self.core.first)
 
     def walk(self, contexts: Ints, constants: Floats) -> Walked:
         """The machine of the reference with these contexts, (n,), and constants.
@@ -88,6 +91,8 @@ class Layers:
             SizeLimitError: there are too many states.
             CannotServeError: a core for this reference alone is needed.
         """
+        if self._cells > KEPT_ORACLE_CELLS:
+            self._forget()
         path, n = [self._start], len(contexts)
         asked = contexts.tolist()
         for context in asked:
@@ -114,6 +119,8 @@ class Layers:
         if key not in self._code_numbers:
             self._code_numbers[key] = len(self._codes)
             self._codes.append(codes)
+            self._cells += codes.size
+            guard_bytes(8 * self._cells)
         return self._code_numbers[key]
 
     def _forward(self, codes: int, context: int) -> int:
@@ -123,7 +130,7 @@ class Layers:
             self._advance(codes, context)
         return self._after[key]
 
-    def _advance(self, codes: int, context: int) -> tuple[Ints, Floats]:
+    def _advance(self, codes: int, context: int) -> tuple[Ints, list[Gain]]:
         """Targets (states, labels), numbered within the next layer, and gains."""
         key = (codes, context)
         if key in self._steps:
@@ -160,12 +167,14 @@ class Layers:
             goals = classes[targets]
             mixed = goals
             for gain in gains:
-                kind = _numbered(gain)
-                mixed = mixed * (int(kind.max(initial=0)) + 1) + kind
+                mixed = mixed * len(gain.amounts) + gain.kinds
             first, before = equal_rows(mixed)
-            layer = self._layer(goals[first], gains[:, first])
+            added = [gain.amounts[gain.kinds[first]] for gain in gains]
+            layer = self._layer(
+                goals[first], np.array(added).reshape(-1, len(first), goals.shape[1])
+            )
             self._cells += before.size
-            guard_work("cost oracle", self._cells)
+            guard_bytes(8 * self._cells)
             held = before.tobytes()
             partition = (codes, self._partitions.setdefault(held, len(self._partitions)))
             self._found[key] = partition, before, layer
@@ -178,13 +187,3 @@ class Layers:
             self._distinct[key] = ClassLayer(goals, gains)
             self._cells += goals.size + gains.size
         return self._distinct[key]
-
-
-def _numbered(amounts: Floats) -> Ints:
-    """Whole numbers from 0, the same for equal amounts."""
-    low, high = float(amounts.min(initial=0.0)), float(amounts.max(initial=0.0))
-    if high - low < _FEW:
-        whole: Ints = (amounts - low).astype(np.int64)
-        if (whole + low == amounts).all():
-            return whole
-    return np.unique(amounts, return_inverse=True)[1].reshape(amounts.shape)

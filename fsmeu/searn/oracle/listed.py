@@ -30,10 +30,12 @@ class Listed:
     Attributes:
         next: the state after each label, (states, labels); -1 after the last position.
         scores: the best value that can be reached, greater being better, (states,).
+        begins: where the states before each position begin, then those at the end, (n + 2,).
     """
 
     next: NDArray[np.int32]
     scores: Floats
+    begins: Ints
 
 
 def list_states(core: Core, walked: Walked, sign: float) -> Listed:
@@ -80,24 +82,17 @@ def _expand(layer: ClassLayer, classes: Ints, sums: Floats) -> tuple[Ints, Float
 
 
 def _merged(steps: list[Ints], scores: Floats, labels: int) -> Listed:
-    """The states merged, numbered through all layers from the last, then turned round."""
-    distinct_scores, classes = np.unique(scores + 0.0, return_inverse=True)
-    tables = [np.full((len(distinct_scores), labels), -1, np.int64)]
-    values = [distinct_scores]
-    known = len(distinct_scores)
+    """The states merged: those of the last layer by their score, others by where steps lead."""
+    ends, classes = np.unique(scores + 0.0, return_inverse=True)
+    tables, values = [np.full((len(ends), labels), -1, np.int64)], [ends]
     for targets in reversed(steps):
-        begin = known - len(values[-1])
         first, before = equal_rows(classes[targets])
         rows = classes[targets[first]]
+        tables.append(rows)
         values.append(values[-1][rows].max(axis=1))
-        tables.append(rows + begin)
-        known += len(first)
         classes = before
-    table = np.concatenate(tables[::-1])
-    begins = np.cumsum([0, *map(len, tables[::-1])])
-    # rows are numbered from the last layer; from the first on, layer t begins at begins[t]
-    where = np.concatenate(
-        [begins[t] + np.arange(len(part)) for t, part in reversed(list(enumerate(tables[::-1])))]
-    )
-    table = np.where(table < 0, -1, where[table])
-    return Listed(table.astype(np.int32), np.concatenate(values[::-1]))
+    tables.reverse()
+    begins = np.append(0, np.cumsum([len(table) for table in tables])).astype(np.int64)
+    numbered = [table + begins[t + 1] for t, table in enumerate(tables[:-1])]
+    table = np.concatenate([*numbered, tables[-1]]).astype(np.int32)
+    return Listed(table, np.concatenate(values[::-1]), begins)

@@ -22,6 +22,10 @@ Ints = NDArray[np.int64]
 Whole = NDArray[np.signedinteger]
 
 
+_CELL, _STATE = 1, 15
+"""Microseconds that a cell of a sweep and a state of a query take with numpy, about."""
+
+
 class Loops(Protocol):
     """The functions of ``numpy_counts``; both give the same numbers."""
 
@@ -68,7 +72,7 @@ class Work:
     """
 
     def __init__(self) -> None:
-        self._done = self._cells = 0
+        self._done, self._cells = 0, 0
         self.tables: dict[Hashable, Floats] = {}
 
     def keep(self, key: Hashable, table: Floats) -> None:
@@ -79,9 +83,9 @@ class Work:
         self.tables[key] = table
         self._cells += table.size
 
-    def loops(self, more: int) -> Loops:
-        """What computes so many cells, or states, more: loading the loops takes a while."""
-        self._done += more
+    def loops(self, cells: int = 0, states: int = 0) -> Loops:
+        """What fills so many cells, or answers for so many states: loading loops takes a while."""
+        self._done += cells * _CELL + states * _STATE
         if self._done < COMPILED_ORACLE_WORK or not _is_installed():
             return numpy_counts
         from fsmeu.searn.oracle import compiled_counts

@@ -147,19 +147,17 @@ def costs_one(
     row = int(paths.rows[layer]) + at_class
     outcomes = int(pool.outcomes[row])
     first, size = int(paths.begins[machine]), int(paths.size[layer + 1])
-    begin, end = paths.cells[layer + 1 : layer + 3].tolist()
-    held = best[begin:end].reshape(-1, size)[pool.next[row, :outcomes]]  # (outcomes, size)
-    low = ridden - int(ends.low[machine])
-    column = held * ends.direction[machine]
-    column += (pool.ridden[row, :outcomes] + low)[:, None]
+    source = int(paths.cells[layer + 1]) + pool.next[row, :outcomes] * size
+    steps = np.arange(size)
+    held = best[source[:, None] + steps]  # (outcomes, size)
+    column = held * int(ends.direction[machine])
+    column = column + (pool.ridden[row, :outcomes] + (ridden - int(ends.low[machine])))[:, None]
     up = counted + int(paths.low[layer + 1] - paths.low[first])
-    steps = (pool.counted[row, :outcomes] + up)[:, None] + np.arange(size)
+    lines = (pool.counted[row, :outcomes] + up)[:, None] + steps
     width = int(ends.width[machine])
-    inside = (column >= 0) & (column < width) & (held != np.iinfo(best.dtype).min)
-    inside &= (steps >= 0) & (steps < paths.size[first])
-    steps *= width
-    steps += column
-    at = np.where(inside, steps + int(ends.begins[machine]), 0)
+    inside = (held != np.iinfo(best.dtype).min) & (column >= 0) & (column < width)
+    inside &= (lines >= 0) & (lines < int(paths.size[first]))
+    at = (lines * width + (column + int(ends.begins[machine]))) * inside
     ahead = np.where(inside, ends.scores[at], -np.inf).max(axis=1)
     with np.errstate(invalid="ignore"):
         found: Floats = costs_of(ahead)[pool.which[row]]

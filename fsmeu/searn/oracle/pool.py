@@ -6,7 +6,7 @@ is added to the two sums, and the class after.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,7 +102,9 @@ def pool_layers(
     for machine in machines:
         for layer in machine.layers:
             layers.setdefault(id(layer), layer)
-    packed = [_packed(layer, ridden, counted) for layer in layers.values()]
+    key = ("packed", ridden, counted)
+    _pack([layer for layer in layers.values() if key not in layer.memo], key, (ridden, counted))
+    packed: list[_Packed] = [layer.memo[key] for layer in layers.values()]
     sizes = [len(one.outcomes) for one in packed]
     begins = np.append(0, np.cumsum(sizes)).astype(np.int64)
     place = {key: k for k, key in enumerate(layers)}
@@ -120,33 +122,40 @@ class _Packed:
     extremes: tuple[int, int, int, int]
 
 
-def _packed(layer: ClassLayer, ridden: int | None, counted: int | None) -> _Packed:
-    key = ("packed", ridden, counted)
-    if key not in layer.memo:
-        layer.memo[key] = _pack(layer, ridden, counted)
-    found: _Packed = layer.memo[key]
-    return found
-
-
-def _pack(layer: ClassLayer, ridden: int | None, counted: int | None) -> _Packed:
-    zero = np.zeros(layer.next.shape, np.int64)
-    added = [zero if k is None else _whole(layer.gains[k]) for k in (ridden, counted)]
-    (low, high), (least, most) = ((int(one.min()), int(one.max())) for one in added)
-    mixed = layer.next * (high - low + 1) + (added[0] - low)
-    mixed = mixed * (most - least + 1) + (added[1] - least)
+def _pack(layers: Sequence[ClassLayer], key: Hashable, roles: tuple[int | None, ...]) -> None:
+    """Packs layers, all rows at once, and keeps each with its layer."""
+    if not layers:
+        return
+    goals = np.concatenate([layer.next for layer in layers])
+    zero = np.zeros(goals.shape, np.int64)
+    added = [
+        zero if k is None else _whole(np.concatenate([layer.gains[k] for layer in layers]))
+        for k in roles
+    ]
+    mixed = goals
+    for one in added:
+        mixed = mixed * (int(one.max()) - int(one.min()) + 1) + (one - one.min())
     order = np.argsort(mixed, axis=1, kind="stable")
     ascending = np.take_along_axis(mixed, order, axis=1)
-    rank = np.zeros(mixed.shape, np.int64)
+    rank = np.zeros(mixed.shape, np.int32)
     np.cumsum(ascending[:, 1:] != ascending[:, :-1], axis=1, out=rank[:, 1:])
     which = np.empty(mixed.shape, np.int32)
-    np.put_along_axis(which, order, rank.astype(np.int32), axis=1)
+    np.put_along_axis(which, order, rank, axis=1)
     outcomes = rank[:, -1] + 1
     table = np.empty((3, len(mixed), int(outcomes.max())), np.int32)
     rows = np.arange(len(mixed))[:, None]
-    for part, one in zip(table, (layer.next, *added), strict=True):
-        part[:] = one[rows, order[:, :1]]  # what is beyond the outcomes of a row repeats the first
-        part[rows, which] = one
-    return _Packed(which, outcomes.astype(np.int32), table, (low, high, least, most))
+    for part, cells in zip(table, (goals, *added), strict=True):
+        part[:] = cells[rows, order[:, :1]]  # beyond the outcomes of a row the first is repeated
+        part[rows, which] = cells
+    extremes = np.stack([cells for one in added for cells in (one.min(axis=1), one.max(axis=1))])
+    begin = 0
+    for layer in layers:
+        end = begin + len(layer.next)
+        low, high, least, most = extremes[:, begin:end].tolist()
+        span = (min(low), max(high), min(least), max(most))
+        at = slice(begin, end)
+        layer.memo[key] = _Packed(which[at], outcomes[at], table[:, at], span)
+        begin = end
 
 
 def _whole(gains: Floats) -> Ints:

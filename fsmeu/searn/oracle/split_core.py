@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.losses.algebra.affine import starts_of
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
-from fsmeu.searn.oracle.core import CannotServeError
+from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
+from fsmeu.searn.oracle.core import CannotServeError, Gain, slopes_of
 from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
-from fsmeu.trellis.terms import amounts
 
 __all__ = ["SplitCore", "can_split"]
 
@@ -109,7 +109,10 @@ class SplitCore:
         self.sum_order = list(range(self.sums))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._met: list[tuple[int, ...]] = []
-        self._columns: dict[tuple[int, int, int], Floats] = {}
+        self._columns: dict[tuple[int, int, int], Gain] = {}
+        found, kinds = np.unique(self._steps.counted, return_inverse=True)
+        kinds = kinds.reshape(self._steps.counted.shape)
+        self._counted = Gain(kinds, found.astype(np.float64))
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
@@ -146,35 +149,45 @@ class SplitCore:
             self._met.append(key)
         return known
 
-    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, Floats]:
-        """The states after a step, targets among them, and what the step adds to sums."""
-        steps = self._steps
-        gains = np.zeros((self.sums, *steps.targets.shape))
+    def advance(self, context: int, codes: Ints) -> tuple[Ints, Ints, list[Gain]]:
+        """The states after a step, targets among them, and what the step adds to each sum."""
         try:
-            for k, term in enumerate(self._trellis.terms):
-                if term.count in self._joint:
-                    added = self._column(k, context)[steps.features[k]]
-                    gains[self._joint.index(term.count)] += added
+            gains = [self._gain(count, context) for count in self._joint]
         except LossFileError:
             raise CannotServeError from None
         if self._form.z.counter is not None:
-            gains[-1] = steps.counted
-        return self.first, steps.targets, gains
+            gains.append(self._counted)
+        return self.first, self._steps.targets, gains
 
-    def _column(self, term: int, context: int) -> Floats:
+    def _gain(self, count: int, context: int) -> Gain:
+        """What steps add to a joint count: the sum of its terms."""
+        kinds, amounts = np.zeros((1, 1), np.int64), np.zeros(1)
+        for k, term in enumerate(self._trellis.terms):
+            if term.count == count:
+                one = self._column(k, context)
+                kinds = kinds * len(one.amounts) + one.kinds[self._steps.features[k]]
+                amounts = (amounts[:, None] + one.amounts).ravel()
+        return Gain(np.broadcast_to(kinds, self._steps.targets.shape), amounts)
+
+    def _column(self, term: int, context: int) -> Gain:
         """What a term adds in a context for each row of features that z shows, (rows,)."""
         shown = self._met[context]
         clock = shown[-1] if self._trellis.terms[term].reads_clock else -1
         key = (term, shown[term], clock)
-        known = self._columns.get(key)
-        if known is None:
-            rows = self._trellis.z.rows(term)
-            y_row = self._trellis.y.rows(term)[shown[term]][None]
-            table = amounts(
-                self._form, self._trellis.terms[term], rows, y_row, max(clock, 0) + 1, self.n
-            )
-            self._columns[key] = known = table.toarray()[:, 0]
-        return known
+        if key not in self._columns:
+            found, kinds = np.unique(self._amounts(*key), return_inverse=True)
+            self._columns[key] = Gain(kinds, found)
+        return self._columns[key]
+
+    def _amounts(self, number: int, row: int, clock: int) -> Floats:
+        """What a term adds for each row of features of z beside one row of y, (rows,)."""
+        term, rows = self._trellis.terms[number], self._trellis.z.rows(number)
+        shown = self._trellis.y.rows(number)[row]
+        held: dict[str, Floats | float] = {"i": max(clock, 0) + 1.0, "n": float(self.n)}
+        held |= {f"z#{k}": column for k, column in zip(term.z, rows.T, strict=True)}
+        held |= {f"y#{k}": value for k, value in zip(term.y, shown.tolist(), strict=True)}
+        amounts = evaluate(term.amount, Scope(self._form.bound, held, held, {}))
+        return np.broadcast_to(amounts, (len(rows),)) + 0.0
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether registers keep their bounds: ``serves`` has seen to it."""
@@ -186,9 +199,7 @@ class SplitCore:
 
     def begin(self, n: int) -> Floats:
         """What the sums are before the first step, (sums,)."""
-        bound = self._form.bound
-        registers = {register.name: register for register in bound.spec.registers}
-        return np.array([constant_at(bound, registers[name].start, n) for name in self._names])
+        return np.array(list(starts_of(self._form.bound, self._names, n).values()), np.float64)
 
     def values(
         self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
@@ -200,6 +211,12 @@ class SplitCore:
             held[self._form.y.counter] = float(constants[0])
         value = number(bound.spec.value, Scope(bound, held, held, {}))
         return np.broadcast_to(value, shape).astype(np.float64)
+
+    def slopes(self, n: int, constants: Floats) -> tuple[float, Floats] | None:
+        """The value with all sums at their start, and what each adds to it, if it is linear."""
+        counter = self._form.y.counter
+        held = {} if counter is None else {counter: float(constants[0])}
+        return slopes_of(self._form.bound, self._names, n, held, {})
 
     def check(self, n: int, values: Floats) -> None:
         """Refuses values outside the range that the file declares."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
+from fsmeu.searn.oracle.additive import NotAdditiveError, add_states
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.counted import count_states
 from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.listed import Listed, list_states
 from fsmeu.searn.oracle.loops import Work
+from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.pool import NotCountedError
 from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
 from fsmeu.searn.oracle.ties import costs_of
@@ -131,12 +134,23 @@ def make_tables(loss: Loss, ys: Sequence[Ints]) -> Tables:
     for walks in walk_all(loss, ys):
         cores |= dict.fromkeys(walks.numbers, walks.layers.core)
         machines |= dict(zip(walks.numbers, walks.machines, strict=True))
-    in_order = [machines[k] for k in range(len(ys))]
-    try:
-        return count_states([cores[k] for k in range(len(ys))], in_order, sign, _work(loss))
-    except NotCountedError:
-        listed = [list_states(cores[k], machine, sign) for k, machine in enumerate(in_order)]
-        return ListedTables(listed, len(loss.alphabet))
+    numbers = range(len(ys))
+    return _chosen([cores[k] for k in numbers], [machines[k] for k in numbers], loss, sign)
+
+
+def _chosen(cores: Sequence[Core], machines: Sequence[Walked], loss: Loss, sign: float) -> Tables:
+    """The first tables that suit the value: of counts, of sums, of all states."""
+    with suppress(NotCountedError):
+        return count_states(cores, machines, sign, _work(loss))
+    with suppress(NotAdditiveError):
+        return add_states(cores, machines, sign)
+    found = []
+    size = 0
+    for core, machine in zip(cores, machines, strict=True):
+        found.append(list_states(core, machine, sign))
+        size += found[-1].next.nbytes + found[-1].scores.nbytes
+        guard_bytes(size)
+    return ListedTables(found, len(loss.alphabet))
 
 
 def _work(loss: Loss) -> Work:

@@ -67,7 +67,8 @@ class ChunkAtATime(LabelSpace):
                 lengths[name] = min(most, max(lengths.get(name, 0), end - begin))
         types = tuple(sorted(lengths))
         longest = tuple(lengths[name] for name in types)
-        return ChunkTask(tuple(labels), types, longest, self.history, self.crossed_history)
+        history, crossed = self.depths("history", "crossed_history")
+        return ChunkTask(tuple(labels), types, longest, history, crossed)
 
 
 @register

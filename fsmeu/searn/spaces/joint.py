@@ -69,7 +69,7 @@ class Alternating(LabelSpace):
     def task(self, labels: Sequence[Any], ys: Any = None) -> JointTask:
         """The space with its actions: the labels of both streams."""
         first, second = (tuple(stream) for stream in labels)
-        depth = (self.history, self.own_history, self.crossed_history)
+        depth = self.depths("history", "own_history", "crossed_history")
         return JointTask((first, second), (_valid(first), _valid(second)), *depth)
 
     def gold(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.features import checked_sentences
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
@@ -25,11 +25,17 @@ Bind = Callable[..., Loss]
 class LabelSpace(BaseEstimator):  # type: ignore[misc]
     """A space whose outputs are label sequences; see ``protocol.Space``."""
 
+    def depths(self, *names: str) -> list[int]:
+        """The values of parameters that say how far features look back, checked."""
+        return [whole(type(self).__name__, name, getattr(self, name), least=0) for name in names]
+
     def inputs(self, X: Any, bits: int, crossed: Sequence[str], where: str) -> HashedSentences:
         """The sentences as hashed features."""
         if isinstance(X, HashedSentences):
             return X
-        return hashed_sentences(checked_sentences(X, where), bits, tuple(crossed))
+        if isinstance(crossed, str) or not isinstance(crossed, Sequence):
+            raise InputError(sentence(where, "crossed must be a list of names", crossed))
+        return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
         """The labels of each sentence, checked."""

@@ -101,3 +101,8 @@ class Queue(BaseEstimator):  # type: ignore[misc]
         """The least loss that any of the queue can still reach."""
         held = state.waiting if state.taken is None else (state.taken,)
         return float(min(self.space.value(one.state, y) for one in held))
+
+    def preferred(self, state: QueueState, y: Any) -> int:
+        """The place of the partial output that can reach the least loss; of several the first."""
+        values = [self.space.value(one.state, y) for one in state.waiting]
+        return values.index(min(values))

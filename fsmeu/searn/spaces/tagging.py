@@ -44,7 +44,8 @@ class _Tagging(LabelSpace):
 
     def task(self, labels: Sequence[Any], ys: Any = None) -> TaggingTask:
         """The space with its actions, which are the labels."""
-        return TaggingTask(tuple(labels), self.history, self.crossed_history, self.backwards)
+        history, crossed = self.depths("history", "crossed_history")
+        return TaggingTask(tuple(labels), history, crossed, self.backwards)
 
 
 @register

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fsmeu.errors import InputError
+from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
@@ -88,6 +89,7 @@ def test_pipelines_and_clones(learner):
         (OFOClassifier(step=-1), "step must be a finite number above 0"),
         (OFOClassifier(step=True), "step must be"),
         (OFOClassifier(beta=np.inf), "beta must be"),
+        (OFOClassifier(beta=1e200), "beta must be a number above 0 and at most 1e100"),
         (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
         (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
         (OFOClassifier(average="no"), "average must be True or False"),
@@ -100,6 +102,25 @@ def test_pipelines_and_clones(learner):
 def test_parameters_are_checked(learner, words):
     with pytest.raises(InputError, match=words):
         learner.fit([[0.0], [1.0]], [0, 1])
+
+
+@BY_NAME
+def test_overflow_is_told(learner):
+    """Weights that are no numbers would predict something all the same."""
+    rows, labels = data(60)
+    with pytest.raises(InputError, match="must stay finite"):
+        made(learner).fit(rows * 1e300, labels)
+    large = made(learner, step=1e-160).fit(rows * 1e160, labels)  # only squares are too large
+    assert np.isfinite(large.decision_function(rows)).all()
+
+
+def test_weights_that_do_not_fit():
+    """Memory is not asked for before the sizes are known to be sensible."""
+    with pytest.raises(SizeLimitError, match="ONLINE_WEIGHTS"):
+        OMCSLClassifier(classifiers=10**11).fit([[0.0], [1.0]], [0, 1])
+    rows = csr_array(([1.0], ([0], [5])), shape=(2, 10**10))
+    with pytest.raises(SizeLimitError, match="10,000,000,001"):
+        OFOClassifier().fit(rows, [0, 1])
 
 
 def test_classes_are_checked():

@@ -41,8 +41,8 @@ def best_by_enumeration(search, policy, example):
             best = max(best, (total, search.outputs(state)[0]), key=lambda pair: pair[0])
             continue
         scores = mixed_scores(policy, search.allowed(state), search.rows(state))[0]
-        for a in np.flatnonzero(np.isfinite(scores)):
-            paths.append((total + scores[a], search.step(state, np.array([a]))))
+        actions = np.flatnonzero(np.isfinite(scores))
+        paths += [(total + scores[a], search.step(state, np.array([a]))) for a in actions]
     return best[1]
 
 
@@ -105,10 +105,8 @@ def test_each_fold_is_decided_by_its_own_model():
     args = (search.allowed(states), search.rows(states), states.examples, None, np.zeros(2))
     found = sampled_actions(Mixture(0.0, (1.0,), (models,), np.array([1, 0])), *args)
     rows = search.rows(states)[0]
-    assert found.tolist() == [
-        models[1].scores(rows)[0].argmax(),
-        models[0].scores(rows)[1].argmax(),
-    ]
+    want = [models[1].scores(rows)[0].argmax(), models[0].scores(rows)[1].argmax()]
+    assert found.tolist() == want
 
 
 def test_ties_go_to_gold_or_to_all():
@@ -121,7 +119,7 @@ def test_ties_go_to_gold_or_to_all():
 
 def test_number_of_paths_is_that_of_labels():
     """The enumeration above sees every output once."""
-    search, policy = set_up(LeftToRight(), 0)
+    search, _ = set_up(LeftToRight(), 0)
     seen = set()
     for actions in product(range(5), repeat=3):
         state = search.start(np.array([1]))

@@ -161,7 +161,7 @@ def test_tags_are_well_formed(seed):
     rng = np.random.default_rng(seed)
     ys = [[TAGS[k] for k in rng.integers(5, size=n)] for n in rng.integers(1, 7, 4)]
     for space in (WordAtATime(), ChunkAtATime()):
-        search, labels = searched(space, "hamming", [*ys, ["B-X", "I-X", "B-Y", "I-Y"]], rng)
+        search, _ = searched(space, "hamming", [*ys, ["B-X", "I-X", "B-Y", "I-Y"]], rng)
         width = search.allowed(search.start(np.arange(1))).shape[1]
         policy = Mixture(0.0, (0.5, 0.5), ([Drawn(seed, width)], [Drawn(seed + 1, width)]))
         every = np.arange(len(ys))
@@ -226,7 +226,7 @@ def test_plain_space_has_the_costs_of_the_batched_one():
 
 
 def test_queue_holds_what_beam_search_holds():
-    """Expanding a partial output puts all that follow it in, up to the size; a finished one ends."""
+    """Expanding a partial output puts in all that follow it, up to the size."""
     space = Queue(PlainTagging("hamming", ["a", "b"]), size=3)
     y = ["a", "b"]
     state = space.start([{"w": "1"}, {"w": "2"}])

@@ -1,0 +1,248 @@
+"""`fsmeu online`: the figures are those of transcripts of the papers, on the same orders."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+from sklearn.metrics import f1_score, jaccard_score
+
+from fsmeu.learning.online import FOFOClassifier
+from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.registry import estimators
+from fsmeu.learning.saving import load
+from tests.cli.test_train import CSV, NPZ, WRITERS, as_csv, as_npz
+from tests.learning.online import transcript
+
+X, Y = make_classification(240, 4, weights=[0.7], flip_y=0.1, random_state=4)
+X = np.round(X, 6)
+TRAIN, TEST = slice(0, 160), slice(160, 240)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Where train.csv, test.csv and other files are."""
+    as_csv(tmp_path / "train.csv", X[TRAIN], Y[TRAIN])
+    as_csv(tmp_path / "test.csv", X[TEST], Y[TEST])
+    return tmp_path
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_file_order(fsmeu, tmp_path, ending):
+    """Without shuffles FOFO's online F is that of the listing, which knows n in advance."""
+    WRITERS[ending](tmp_path / f"t.{ending}", X, Y)
+    told = fsmeu("online", tmp_path / f"t.{ending}", "--shuffles", 0, "--json").json
+    predicted, _, _ = transcript.fofo(X, Y.tolist())
+    (row,) = told["learners"]
+    assert row["learner"] == "FOFOClassifier"
+    assert row["online"] == {"mean": pytest.approx(f1_score(Y, predicted)), "sd": None}
+    assert row["test"] is None
+    assert row["examples_per_second"] > 0
+    assert (told["examples"], told["features"], told["positive"]) == (240, 4, int(Y.sum()))
+
+
+def orders(count, shuffles, seed, passes=1):
+    for k in range(shuffles):
+        random = np.random.default_rng((seed, k))
+        yield np.concatenate([random.permutation(count) for _ in range(passes)])
+
+
+def test_shuffles_and_learners(fsmeu, files):
+    """Mean and standard deviation over the orders; own parameters, and those of all."""
+    named = ["-c", "FOFOClassifier:gamma_scale=16,beta=1", "-c", "OFOClassifier"]
+    options = [*named, "-p", "step=0.5", "--shuffles", 3, "--seed", 7, "--passes", 2]
+    told = fsmeu("online", files / "train.csv", *options, "--json").json
+    fofo, ofo = [], []
+    for order in orders(160, 3, 7, 2):
+        rows, labels = X[order], Y[order]
+        fofo.append(f1_score(labels, transcript.fofo(rows, labels.tolist(), c=0.5, scale=16)[0]))
+        ofo.append(f1_score(labels, transcript.ofo(rows, labels.tolist(), c=0.5)))
+    for row, wanted in zip(told["learners"], (fofo, ofo), strict=True):
+        assert row["online"]["mean"] == pytest.approx(np.mean(wanted))
+        assert row["online"]["sd"] == pytest.approx(np.std(wanted, ddof=1))
+    assert [row["learner"] for row in told["learners"]] == [named[1], named[3]]
+    shown = fsmeu("online", files / "train.csv", *options)
+    assert f"{np.mean(ofo):.4f} ± {np.std(ofo, ddof=1):.4f}" in shown.out
+    assert shown.err == ""
+
+
+def test_offline(fsmeu, files):
+    """--test measures each learner after its order; --save keeps that of the first order."""
+    options = ["-c", "FOFOClassifier", "--shuffles", 2, "--test", files / "test.csv"]
+    options += ["--save", files / "m.npz", "-p", "measure=jaccard"]
+    (row,) = fsmeu("online", files / "train.csv", *options, "--json").json["learners"]
+    values = []
+    for order in orders(160, 2, 0):
+        rows, labels = X[TRAIN][order], Y[TRAIN][order]
+        _, threshold, weights = transcript.fofo(rows, labels.tolist())
+        chances = [transcript.sigmoid(weights @ np.append(x, 1)) for x in X[TEST]]
+        values.append(jaccard_score(Y[TEST], np.array(chances) >= threshold))
+    assert row["measure"] == "Jaccard"
+    assert row["test"]["mean"] == pytest.approx(np.mean(values))
+    assert row["test"]["sd"] == pytest.approx(np.std(values, ddof=1))
+    kept = load(files / "m.npz")
+    assert isinstance(kept, FOFOClassifier)
+    assert jaccard_score(Y[TEST], kept.predict(X[TEST])) == pytest.approx(values[0])
+    printed = fsmeu("predict", files / "m.npz", files / "test.csv").out.split()
+    assert [int(one) for one in printed] == kept.predict(X[TEST]).tolist()
+
+
+def test_files_of_curves(fsmeu, files):
+    """csv and json hold the same values, and the last is what is printed."""
+    command = ["online", files / "train.csv", "-c", "OFOClassifier", "-c", "STAMPClassifier"]
+    for ending in ("csv", "json"):
+        assert fsmeu(*command, "--shuffles", 2, "-o", files / f"out/c.{ending}").code == 0
+    with (files / "out/c.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    whole = json.loads((files / "out/c.json").read_text())
+    assert whole["seen"] == list(range(1, 161))
+    assert len(lines) == 2 * 2 * 160
+    for row, name in zip(whole["learners"], ("OFOClassifier", "STAMPClassifier"), strict=True):
+        assert row["learner"] == name
+        for k in (1, 2):
+            mine = [one for one in lines if one["learner"] == name and one["order"] == str(k)]
+            assert [int(one["examples"]) for one in mine] == whole["seen"]
+            assert [float(one["value"]) for one in mine] == whole["curves"][name][k - 1]
+        ends = [curve[-1] for curve in whole["curves"][name]]
+        assert row["online"]["mean"] == pytest.approx(np.mean(ends))
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_plots(fsmeu, files, ending):
+    pytest.importorskip("matplotlib")
+    path = files / "new" / "folder" / f"c.{ending}"
+    ran = fsmeu("online", files / "train.csv", "--shuffles", 2, "-o", path)
+    assert ran.code == 0, ran.err
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+    assert path.read_bytes().startswith(starts[ending])
+
+
+def test_without_matplotlib(fsmeu, files, monkeypatch):
+    """The sentence comes before the work, and says what can be had instead."""
+    monkeypatch.setattr("fsmeu.drawing.render.plotting.find_spec", lambda name: None)
+    ran = fsmeu("online", files / "train.csv", "-o", files / "c.png")
+    ran.is_refused("matplotlib must be installed", "fsmeu[plot]", ".csv and .json work without it")
+
+
+@pytest.mark.parametrize("written", ["2", "2.0"])
+def test_one_class_against_all_others(fsmeu, tmp_path, written):
+    labels = np.where(Y == 1, 2, np.arange(240) % 2 * 2 + 1)
+    as_npz(tmp_path / "t.npz", X, labels)
+    as_npz(tmp_path / "none.npz", X[labels != 2], labels[labels != 2])
+    command = ["online", tmp_path / "t.npz", "--shuffles", 0, "--json"]
+    fsmeu(*command).is_refused("two classes", "3: 1, 2, 3", "--positive")
+    told = fsmeu(*command, "--positive", written, "--test", tmp_path / "none.npz").json
+    predicted, _, _ = transcript.fofo(X, Y.tolist())
+    assert told["learners"][0]["online"]["mean"] == pytest.approx(f1_score(Y, predicted))
+    assert told["learners"][0]["test"]["mean"] == 0
+
+
+def test_the_lesser_class_may_be_positive(fsmeu, tmp_path):
+    as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
+    text = (tmp_path / "t.csv").read_text().replace("'", "")
+    (tmp_path / "t.csv").write_text(text)
+    command = ["online", tmp_path / "t.csv", "--shuffles", 0, "--json"]
+    told = fsmeu(*command, "--positive", "ham").json
+    predicted, _, _ = transcript.fofo(X, Y.tolist())
+    assert told["learners"][0]["online"]["mean"] == pytest.approx(f1_score(Y, predicted))
+    other = fsmeu(*command).json["learners"][0]["online"]["mean"]
+    predicted, _, _ = transcript.fofo(X, (1 - Y).tolist())
+    assert other == pytest.approx(f1_score(1 - Y, predicted))
+
+
+def test_help_names_every_learner(fsmeu):
+    text = " ".join(fsmeu("online", "--help").out.split())
+    for name, kind in estimators().items():
+        assert (name in text) == issubclass(kind, OnlineClassifier)
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (["-c", "FOFOClasifier"], ["'FOFOClassifier'"]),
+        (["-c", "DTAClassifier"], ["an online learner"]),
+        (["-c", ""], ["an online learner"]),
+        (["-c", "OFOClassifier", "-c", "OFOClassifier"], ["once"]),
+        (["-c", "OFOClassifier:steps=2"], ["'step'"]),
+        (["-c", "OFOClassifier:step"], ["NAME=VALUE"]),
+        (["-c", "OFOClassifier:step=2,step=3"], ["once"]),
+        (["-p", "stepp=2"], ["'step'"]),
+        (["-c", "OFOClassifier", "-p", "gamma_scale=2"], ["a parameter must be one of"]),
+        (["-p", "step=-1"], ["step must be"]),
+        (["-p", "step=NaN"], ["step must be"]),
+        (["-p", "measure=f1"], ["measure must be one of f, jaccard"]),
+        (["-p", "beta=two"], ["beta must be"]),
+        (["-p", "loss__beta=2"], ["loss__beta"]),
+        (["--positive", "7"], ["0, 1", "7"]),
+        (["--test", "none.csv"], ["none.csv"]),
+        (["-o", "curves"], [".png"]),
+        (["-o", "curves.gif"], [".png", "curves.gif"]),
+        (["-c", "OFOClassifier", "-c", "STAMPClassifier", "--save", "m.npz"], ["one learner"]),
+        (["--label", "size"], ["size"]),
+    ],
+)
+def test_options(fsmeu, files, options, parts, monkeypatch):
+    monkeypatch.chdir(files)
+    fsmeu("online", "train.csv", "--shuffles", 2, *options).is_refused(*parts)
+    assert not (files / "m.npz").exists()
+
+
+@pytest.mark.parametrize("option", [["--shuffles", -1], ["--passes", 0], ["--seed", -1]])
+def test_numbers_out_of_range(fsmeu, files, option):
+    ran = fsmeu("online", files / "train.csv", *option)
+    assert ran.code == 2
+    assert f"Invalid value for '{option[0]}'" in ran.err
+
+
+def test_places_that_cannot_be_written(fsmeu, files):
+    """They are told before anything is run."""
+    (files / "c.csv").mkdir()
+    for option in ("-o", "--save"):
+        ran = fsmeu("online", files / "train.csv", option, files / "c.csv")
+        ran.is_refused("must be a file", "c.csv")
+        ran = fsmeu("online", files / "train.csv", option, files / "train.csv" / "c.csv")
+        ran.is_refused("train.csv")
+
+
+def test_files_that_are_none(fsmeu, files):
+    fsmeu("online", files / "none.csv").is_refused("none.csv")
+    fsmeu("online", files).is_refused(str(files))
+    (files / "empty.svm").write_text("")
+    fsmeu("online", files / "empty.svm").is_refused("there must be examples")
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_csv_files(fsmeu, tmp_path, name):
+    content, parts = CSV[name]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    fsmeu("online", path).is_refused(*parts)
+
+
+@pytest.mark.parametrize("name", NPZ)
+def test_npz_files(fsmeu, tmp_path, name):
+    arrays, parts = NPZ[name]
+    np.savez(tmp_path / "t.npz", **arrays)
+    fsmeu("online", tmp_path / "t.npz").is_refused(*parts)
+
+
+def test_labels_that_are_none(fsmeu, tmp_path):
+    as_npz(tmp_path / "nan.npz", X, np.where(Y == 1, np.nan, 0.0))
+    fsmeu("online", tmp_path / "nan.npz").is_refused("labels must be finite")
+    as_npz(tmp_path / "table.npz", X, np.stack([Y, Y], axis=1))
+    fsmeu("online", tmp_path / "table.npz").is_refused("one label")
+    as_npz(tmp_path / "two.npz", X, Y)
+    as_npz(tmp_path / "other.npz", X, Y + 1)
+    for name, parts in (("other", ["0 or 1", "2"]), ("table", ["one label"])):
+        ran = fsmeu("online", tmp_path / "two.npz", "--test", tmp_path / f"{name}.npz")
+        ran.is_refused(*parts)
+    as_npz(tmp_path / "narrow.npz", X[:, :2], Y)
+    ran = fsmeu("online", tmp_path / "two.npz", "--test", tmp_path / "narrow.npz")
+    ran.is_refused("4 features", "2 features")
+    as_npz(tmp_path / "gaps.npz", np.where(X > 1, np.nan, X), Y)
+    ran = fsmeu("online", tmp_path / "two.npz", "--test", tmp_path / "gaps.npz")
+    ran.is_refused("NaN")

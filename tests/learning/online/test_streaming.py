@@ -1,0 +1,86 @@
+"""Streams: the running measure is scikit-learn's of the predictions so far."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.metrics import fbeta_score, jaccard_score
+
+from fsmeu.errors import InputError
+from fsmeu.learning.online import FOFOClassifier, OFOClassifier, STAMPClassifier, streaming
+from fsmeu.learning.online.streaming import places, running_measure, stream
+from tests.learning.online.test_rules import BY_NAME, data, made
+
+BITS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=12)
+
+
+@given(BITS, st.sampled_from([0.5, 1.0, 2.0]))
+@settings(max_examples=30)
+def test_every_prefix_is_measured(pairs, beta):
+    z, y = (np.array(column) for column in zip(*pairs, strict=True))
+    ends = range(1, len(y) + 1)
+    wanted = [fbeta_score(y[:t], z[:t], beta=beta, zero_division=0) for t in ends]
+    assert running_measure(z, y, beta=beta) == pytest.approx(wanted)
+    wanted = [jaccard_score(y[:t], z[:t], zero_division=0) for t in ends]
+    assert running_measure(z, y, "jaccard") == pytest.approx(wanted)
+
+
+@given(st.integers(1, 1000), st.integers(1, 50))
+def test_places_end_with_the_total(total, most):
+    found = places(total, most)
+    assert len(found) == min(total, most)
+    assert found[0] >= 1
+    assert found[-1] == total
+    assert (np.diff(found) >= max(1, total // len(found))).all()
+
+
+@BY_NAME
+@pytest.mark.parametrize("size", [1, 64, 1000])
+def test_pieces_do_not_matter(learner, size, monkeypatch):
+    """The values are those of one call with all examples, in whatever pieces they come."""
+    rows, labels = data(150)
+    whole = made(learner)
+    predicted = whole.predict_then_fit(rows, labels, classes=[0, 1])
+    monkeypatch.setattr(streaming, "STREAMED_EXAMPLES", size)
+    told = []
+    found = stream(made(learner), csr_array(rows), labels, tell=lambda *one: told.append(one))
+    assert found.seen.tolist() == list(range(1, 151))
+    assert found.values == pytest.approx(running_measure(predicted, labels))
+    assert found.values[-1] == pytest.approx(whole.score_)
+    assert sum(one[0] for one in told) == 150
+    assert told[-1][1] == pytest.approx(whole.score_)
+    assert found.seconds > 0
+
+
+def test_passes_are_shuffled_anew():
+    """Two passes are one over the two orders, one after the other."""
+    rows, labels = data(400)
+    found = stream(OFOClassifier(), rows, labels, passes=2, random=np.random.default_rng(3))
+    random = np.random.default_rng(3)
+    order = np.concatenate([random.permutation(400), random.permutation(400)])
+    assert not np.array_equal(order[:400], order[400:])
+    once = OFOClassifier()
+    predicted = once.predict_then_fit(rows[order], labels[order])
+    assert found.seen.tolist() == list(range(4, 801, 4))
+    assert found.values == pytest.approx(running_measure(predicted, labels[order])[3::4])
+    assert found.learner.weights_ == pytest.approx(once.weights_, rel=1e-9)
+
+
+def test_other_measures_and_names():
+    rows, labels = data(200)
+    named = np.array(["no", "yes"])[labels]
+    found = stream(FOFOClassifier(measure="jaccard"), rows, named)
+    assert found.values[-1] == pytest.approx(found.learner.score_)
+    found = stream(STAMPClassifier(beta=2.0), rows, named)
+    assert found.values[-1] == pytest.approx(found.learner.score_)
+
+
+def test_misuse():
+    rows, labels = data(20)
+    with pytest.raises(InputError, match=r"two classes. Got 1 class instead"):
+        stream(OFOClassifier(), rows, labels * 0)
+    with pytest.raises(InputError, match="passes"):
+        stream(OFOClassifier(), rows, labels, passes=0)
+    with pytest.raises(InputError, match="measure must be"):
+        stream(OFOClassifier(measure="f1"), rows, labels)
