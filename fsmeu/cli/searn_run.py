@@ -40,6 +40,15 @@ _HeldOut = Annotated[
     bool,
     typer.Option("--held-out", help="Predict held-out training data: for choosing settings."),
 ]
+_Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="TEXT",
+        help="Only methods whose names hold this text. Repeatable.",
+        show_default=False,
+    ),
+]
 _Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Iterations of SEARN.")]
 _List = Annotated[bool, typer.Option("--list", help="List the tasks and end.")]
 
@@ -50,6 +59,7 @@ def run_tasks(
     seeds: _Seeds = 3,
     output: _Folder = None,
     held_out: _HeldOut = False,
+    method: _Methods = None,
     list_all: _List = False,
     as_json: Json = False,
 ) -> None:
@@ -69,7 +79,7 @@ def run_tasks(
     rows: list[Row] = []
     numbers = range(1 if quick else seeds)
     for name in chosen:
-        task = TASKS[name]
+        task = _narrowed(TASKS[name], method)
         with runs_bar() as tell:
             mine = experiment(task, numbers, quick, held_out, tell=tell)
         rows += mine
@@ -120,6 +130,26 @@ def draw_curves(
         plot_iterations(as_data(rows), picture)
         if not as_json:
             line(f"picture: {picture}")
+
+
+def _narrowed(task: Any, texts: Sequence[str] | None) -> Any:
+    """The task with those methods alone whose names hold one of the texts.
+
+    Raises:
+        InputError: there is none.
+    """
+    from dataclasses import replace
+
+    from fsmeu.errors import InputError, sentence
+
+    if not texts:
+        return task
+    kept = [one for one in task.methods if any(text in one.name for text in texts)]
+    if not kept:
+        names = ", ".join(one.name for one in task.methods)
+        must = f"a method of {task.name} must be one of {names}" if names else "it has no choice"
+        raise InputError(sentence("--method", must, ", ".join(texts)))
+    return replace(task, methods=kept)
 
 
 def _chosen(tasks: Sequence[str]) -> list[str]:
