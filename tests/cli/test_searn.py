@@ -104,6 +104,7 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
     [
         (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
         (["curves", "nothing"], ["a task must be one of"]),
+        (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
         (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "readable file"]),
         (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
