@@ -33,7 +33,7 @@ def test_it_learns_what_it_is_shown_and_comes_back_from_a_file(tmp_path, space):
 
 
 def test_templates_of_ones_own():
-    """A tagger that sees the part of speech alone tells all apart, one that sees a constant none."""
+    """One that sees the part of speech alone tells all apart, one that sees a constant none."""
     searn = few("left-to-right").set_params(loss="hamming")
     seeing = ColumnTagger(["pos"], crossed=["pos[-1]"], searn=searn, bits=14).fit(X, Y)
     assert [one[:3] for one in seeing.predict(X)] == [one[:3] for one in Y]
