@@ -23,7 +23,8 @@ from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Bernoulli, Independent, Model
+from fsmeu.models import Model
+from fsmeu.models.independent import chances_of_ones
 from fsmeu.models.most_probable import most_probable
 
 __all__ = ["Answer", "Decision", "Problem", "RefusalError"]
@@ -77,11 +78,7 @@ class Problem:
     @property
     def probabilities(self) -> Floats | None:
         """P(y_i = second label) when labels are independent and there are two, else None."""
-        if isinstance(self.model, Bernoulli):
-            return self.model.p
-        if isinstance(self.model, Independent) and len(self.model.labels) == 2:
-            return self.model.probabilities[:, 1]
-        return None
+        return chances_of_ones(self.model)
 
     @cached_property
     def feasible(self) -> bool:

@@ -20,6 +20,8 @@ from fsmeu.expectation.composition import (
 )
 from fsmeu.expectation.lattice import run
 from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.long_chains import long_chain_value
+from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
@@ -77,6 +79,13 @@ def expect(
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
+    long = long_expectation(asked)
+    if long is not None:
+        return long
+    chain = long_chain_value(asked)
+    if chain is not None:
+        bounds = (chain.lower, chain.upper, chain.kept)
+        return Expectation(chain.value, *bounds, lambda: _levels(asked, None, max_states))
     found = _windowed(asked, max_states) or _by_tape(asked, max_states)
     value, kept = found or _walked(asked, max_states)
     check_finite("expect", value)

@@ -24,7 +24,7 @@ from fsmeu.models.checks import (
 )
 from fsmeu.models.dense import Dense
 
-__all__ = ["Bernoulli", "Independent"]
+__all__ = ["Bernoulli", "Independent", "chances_of_ones"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,6 +156,15 @@ def labels_of(labels: Sequence[Label] | Alphabet, where: str) -> Alphabet:
 def _kept(labels: tuple[Label, ...]) -> Alphabet:
     """The alphabet of these labels, checked once for all models of a corpus."""
     return Alphabet(labels)
+
+
+def chances_of_ones(model: object) -> Floats | None:
+    """P(y_i = second label), (n,), when labels are independent and there are two, else None."""
+    if isinstance(model, Bernoulli):
+        return model.p
+    if isinstance(model, Independent) and len(model.labels) == 2:
+        return model.probabilities[:, 1]
+    return None
 
 
 def _independent_layers(alphabet: Alphabet, rows: Floats) -> Layered:

@@ -22,7 +22,7 @@ from fsmeu.trellis.split_trellis import Hypotheses, SplitTrellis
 from fsmeu.trellis.tape import TapeLayer
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["reads_marginals", "scores_by_marginals", "values_by_marginals"]
+__all__ = ["label_gains", "reads_marginals", "scores_by_marginals", "values_by_marginals"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,6 +120,38 @@ def values_by_marginals(trellis: SplitTrellis, z: Ints, marginals: Floats) -> Fl
                 gained = np.einsum("bl,bl->b", table[rows[i][term]], marginals[:, i])
                 values += slopes[count][ended, 0] * gained
     return values
+
+
+def label_gains(trellis: SplitTrellis, z: Ints) -> tuple[Ints, Floats, int] | None:
+    """What labels of y count, what they add to joint counts where z is given, and z's own count.
+
+    Args:
+        trellis: both tapes.
+        z: label indices of the hypothesis, (n,).
+
+    Returns:
+        Arrays (labels,) and (joint counts, n, labels), and a number; None where the tape of y has a
+        state, or counts otherwise at another position.
+    """
+    n = len(z)
+    layers = [trellis.y.layer(i) for i in range(n)]
+    distinct = list({id(layer): layer for layer in layers}.values())
+    counted = distinct[0].counted[0]
+    if trellis.reads_clock or not all(map(_is_stateless, distinct)):
+        return None
+    if not all(np.array_equal(layer.counted[0], counted) for layer in distinct):
+        return None
+    rows, ended = score_rows(trellis, z[None])
+    found = np.zeros((len(trellis.form.joint_counts), n, len(counted)))
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i, layer in enumerate(layers):
+        alike.setdefault((id(layer), id(trellis.z.layer(i))), []).append(i)
+    for places in alike.values():
+        added, table = _label_amounts(trellis, trellis.z.layer(places[0]).shown, places[0], n)
+        shown = np.array([rows[i][:, 0] for i in places])  # (places, terms)
+        for term, count in enumerate(added.term_count.tolist()):
+            found[count, places] += table[shown[:, term]]
+    return counted, found, int(ended[0])
 
 
 def _alike(

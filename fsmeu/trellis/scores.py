@@ -28,7 +28,15 @@ from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.sweep import forward, runs_of
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["Sizes", "StepScores", "arc_weights", "errors_of", "step_scores", "value_tables"]
+__all__ = [
+    "Sizes",
+    "StepScores",
+    "arc_weights",
+    "errors_of",
+    "step_scores",
+    "value_tables",
+    "values_at",
+]
 
 Floats = NDArray[np.float64]
 
@@ -65,14 +73,28 @@ def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
 
 
 def _value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
-    form = trellis.form
     z, y = trellis.z.reachable(n), trellis.y.reachable(n)
-    possible = z[:, None] & y
+    hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
+    return values_at(trellis, n, hyp, ref, z[:, None] & y)
+
+
+def values_at(
+    trellis: SplitTrellis, n: int, hyp: Any, ref: Any, possible: NDArray[np.bool_]
+) -> tuple[list[Floats], Floats]:
+    """The slopes of each joint count and the offset for counts of z and y; 0 where impossible.
+
+    Args:
+        trellis: both tapes.
+        n: the length.
+        hyp: ends of the counter of z.
+        ref: ends of the counter of y; both broadcast to the shape of ``possible``.
+        possible: which of them some sequences have.
+    """
+    form = trellis.form
     current: dict[str, Any] = {"n": float(n)}
-    if form.z.counter is not None:
-        current[form.z.counter] = np.arange(len(z), dtype=np.float64)[:, None]
-    if form.y.counter is not None:
-        current[form.y.counter] = np.arange(len(y), dtype=np.float64)[None, :]
+    for part, counts in ((form.z, hyp), (form.y, ref)):
+        if part.counter is not None:
+            current[part.counter] = np.asarray(counts, np.float64)
     registers = [joint_count.register for joint_count in form.joint_counts]
     current |= starts_of(form.bound, registers, n)
     scope = Scope(form.bound, current, current, {})

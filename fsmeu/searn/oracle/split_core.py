@@ -17,7 +17,8 @@ from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
-from fsmeu.searn.oracle.core import CannotServeError, Gain, slopes_of
+from fsmeu.searn.oracle.core import CannotServeError, Gain
+from fsmeu.searn.oracle.spec_core import slopes_of
 from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
 

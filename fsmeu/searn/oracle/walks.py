@@ -18,8 +18,10 @@ from fsmeu.limits import (
 )
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.core import CannotServeError, Core, FunctionCore, SpecCore, reads_length
+from fsmeu.searn.oracle.core import CannotServeError, Core
+from fsmeu.searn.oracle.function_core import FunctionCore
 from fsmeu.searn.oracle.layers import Layers, Walked
+from fsmeu.searn.oracle.spec_core import SpecCore, reads_length
 from fsmeu.searn.oracle.split_core import SplitCore, can_split
 
 __all__ = ["Walks", "walk_all"]

@@ -1,0 +1,102 @@
+"""Long sequences by windows of counts: against whole numbers without rounding, and the machine."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.errors import SizeLimitError
+from fsmeu.expectation import long_counts
+
+OF_TABLES = [
+    "accuracy",
+    "balanced_accuracy",
+    "fscore",
+    "g_mean",
+    "g_tp_pr",
+    "h_mean",
+    "hamming",
+    "jaccard",
+    "kappa",
+    "mcc",
+    "precision",
+    "q_mean",
+    "recall",
+    "sec",
+    "specificity",
+    "weighted_cost",
+]
+
+
+def weights_of_counts(eighths):
+    """How many of 8^n outcomes have each count, whole numbers; event k happens in so many of 8."""
+    found = np.array([1], dtype=object)
+    for one in eighths:
+        longer = np.append(found * (8 - one), 0)
+        longer[1:] += found * one
+        found = longer
+    return found
+
+
+def test_expected_fscore_of_2000_labels_without_rounding():
+    random = np.random.default_rng(3)
+    eighths, z = random.integers(0, 9, size=2000), random.integers(0, 2, size=2000)
+    first = weights_of_counts(eighths[z == 1].tolist())
+    last = weights_of_counts(eighths[z == 0].tolist())
+    hyp, whole = int(z.sum()), 8**2000
+    hits, terms = first * np.arange(len(first)), []
+    for ref in range(2001):
+        low, high = max(0, ref - len(last) + 1), min(ref, len(first) - 1)
+        if low <= high:
+            met = (hits[low : high + 1] * last[ref - high : ref - low + 1][::-1]).sum()
+            terms.append(float(Fraction(2 * int(met), (hyp + ref) * whole)))
+    wanted = math.fsum(terms)
+    found = fsmeu.expect(fsmeu.load("fscore"), z, eighths / 8)
+    assert found.value == pytest.approx(wanted, rel=1e-12)
+    assert found.lower <= wanted <= found.upper
+    assert found.upper - found.lower < 1e-11
+    assert found.kept == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 7))
+def test_short_sequences_as_by_machines(name, seed, n):
+    """Values, bounds and levels; probabilities 0 and 1 among the others."""
+    random = np.random.default_rng(seed)
+    p, z = random.choice([0.0, 1.0, 0.3, random.random()], size=n), random.integers(0, 2, size=n)
+    loss = fsmeu.load(name)
+    wanted = fsmeu.expect(loss, z, p, engine="openfst")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_counts, "LONG_SEQUENCE", 0)
+        found = fsmeu.expect(loss, z, p)
+        assert long_counts.long_expectation(fsmeu.expectation.query.query(loss, z, p)) is not None
+    assert found.value == pytest.approx(wanted.value, rel=1e-12, abs=1e-12)
+    assert found.lower <= wanted.value + 1e-13
+    assert found.upper >= wanted.value - 1e-13
+    np.testing.assert_allclose(found.levels.values, wanted.levels.values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found.levels.probabilities, wanted.levels.probabilities, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_other_queries_go_other_ways():
+    """Chains, losses with states, and ranges that are not finite."""
+    fscore, p, z = fsmeu.load("fscore"), np.full(2500, 0.25), np.zeros(2500, int)
+    chain = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], n=2500)
+    open_range = fsmeu.loads("utility f labels 0 1 count c when z == 1 and y == 1 value c")
+    for loss, model in ((fscore, chain), (fsmeu.load("pk", k=3), p), (open_range, p)):
+        asked = fsmeu.expectation.query.query(loss, z, model)
+        assert long_counts.long_expectation(asked) is None
+
+
+def test_distributions_of_too_many_tables_are_refused(monkeypatch):
+    monkeypatch.setattr(long_counts, "MOST_LEVEL_CELLS", 1000)
+    found = fsmeu.expect(fsmeu.load("fscore"), [1, 0] * 1500, np.full(3000, 0.5))
+    assert found.value == pytest.approx(0.5, abs=0.01)
+    with pytest.raises(SizeLimitError, match="may have up to 1,000 tables"):
+        _ = found.levels
