@@ -249,6 +249,8 @@ MOST_CORPUS_BYTES = 1 << 28
 """Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
 MOST_BEAM_CELLS = 1 << 28
 """Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
+MOST_LABEL_CELLS = 1 << 28
+"""Labels of the sentences of a search, each as long as the longest: a gigabyte."""
 MOST_ITERATIONS = 10_000
 """Iterations that are made without having been asked for: each trains a model."""
 ORACLE_BYTES_PER_STATE = 200

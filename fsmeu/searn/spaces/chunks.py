@@ -237,7 +237,7 @@ class ChunkSearch:
                 oracle[at] = after
         past = states.past
         if past.shape[1]:
-            past = np.concatenate((first[:, None].astype(np.int16), past[:, :-1]), axis=1)
+            past = np.concatenate((first[:, None].astype(np.int32), past[:, :-1]), axis=1)
         return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
 
     def join(self, parts: Sequence[LabelStates]) -> LabelStates:

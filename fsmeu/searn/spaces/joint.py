@@ -166,7 +166,7 @@ class JointSearch:
         at = seen.starts[states.examples] + states.progress // 2
         both = history_columns(states.past[:, : task.history], seen.crossed[at], seen.bits, 0)
         own = states.past[:, 1 : 2 * task.own_history : 2]
-        own = np.concatenate((np.full((len(states), 1), -2, np.int16), own), axis=1)  # apart
+        own = np.concatenate((np.full((len(states), 1), -2, np.int32), own), axis=1)  # apart
         alone = history_columns(own, seen.crossed[at], seen.bits, 1 + task.crossed_history)
         return joined_rows(seen.matrix, at, np.concatenate((both, alone[:, 1:]), axis=1)), None
 
@@ -215,7 +215,7 @@ class JointSearch:
         """The states after one label of each."""
         labels = states.labels.copy()
         labels[np.arange(len(states)), states.progress] = actions
-        past = np.concatenate((actions[:, None].astype(np.int16), states.past), axis=1)[:, :-1]
+        past = np.concatenate((actions[:, None].astype(np.int32), states.past), axis=1)[:, :-1]
         oracle = states.oracle
         if oracle is not None and self.gold is not None:
             oracle = oracle.copy()

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.limits import MOST_LABEL_CELLS
+
 __all__ = ["LabelStates", "joined", "start_states"]
 
 Ints = NDArray[np.int64]
@@ -21,15 +24,15 @@ class LabelStates:
     Attributes:
         examples: the number of each state's sentence, (B,).
         progress: how many labels are decided, (B,).
-        labels: label indices in the order in which they are decided, int16 (B, longest).
-        past: the last decisions, the newest first, int16 (B, h); -1 before the first.
+        labels: label indices in the order in which they are decided, int32 (B, longest).
+        past: the last decisions, the newest first, int32 (B, h); -1 before the first.
         oracle: the states of the cost oracle, with B as first axis, or None.
     """
 
     examples: Ints
     progress: Ints
-    labels: NDArray[np.int16]
-    past: NDArray[np.int16]
+    labels: NDArray[np.int32]
+    past: NDArray[np.int32]
     oracle: Any = None
 
     def __len__(self) -> int:
@@ -48,10 +51,18 @@ class LabelStates:
 
 
 def start_states(examples: Ints, longest: int, depth: int, oracle: Any) -> LabelStates:
-    """The states before the first decision."""
+    """The states before the first decision.
+
+    Raises:
+        SizeLimitError: the labels of all sentences, each as long as the longest, are too many.
+    """
     count = len(examples)
-    labels = np.full((count, longest), -1, np.int16)
-    past = np.full((count, depth), -1, np.int16)
+    if count * longest > MOST_LABEL_CELLS:
+        must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
+        remedy = "Split the longest sentences, or give fewer at a time"
+        raise SizeLimitError(sentence("Searn", must, f"{count:,} x {longest:,}", remedy))
+    labels = np.full((count, longest), -1, np.int32)
+    past = np.full((count, depth), -1, np.int32)
     return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
 
 

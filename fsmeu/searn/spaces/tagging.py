@@ -186,7 +186,7 @@ class TaggingSearch:
         labels[np.arange(len(states)), states.progress] = actions
         past = states.past
         if past.shape[1]:
-            past = np.concatenate((actions[:, None].astype(np.int16), past[:, :-1]), axis=1)
+            past = np.concatenate((actions[:, None].astype(np.int32), past[:, :-1]), axis=1)
         oracle = states.oracle
         if oracle is not None and self.gold is not None:
             oracle = self.gold.oracles.step(states.examples, oracle, actions)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError
+from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.searn.features.mixing import indices, mixed
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
 from fsmeu.searn.policies.mixture import Mixture, targets_of
@@ -248,6 +248,14 @@ def test_queue_holds_what_beam_search_holds():
         "w:1 -> a": 1.0, "after None -> a": 1.0, "w:2 -> b": 1.0, "after a -> b": 1.0,
         "decisions": 2.0,
     }  # fmt: skip
+
+
+def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr("fsmeu.searn.spaces.states.MOST_LABEL_CELLS", 11)
+    search, _ = searched(LeftToRight(), "hamming", [[0, 1], [1] * 6], np.random.default_rng(0))
+    assert len(search.start(np.array([1]))) == 1
+    with pytest.raises(SizeLimitError, match="2 x 6"):
+        search.start(np.arange(2))
 
 
 def test_chunks_of_ill_formed_tags():
