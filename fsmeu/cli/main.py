@@ -22,6 +22,7 @@ from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
 from fsmeu.cli.online import stream_examples
 from fsmeu.cli.predict import predict_labels
+from fsmeu.cli.searn import searn
 from fsmeu.cli.segment_k import segment_k
 from fsmeu.cli.show import show_loss
 from fsmeu.cli.trace import trace_pair
@@ -49,6 +50,7 @@ app.command("decode")(decode_labels)
 app.command("train")(train_classifier)
 app.command("online")(stream_examples)
 app.command("predict")(predict_labels)
+app.add_typer(searn, name="searn")
 app.command("draw")(draw_loss)
 app.command("explore")(explore_loss)
 app.command("gallery")(write_gallery)

@@ -21,12 +21,13 @@ Sentence = list[tuple[str, ...]]
 STDIN = "-"
 
 
-def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
+def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
     """The sentences of a file, lists of rows of texts; all rows have as many columns.
 
     Args:
         name: the file; "-" is standard input.
         least: how many columns there must be.
+        most: how many sentences are read; None for all.
 
     Raises:
         InputError: it cannot be read, is no UTF-8 text, or rows differ in their columns.
@@ -43,6 +44,8 @@ def read_sentences(name: str | Path, least: int = 1) -> list[Sentence]:
             if rows:
                 found.append(rows)
             rows = []
+            if len(found) == most:
+                break
             continue
         width = width or len(row)
         if len(row) != width or width < least:

@@ -48,15 +48,25 @@ def path_of(name: str) -> Path:
     return found
 
 
-def conll2000() -> tuple[list[Sentence], list[Sentence]]:
-    """Training and test sentences of CoNLL-2000: word, part of speech, chunk tag."""
-    train, test = (read_sentences(path_of(name), least=3) for name in FILES["conll2000"])
+def conll2000(most: int | None = None) -> tuple[list[Sentence], list[Sentence]]:
+    """Training and test sentences of CoNLL-2000: word, part of speech, chunk tag.
+
+    Args:
+        most: how many sentences of each part are read; None for all.
+    """
+    train, test = (read_sentences(path_of(name), 3, most) for name in FILES["conll2000"])
     return train, test
 
 
-def conll2002() -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
-    """Training, development and test sentences of CoNLL-2002 in Spanish: word, POS, tag."""
-    train, develop, test = (read_sentences(path_of(name), least=3) for name in FILES["conll2002"])
+def conll2002(
+    most: int | None = None,
+) -> tuple[list[Sentence], list[Sentence], list[Sentence]]:
+    """Training, development and test sentences of CoNLL-2002 in Spanish: word, POS, tag.
+
+    Args:
+        most: how many sentences of each part are read; None for all.
+    """
+    train, develop, test = (read_sentences(path_of(name), 3, most) for name in FILES["conll2002"])
     return train, develop, test
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["Counts", "Interval", "chunks", "counts_of", "interval"]
+__all__ = ["Counts", "Interval", "chunks", "counts_of", "interval", "pair_counts"]
 
 Floats = NDArray[np.float64]
 Chunk = tuple[int, int, str]
@@ -82,6 +82,24 @@ def counts_of(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) ->
         same = sum(one == other for one, other in zip(z, y, strict=True))
         rows.append((len(mine & theirs), len(mine), len(theirs), same, len(y), same == len(y)))
     return Counts(np.array(rows, np.float64).reshape(-1, 6))
+
+
+def pair_counts(
+    found: Sequence[Sequence[tuple[str, str]]], given: Sequence[Sequence[tuple[str, str]]]
+) -> Counts:
+    """The counts of predicted pairs of labels: tags of both streams, chunks of the second.
+
+    Raises:
+        InputError: they differ in the number or length of sentences.
+    """
+    first, second = (
+        counts_of(*([[pair[k] for pair in one] for one in part] for part in (found, given)))
+        for k in (0, 1)
+    )
+    amounts = second.amounts.copy()
+    amounts[:, 3:5] += first.amounts[:, 3:5]
+    amounts[:, 5] *= first.amounts[:, 5]
+    return Counts(amounts)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Texts = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Collection:
     """Documents laid end to end, word by word.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.searn.features.words import stem
 from fsmeu.searn.vine.collection import subtree_order
@@ -171,7 +172,7 @@ def _relevant(growth: Growth) -> Counter[str]:
     return Counter(word for word, number in both if number in numbers)
 
 
-def _subtrees(heads: np.ndarray) -> list[list[int]]:
+def _subtrees(heads: NDArray[np.int64]) -> list[list[int]]:
     """The places of the words of each word's subtree, itself first."""
     found = [[place] for place in range(len(heads))]
     for place in reversed(subtree_order(heads)):

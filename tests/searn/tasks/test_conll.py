@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.searn.tasks import conll, data
 from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
+from fsmeu.searn.tasks.tagged import cut_sentences
 
 TEXT = "Great JJ B-NP\nAmerican NNP I-NP\n\n\nsaid VBD B-VP"
 TOKENS = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=4)
@@ -120,3 +121,13 @@ def test_counts_of_letters():
     assert [int((found.folds == k).sum()) for k in range(10)] == [
         626, 704, 684, 698, 693, 651, 739, 717, 690, 675,
     ]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from("OBI"), max_size=30), max_size=4), st.integers(2, 12))
+def test_long_sentences_are_cut(tags, longest):
+    """Nothing is lost, nothing is too long, and short sentences stay whole."""
+    sentences = [[(str(k), tag) for k, tag in enumerate(one)] for one in tags]
+    pieces = cut_sentences(sentences, longest)
+    assert [row for one in pieces for row in one] == [row for one in sentences for row in one]
+    assert all(len(one) <= longest for one in pieces)
+    assert all(one in pieces for one in sentences if len(one) <= longest)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.searn.tasks.measures import chunks, counts_of, interval
+from fsmeu.searn.tasks.measures import chunks, counts_of, interval, pair_counts
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 PAIRS = st.lists(
@@ -68,3 +68,19 @@ def test_the_interval_is_that_of_the_normal_distribution():
     assert found.high - found.value == pytest.approx(width, rel=0.15)
     assert found.value - found.low == pytest.approx(width, rel=0.15)
     assert interval([counts, counts], "accuracy", draws=2000, seed=1) == found
+
+
+@given(PAIRS)
+def test_pairs_are_counted_by_stream(pair):
+    """Accuracy is that of both streams laid end to end, chunks are those of the second."""
+    z, y = pair
+    joint = [
+        [[(first[0], second) for first, second in zip(a, b, strict=True)] for a, b in both]
+        for both in (zip(z, z, strict=True), zip(z, y, strict=True))
+    ]
+    found = pair_counts(*joint).scores()
+    flat = [[[label for two in one for label in two] for one in part] for part in joint]
+    same = [a == b for m, t in zip(*flat, strict=True) for a, b in zip(m, t, strict=True)]
+    assert found["accuracy"] == pytest.approx(np.mean(same), rel=1e-12)
+    assert found["F1"] == counts_of(z, y).scores()["F1"]
+    assert found["sequences"] == np.mean([a == b for a, b in zip(*joint, strict=True)])

@@ -17,6 +17,7 @@ from fsmeu.searn.vine.features import action_features, unit_features
 from fsmeu.searn.vine.growth import actions, extraction, step, summary, vine_growth
 from fsmeu.searn.vine.matches import matches_of
 from fsmeu.searn.vine.rouge import rouge
+from fsmeu.searn.vine.space import GrowingSummary
 from fsmeu.searn.vine.synthetic import synthetic_collections
 
 
@@ -186,3 +187,21 @@ def test_features_of_actions():
     assert later["left=1 new=False"] == 1.0
     # p(sandwich | query) = (1 + 5/8) / 6 with five pseudo-counts, 1/8 in the collection
     assert second["query unit"] == pytest.approx(np.log((1 + 5 / 8) / 6 * 8), rel=1e-12)
+
+
+def test_the_space_agrees_with_its_parts():
+    """Values after each action, less the least of them, are the costs that a wide beam tells."""
+    held = synthetic_collections(1, 3, documents=1, sentences=2, facts=1)[0]
+    gold = held.references
+    space = GrowingSummary(limit=6, width=100)
+    state = space.start(held)
+    while space.actions(state):
+        chosen = space.actions(state)
+        values = np.array([space.value(space.step(state, a), gold) for a in chosen])
+        assert space.costs(state, gold) == pytest.approx(values - values.min(), abs=1e-12)
+        assert space.features(state, chosen[0])["bias"] == 1.0
+        state = space.step(state, chosen[int(values.argmin())])
+    told = space.loss(space.output(state), gold)
+    assert told == space.value(state, gold) == 1 - rouge(space.output(state), gold)
+    with pytest.raises(InputError, match="word, sentence"):
+        GrowingSummary(unit="page").start(held)

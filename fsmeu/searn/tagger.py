@@ -1,0 +1,117 @@
+"""``ColumnTagger``: SEARN for rows of texts with feature templates; ``fsmeu searn`` trains it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from fsmeu.errors import InputError, sentence, whole
+from fsmeu.learning.saving import register
+from fsmeu.searn.features.corpus import templated_sentences
+from fsmeu.searn.features.segments import CHUNKS
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features.sets import SETS, TemplateSet
+from fsmeu.searn.features.templates import Template, parse_templates
+from fsmeu.searn.given import given_space
+from fsmeu.searn.searn import Searn
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+
+__all__ = ["ColumnTagger", "are_chunk_tags"]
+
+Rows = Sequence[Sequence[Sequence[str]]]
+
+
+def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
+    """Whether all tags are O, B-X or I-X, and one of them is not O."""
+    seen = {tag for one in tags for tag in one}
+    return seen != {"O"} and all(tag == "O" or tag[:2] in ("B-", "I-") for tag in seen)
+
+
+@register
+class ColumnTagger(BaseEstimator):  # type: ignore[misc]
+    """Tags for rows of texts (a word and its columns), by templates and search.
+
+    Args:
+        templates: a name of ``fsmeu.searn.features.sets.SETS``, or a list of templates as texts.
+        crossed: templates that are crossed with the label before, where a list is given.
+        searn: a ``Searn`` that is copied and trained; None for its defaults.
+        bits: features are hashed to 2^bits columns.
+
+    Attributes:
+        width_: how many columns rows must have.
+        searn_: the trained ``Searn``.
+    """
+
+    width_: int
+    searn_: Searn
+
+    def __init__(
+        self,
+        templates: Any = "chunking",
+        *,
+        crossed: Sequence[str] = (),
+        searn: Searn | None = None,
+        bits: int = 23,
+    ) -> None:
+        self.templates = templates
+        self.crossed = crossed
+        self.searn = searn
+        self.bits = bits
+
+    def fit(
+        self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None
+    ) -> ColumnTagger:
+        """The tagger itself, after training.
+
+        Args:
+            X: sentences, lists of rows of texts.
+            y: the tags of each.
+            on_iteration: as in ``Searn.fit``.
+        """
+        widths = {len(row) for one in X for row in one}
+        if len(widths) != 1:
+            must = "all rows must have the same number of columns, and there must be one"
+            raise InputError(sentence("ColumnTagger", must, f"{sorted(widths)}"))
+        self.width_ = widths.pop()
+        model = Searn() if self.searn is None else clone(self.searn)
+        self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
+        return self
+
+    def predict(self, X: Rows) -> list[list[str]]:
+        """The tags that are decided for each sentence.
+
+        Raises:
+            InputError: a row has another number of columns than those of the training.
+        """
+        check_is_fitted(self)
+        for row in (row for one in X for row in one):
+            if len(row) != self.width_:
+                must = f"rows must have {self.width_} columns, as in training"
+                raise InputError(sentence("ColumnTagger", must, " ".join(row)))
+        found: list[list[str]] = self.searn_.predict(self._sentences(X))
+        return found
+
+    def _sentences(self, X: Rows) -> HashedSentences:
+        bits = whole("ColumnTagger", "bits", self.bits)
+        segments = CHUNKS if self._by_chunk() and self.width_ > 1 else None
+        return templated_sentences(X, self._set(), bits, segments)
+
+    def _set(self) -> TemplateSet:
+        if isinstance(self.templates, str):
+            if self.templates not in SETS:
+                must = f"templates must be one of {', '.join(SETS)}, or a list"
+                raise InputError(sentence("ColumnTagger", must, self.templates))
+            return SETS[self.templates]
+        return TemplateSet(_parsed(self.templates), _parsed(self.crossed))
+
+    def _by_chunk(self) -> bool:
+        """Whether whole chunks are decided, so that features of these are asked for."""
+        space = (Searn() if self.searn is None else self.searn).space
+        return isinstance(given_space(space, "ColumnTagger"), ChunkAtATime)
+
+
+def _parsed(texts: Sequence[str]) -> tuple[Template, ...]:
+    return parse_templates([str(text) for text in texts])

@@ -1,0 +1,168 @@
+"""The experiments by name, with the settings that were chosen on held-out training data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from fsmeu.searn.learners.logistic import Logistic
+from fsmeu.searn.spaces.joint import Alternating
+from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
+from fsmeu.searn.tasks.measures import pair_counts
+from fsmeu.searn.tasks.ocr import folds, held_out_folds
+from fsmeu.searn.tasks.summarisation import summarisation_rows
+from fsmeu.searn.tasks.tagged import (
+    chunking,
+    chunking_held_out,
+    joint,
+    joint_held_out,
+    names,
+    names_held_out,
+)
+from fsmeu.searn.tasks.task import Method, Split, Task
+
+__all__ = ["CURVES", "TASKS"]
+
+_BEAMS = {1: ", greedy", 10: ", beam 10"}
+
+
+def _independent(learner: Any) -> Method:
+    """One classifier for each position, whatever stands before it."""
+    once = {"iterations": 1, "folds": 1, "beta": 1.0}
+    space = LeftToRight(history=0)
+    return Method("independent", "searn", {"space": space, "learner": learner, **once}, {1: ""})
+
+
+def _ocr_methods(learner: Any, beta: float, iterations: int, past: int) -> tuple[Method, ...]:
+    """One letter of history, as in the paper's edge features, and several, as no chain has them."""
+    common = {"learner": learner, "beta": beta, "iterations": iterations, "folds": 1}
+    return (
+        _independent(learner),
+        Method("SEARN", "searn", {**common, "space": LeftToRight(history=1)}, _BEAMS, "MEMM"),
+        Method(
+            f"SEARN, {past} letters",
+            "searn",
+            {**common, "space": LeftToRight(history=past)},
+            _BEAMS,
+            f"MEMM, {past} letters",
+        ),
+        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
+        Method("CRF", "crf", once=True),
+    )
+
+
+def _tag_methods(learner: Any, history: int, beta: float, iterations: int) -> tuple[Method, ...]:
+    """Word-at-a-time under chunk F1 and under Hamming loss, with the same features and learner."""
+    common = {"learner": learner, "beta": beta, "iterations": iterations, "folds": 2}
+    words = WordAtATime(history=history)
+    return (
+        _independent(learner),
+        Method(
+            "SEARN for chunk F1",
+            "searn",
+            {**common, "space": words, "loss": "chunk_fscore"},
+            _BEAMS,
+            "SEARN for chunk F1, iteration 0",
+        ),
+        Method("SEARN for Hamming", "searn", {**common, "space": words}, _BEAMS, "MEMM"),
+        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
+        Method("CRF", "crf", once=True),
+    )
+
+
+def _joint_methods(learner: Any) -> tuple[Method, ...]:
+    """Both streams without any history, and in alternation (section 6.1.4)."""
+    alone = Alternating(history=0, own_history=0, crossed_history=0)
+    common = {"learner": learner, "loss": "hamming"}
+    once = {"iterations": 1, "folds": 1, "beta": 1.0}
+    return (
+        Method("independent", "searn", {**common, **once, "space": alone}),
+        Method(
+            "SEARN",
+            "searn",
+            {**common, "space": Alternating(), "iterations": 2, "folds": 2, "beta": 0.5},
+            _BEAMS,
+            "MEMM",
+        ),
+    )
+
+
+def _no_splits(quick: bool) -> Iterator[Split]:
+    """Nothing: summaries are no label sequences."""
+    return iter(())
+
+
+_PIXELS = Logistic(epochs=12, rate=0.05, dropout=0.0)
+_FEW_PIXELS = Logistic(epochs=20, rate=0.05, dropout=0.1)
+_WORDS = Logistic(epochs=8, rate=0.05, dropout=0.35, min_freq=2)
+_FEW_WORDS = Logistic(epochs=12, rate=0.05, dropout=0.35)
+
+TASKS = {
+    task.name: task
+    for task in (
+        Task(
+            "ocr-small",
+            "handwriting, ten folds, one to train on (Hamming loss)",
+            "accuracy",
+            partial(folds, True),
+            partial(held_out_folds, True),
+            _ocr_methods(_FEW_PIXELS, 0.5, 2, 5),
+            {"SEARN, 5 letters, beam 10": 87.6},
+        ),
+        Task(
+            "ocr-large",
+            "handwriting, ten folds, nine to train on (Hamming loss)",
+            "accuracy",
+            partial(folds, False),
+            partial(held_out_folds, False),
+            _ocr_methods(_PIXELS, 0.5, 4, 3),
+        ),
+        Task(
+            "ner-small",
+            "Spanish names, CoNLL-2002, 300 sentences to train on (chunk F1)",
+            "F1",
+            partial(names, True),
+            partial(names_held_out, True),
+            _tag_methods(_FEW_WORDS, 2, 0.5, 2),
+        ),
+        Task(
+            "ner",
+            "Spanish names, CoNLL-2002, 8,323 sentences to train on (chunk F1)",
+            "F1",
+            partial(names, False),
+            partial(names_held_out, False),
+            _tag_methods(_WORDS, 2, 0.5, 2),
+        ),
+        Task(
+            "chunking",
+            "chunks, CoNLL-2000, 8,936 sentences to train on (chunk F1)",
+            "F1",
+            chunking,
+            chunking_held_out,
+            _tag_methods(_WORDS, 2, 0.5, 2),
+            {"SEARN for chunk F1, beam 10": 94.47},
+        ),
+        Task(
+            "joint",
+            "parts of speech and chunks from words, CoNLL-2000 (Hamming loss)",
+            "accuracy",
+            joint,
+            joint_held_out,
+            _joint_methods(_WORDS),
+            counts=pair_counts,
+        ),
+        Task(
+            "summarisation",
+            "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
+            "ROUGE-2",
+            _no_splits,
+            _no_splits,
+            own=summarisation_rows,
+        ),
+    )
+}
+"""The experiments by name."""
+
+CURVES = ("ocr-large", "ner", "chunking", "joint")
+"""Those whose curves over iterations Figure 6 shows."""

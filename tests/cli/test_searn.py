@@ -1,0 +1,167 @@
+"""`fsmeu searn`: files in, models and tagged files out; experiments; refusals in sentences."""
+
+import json
+
+import pytest
+
+from fsmeu.errors import InputError
+from fsmeu.searn.tasks import data
+from fsmeu.searn.tasks.registry import TASKS
+
+LINES = [
+    "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
+    "a DT B-NP\ncat NN I-NP\nsat VBD B-VP\n. . O\n",
+    "fish NN B-NP\nswam VBD B-VP\n. . O\n",
+    "the DT B-NP\ncat NN I-NP\nate VBD B-VP\nthe DT B-NP\nold JJ I-NP\nfish NN I-NP\n. . O\n",
+]
+TEXT = "\n".join(LINES * 5)
+FEW = ["-p", "iterations=2", "-p", "folds=2"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A training file and the file of a model."""
+    from typer.testing import CliRunner
+
+    from fsmeu.cli.main import app
+
+    folder = tmp_path_factory.mktemp("searn")
+    (folder / "train.txt").write_text(TEXT)
+    told = ["searn", "train", str(folder / "train.txt"), "-o", str(folder / "m.npz"), *FEW]
+    ran = CliRunner().invoke(app, [*told, "--test", str(folder / "train.txt"), "--json"])
+    assert ran.exit_code == 0, ran.stderr
+    return folder, json.loads(ran.stdout)
+
+
+def test_train_says_what_it_has_seen(files):
+    _, told = files
+    assert (told["sentences"], told["words"], told["tags"]) == (20, 100, 4)
+    assert (told["loss"], told["space"]) == ("chunk_fscore", "word-at-a-time")
+    assert told["test"]["F1"] == 1.0
+
+
+def test_predict_and_eval(fsmeu, files):
+    """The tagged file has the given tags and the predicted ones; seqeval agrees on their F1."""
+    metrics = pytest.importorskip("seqeval.metrics")
+    folder, _ = files
+    test = folder / "test.txt"
+    test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
+    ran = fsmeu("searn", "predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
+    assert ran.code == 0, ran.err
+    blocks = (folder / "out" / "z.txt").read_text().strip().split("\n\n")
+    rows = [[line.split() for line in block.splitlines()] for block in blocks]
+    assert [[row[:3] for row in one] for one in rows] == [
+        [line.split() for line in block.splitlines()]
+        for block in test.read_text().strip().split("\n\n")
+    ]
+    y, z = ([[row[k] for row in one] for one in rows] for k in (2, 3))
+    found = fsmeu("searn", "eval", folder / "out" / "z.txt", "--json").json
+    for name, score in (
+        ("F1", metrics.f1_score),
+        ("precision", metrics.precision_score),
+        ("accuracy", metrics.accuracy_score),
+    ):
+        assert found["measures"][name]["value"] == pytest.approx(score(y, z), rel=1e-12)
+        low, high = (found["measures"][name][end] for end in ("low", "high"))
+        assert low <= found["measures"][name]["value"] <= high
+    assert found["types"]["NP"]["given"] == 3
+    shown = fsmeu("searn", "eval", folder / "out" / "z.txt")
+    assert f"{metrics.f1_score(y, z):.4f}" in shown.out
+    assert f"F1 {metrics.f1_score(y, z):.4f}" in ran.err
+
+
+def test_predict_without_tags(fsmeu, files):
+    """From standard input, greedily; as many lines as went in."""
+    folder, _ = files
+    text = "the DT\ncat NN\n\nfish NN\n"
+    ran = fsmeu("searn", "predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
+    assert [line.split()[:2] for line in ran.out.splitlines()] == [
+        line.split() for line in text.splitlines()
+    ]
+    told = fsmeu("searn", "predict", folder / "m.npz", "-", "--json", stdin=text).json
+    assert told["measures"] is None
+    assert [len(one) for one in told["tags"]] == [2, 1]
+
+
+def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
+    """Labels that are no chunk tags: Hamming loss, left to right; a word and its label."""
+    lines = "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6
+    (tmp_path / "t.txt").write_text(lines)
+    (tmp_path / "mine").write_text("word\nword[-1]\ncross word\n")
+    told = ["searn", "train", tmp_path / "t.txt", "-o", tmp_path / "m.npz", "-t", tmp_path / "mine"]
+    ran = fsmeu(*told, *FEW, "-p", "learner=perceptron", "--json").json
+    assert (ran["loss"], ran["space"]) == ("hamming", "left-to-right")
+    tags = fsmeu("searn", "predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
+    assert tags["measures"]["accuracy"] == 1.0
+    (tmp_path / "z.txt").write_text("a X X\nb Y X\n")
+    measures = fsmeu("searn", "eval", tmp_path / "z.txt", "--json").json["measures"]
+    assert set(measures) == {"accuracy", "sequences"}
+    assert measures["accuracy"]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
+        (["curves", "nothing"], ["a task must be one of"]),
+        (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
+        (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "readable file"]),
+        (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "beta"], ["NAME=VALUE"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "beta=7"], ["beta"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"], ["Did you mean 'chunking'"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "--space", "up"], ["space must be one of"]),
+        (["train", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
+        (["predict", "{d}/t.txt", "{d}/t.txt"], ["written by save"]),
+        (["eval", "{d}/one.txt"], ["2 columns"]),
+    ],
+)
+def test_refusals(fsmeu, tmp_path, args, parts):
+    (tmp_path / "t.txt").write_text(TEXT)
+    (tmp_path / "one.txt").write_text("a\nb\n")
+    fsmeu("searn", *(arg.format(d=tmp_path) for arg in args)).is_refused(*parts)
+
+
+def test_other_columns_than_in_training_are_refused(fsmeu, files, tmp_path):
+    folder, _ = files
+    (tmp_path / "t.txt").write_text("a b c d e\n")
+    fsmeu("searn", "predict", folder / "m.npz", tmp_path / "t.txt").is_refused("2 columns")
+
+
+def test_tasks_are_listed(fsmeu):
+    told = fsmeu("searn", "run", "--list", "--json").json
+    assert [one["name"] for one in told] == list(TASKS)
+    assert "chunking" in fsmeu("searn", "run").out
+
+
+def needs(task):
+    """Skips where the data of a task are not."""
+    name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
+    try:
+        for file in data.FILES.get(name.get(task[:3], ""), ()):
+            data.path_of(file)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_quick_runs(fsmeu, tmp_path, task):
+    """Every method of a task has a row; scores are shares, intervals hold them."""
+    needs(task)
+    ran = fsmeu("searn", "run", task, "--quick", "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = json.loads((tmp_path / "searn.json").read_text())
+    assert len(rows) > 3
+    for row in rows:
+        assert row["method"] in ran.out
+        assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
+
+
+def test_quick_curves(fsmeu, tmp_path):
+    needs("ocr-small")
+    ran = fsmeu("searn", "curves", "ocr-small", "--quick", "--iterations", "2", "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = json.loads((tmp_path / "curves.json").read_text())
+    assert [row["iteration"] for row in rows] == [0, 1]
+    assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -1,0 +1,58 @@
+"""``ColumnTagger``: features by templates, training, files."""
+
+import pytest
+
+from fsmeu.errors import InputError
+from fsmeu.learning.saving import load, save
+from fsmeu.searn.searn import Searn
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.tagging import LeftToRight
+from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags
+
+X = [
+    [("the", "DT"), ("man", "NN"), ("ate", "VBD")],
+    [("a", "DT"), ("fish", "NN"), ("swam", "VBD"), ("home", "NN")],
+] * 4
+Y = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP", "B-VP", "B-NP"]] * 4
+SPACES = ["word-at-a-time", "chunk-at-a-time", ChunkAtATime(longest=3), LeftToRight(history=1)]
+
+
+def few(space):
+    return Searn("chunk_fscore", space=space, iterations=2, folds=2, random_state=0)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_it_learns_what_it_is_shown_and_comes_back_from_a_file(tmp_path, space):
+    made = ColumnTagger(searn=few(space), bits=16).fit(X, Y)
+    assert made.predict(X) == Y
+    save(made, tmp_path / "m.npz")
+    again = load(tmp_path / "m.npz")
+    unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]]
+    assert again.predict(unseen) == made.predict(unseen)
+    assert again.width_ == 2
+
+
+def test_templates_of_ones_own():
+    """One that sees the part of speech alone tells all apart, one that sees a constant none."""
+    searn = few("left-to-right").set_params(loss="hamming")
+    seeing = ColumnTagger(["pos"], crossed=["pos[-1]"], searn=searn, bits=14).fit(X, Y)
+    assert [one[:3] for one in seeing.predict(X)] == [one[:3] for one in Y]
+    blind = ColumnTagger(["bias"], searn=few(LeftToRight(history=0)), bits=14).fit(X, Y)
+    assert len({tag for one in blind.predict(X) for tag in one}) == 1
+
+
+def test_refusals():
+    tagger = ColumnTagger(searn=few("word-at-a-time"), bits=14).fit(X, Y)
+    with pytest.raises(InputError, match="2 columns, as in training"):
+        tagger.predict([[("a",)]])
+    with pytest.raises(InputError, match="same number of columns"):
+        ColumnTagger().fit([[("a", "b"), ("a",)]], [["O", "O"]])
+    with pytest.raises(InputError, match="templates must be one of"):
+        ColumnTagger("nothing").fit(X, Y)
+
+
+def test_chunk_tags():
+    assert are_chunk_tags([["O", "B-X"], ["I-Y"]])
+    assert not are_chunk_tags([["O"]])
+    assert not are_chunk_tags([["O", "B"]])
+    assert not are_chunk_tags([["NN", "B-X"]])
