@@ -222,6 +222,36 @@ def test_training_raises_the_expected_utility():
     assert likely.expected_values_ == []
 
 
+def test_a_warm_start_goes_on_where_training_ended():
+    sentences, tags = drawn()
+    whole = MaxExpectedUtilityTagger(**QUICK).fit(sentences, tags)
+    made = clone(whole).set_params(utility_iterations=0).fit(sentences, tags)
+    likely = made.log_likelihood_
+    later = {"warm_start": True, "likelihood_iterations": 0}
+    made.set_params(**later, utility_iterations=QUICK["utility_iterations"]).fit(sentences, tags)
+    assert made.log_likelihood_ == pytest.approx(likely, rel=1e-12)
+    assert made.state_weights_ == pytest.approx(whole.state_weights_, abs=1e-12)
+    assert made.transition_weights_ == pytest.approx(whole.transition_weights_, abs=1e-12)
+
+
+def test_a_warm_start_with_other_sentences_keeps_weights_by_name():
+    sentences, tags = drawn(2)
+    made = MaxExpectedUtilityTagger(utility_iterations=0).fit(sentences, tags)
+    tagged = [["B-ADJP" if tag == "O" else tag for tag in one] for one in tags]
+    named = [[{**row, "other": 1.0} for row in one] for one in sentences]
+    before, known = made.state_weights_, made.feature_names_
+    kept = [k for k, tag in enumerate(made.classes_.tolist()) if tag != "O"]
+    moves = made.transition_weights_[np.ix_(kept, kept)]
+    made.set_params(warm_start=True, likelihood_iterations=0).fit(named, tagged)
+    assert made.classes_.tolist() == ["B-ADJP", *TAGS[:-1]]
+    assert made.feature_names_ == sorted([*known, "other"])
+    rows = [made.feature_names_.index(name) for name in known]
+    assert made.state_weights_[np.ix_(rows, range(1, 5))].tolist() == before[:, kept].tolist()
+    assert made.transition_weights_[1:, 1:].tolist() == moves.tolist()
+    assert not made.state_weights_[:, 0].any()
+    assert not made.state_weights_[made.feature_names_.index("other")].any()
+
+
 def test_a_loss_is_minimised():
     sentences, tags = drawn()
     made = MaxExpectedUtilityTagger("hamming", **QUICK).fit(sentences, tags)
@@ -265,6 +295,7 @@ def test_it_comes_back_from_a_file(tmp_path):
         ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
         ({"utility_iterations": 0.5}, "utility_iterations must be"),
         ({"min_freq": -1}, "min_freq must be"),
+        ({"warm_start": "yes"}, "warm_start must be"),
     ],
 )
 def test_parameters_are_checked(params, message):
