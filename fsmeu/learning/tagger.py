@@ -15,6 +15,7 @@ from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence, truth, whole
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.learning.ascent import Climb, climb
+from fsmeu.learning.chain_best import most_probable
 from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
 from fsmeu.learning.chain_utility import expected_values, models_of
 from fsmeu.learning.checks import nonnegative
@@ -168,7 +169,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def predict_most_probable(self, X: Any) -> list[list[Any]]:
         """The most probable tags of each sentence (Viterbi), as sklearn-crfsuite predicts."""
-        return [one.most_probable()[0][0] for one in self.models(X)]
+        unary, lengths = self._scores(X)
+        found = self.classes_[most_probable(unary, self.transition_weights_, lengths)]
+        return [one.tolist() for one in lengths.split(found)]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """The probability of each tag at each position of each sentence, by tag."""

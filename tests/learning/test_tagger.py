@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning.chain_best import most_probable
 from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
 from fsmeu.learning.chain_utility import expected_values
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
@@ -123,6 +124,20 @@ def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
     assert found.log_partition == pytest.approx(total, rel=1e-10, abs=1e-10)
     assert found.single == pytest.approx(single, abs=1e-12)
     assert found.double == pytest.approx(double, abs=1e-12)
+
+
+@given(
+    st.integers(1, 3),
+    st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=30)
+def test_the_most_probable_labels_equal_enumeration(labels, lengths, seed):
+    unary, pairwise = tables(labels, lengths, seed)
+    where = Lengths(lengths)
+    best = [max(scored(rows, pairwise), key=lambda one: one[1])[0] for rows in where.split(unary)]
+    found = most_probable(unary, pairwise, where)
+    assert [tuple(one) for one in where.split(found)] == best
 
 
 def test_the_gradient_of_the_likelihood_equals_differences():
