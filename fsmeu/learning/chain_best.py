@@ -34,9 +34,8 @@ def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
         ways = best[lengths.at[i - 1][: len(rows)], :, None] + pairwise  # (sentences, L, L)
         came[rows] = ways.argmax(axis=1)
         best[rows] += ways.max(axis=1)
-    found: Ints = best.argmax(
-        axis=1
-    )  # right where a sentence ends; the others follow from the next
+    # Right where a sentence ends; the other labels follow from the next one.
+    found: Ints = best.argmax(axis=1)
     for i in range(len(lengths.at) - 1, 0, -1):
         rows = lengths.at[i]
         found[lengths.at[i - 1][: len(rows)]] = came[rows, found[rows]]
