@@ -401,9 +401,7 @@ def main() -> None:
     names = ["a9a"] if given.quick else [name for name in given.tasks.split(",") if name]
     shuffles = 2 if given.quick else given.shuffles
     print(
-        "Less than a minute."
-        if given.quick
-        else "About 6 minutes with numba for all tasks.",
+        "Less than a minute." if given.quick else "About 6 minutes with numba for all tasks.",
         flush=True,
     )
     begin = time.process_time()
