@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Lengths:
         """The positions that are not the first of their sentence."""
         return np.concatenate([np.zeros(0, np.int64), *self.at[1:]])
 
-    def split(self, rows: Floats) -> list[Floats]:
+    def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of each sentence."""
         return [rows[a:b] for a, b in zip(self.begins[:-1], self.begins[1:], strict=True)]
 

@@ -32,10 +32,11 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
 
     The labels Z of a batch are independent, P(Z_i = 1) = 1 / (1 + exp(-(w x_i + b))), the labels y
     are given, and (w, b) maximises the mean over batches of E[utility(Z, y)], less l2 / 2 times the
-    squared length of (w, b). Jansche 2005 maximises an approximation of E[F], Jansche 2007, section
-    1.3, names the exact expectation. A loss is minimised. The objective is not concave: L-BFGS
-    climbs from the solution of maximum likelihood and from random starts, and the best is kept.
-    Without l2 the greatest value may lie at infinity.
+    squared length of w; the intercept b goes free, because positives may be rare. Jansche 2005
+    maximises an approximation of E[F], Jansche 2007, section 1.3, names the exact expectation. A
+    loss is minimised. The objective is not concave: L-BFGS climbs from the solution of maximum
+    likelihood and from random starts, and the best is kept. Without l2 the greatest value may lie
+    at infinity.
 
     A batch is a sequence. Where the value depends on the confusion table alone, its order does not
     matter: batches are drawn at random, with the share of positive examples of the whole, and a
@@ -49,7 +50,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         loss: a name on the shelf, the path of a loss file, or a loss over two labels.
         loss_params: parameters of the loss by name, such as {"beta": 2}.
         batch_size: the greatest number of examples of a batch; None for one batch of all.
-        l2: the penalty on weights and intercept.
+        l2: the penalty on the weights.
         restarts: the number of random starts beside that of maximum likelihood.
         max_iter: the greatest number of iterations of each climb.
         random_state: seeds the batches and the random starts.
@@ -109,7 +110,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
         self.objectives_ = np.array([one.value for one in climbs])
         sign = 1.0 if loss.kind == "utility" else -1.0
-        self.expected_value_ = sign * (best.value + l2 / 2 * float(best.weights @ best.weights))
+        self.expected_value_ = sign * (best.value + _penalty(best.weights, l2)[0])
         self.n_iter_ = best.steps
         return self
 
@@ -160,8 +161,9 @@ def _likelihood(rows: Rows, positive: Floats, l2: float) -> Objective:
     def objective(weights: Floats) -> tuple[float, Floats]:
         scores = signs * (rows @ weights[:-1] + weights[-1])
         pull = signs * expit(-scores) / len(signs)
-        value = log_expit(scores).mean() - l2 / 2 * (weights @ weights)
-        return float(value), np.append(rows.T @ pull, pull.sum()) - l2 * weights
+        cost, slopes = _penalty(weights, l2)
+        value = float(log_expit(scores).mean())
+        return value - cost, np.append(rows.T @ pull, pull.sum()) - slopes
 
     return objective
 
@@ -182,10 +184,16 @@ def _expected(
             value += sign * part
             pull[batch] = sign * slopes
         pull *= p * (1.0 - p)
-        slopes = np.append(rows.T @ pull, pull.sum()) - l2 * weights
-        return value - l2 / 2 * float(weights @ weights), slopes
+        cost, slopes = _penalty(weights, l2)
+        return value - cost, np.append(rows.T @ pull, pull.sum()) - slopes
 
     return objective
+
+
+def _penalty(weights: Floats, l2: float) -> tuple[float, Floats]:
+    """l2 / 2 times the squared length of w, and its derivatives for (w, b)."""
+    free = np.append(weights[:-1], 0.0)
+    return l2 / 2 * float(free @ free), l2 * free
 
 
 def _random_starts(rows: Rows, count: int, random: Any) -> Iterator[Floats]:

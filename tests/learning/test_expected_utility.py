@@ -126,16 +126,16 @@ def test_the_gradient_equals_differences(loss):
     sign = 1 if loss.kind == "utility" else -1
     p = expit(rows @ weights[:-1] + weights[-1])
     mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
-    expected = sign * mean - 0.05 * weights @ weights
+    expected = sign * mean - 0.05 * weights[:-1] @ weights[:-1]
     assert objective(weights)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_likelihood_is_that_of_scikit_learn():
-    """Its maximum is LogisticRegression's, whose penalty leaves out the intercept."""
+    """Its maximum is LogisticRegression's, whose penalty leaves out the intercept, too."""
     rows, y = separated(200)
-    centred = np.hstack([rows, np.ones((200, 1))])  # the intercept as a feature
-    known = LogisticRegression(C=1 / (200 * 0.01), fit_intercept=False, tol=1e-10).fit(centred, y)
-    value, slopes = _likelihood(rows, y.astype(float), 0.01)(known.coef_[0])
+    known = LogisticRegression(C=1 / (200 * 0.01), tol=1e-10).fit(rows, y)
+    weights = np.append(known.coef_[0], known.intercept_)
+    value, slopes = _likelihood(rows, y.astype(float), 0.01)(weights)
     assert np.abs(slopes).max() < 1e-6
     assert value < 0
 
@@ -159,9 +159,21 @@ def test_training_raises_the_expected_utility():
     )
     assert after > before + 0.01
     assert made.expected_value_ == pytest.approx(after, rel=1e-9)
-    size = made.coef_[0] @ made.coef_[0] + made.intercept_[0] ** 2
+    size = made.coef_[0] @ made.coef_[0]
     assert made.objectives_.max() == pytest.approx(after - 0.0005 * size, rel=1e-9)
     assert made.objectives_.shape == (2,)
+
+
+def test_the_intercept_goes_free():
+    """Where zero lies on the axes of features makes no difference."""
+    rows, y = separated()
+    given = {"l2": 0.05, "restarts": 0, "max_iter": 500}
+    one, other = (
+        MaxExpectedUtilityClassifier("fscore", **given).fit(rows + by, y) for by in (0.0, 2.0)
+    )
+    assert other.coef_ == pytest.approx(one.coef_, abs=1e-4)  # where climbs end
+    assert other.expected_value_ == pytest.approx(one.expected_value_, abs=1e-6)
+    assert other.intercept_ == pytest.approx(one.intercept_ - 2.0 * one.coef_.sum(), abs=1e-3)
 
 
 def test_a_loss_is_minimised():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning.chain_best import most_probable
 from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
 from fsmeu.learning.chain_utility import expected_values
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
@@ -125,6 +126,20 @@ def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
     assert found.double == pytest.approx(double, abs=1e-12)
 
 
+@given(
+    st.integers(1, 3),
+    st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=30)
+def test_the_most_probable_labels_equal_enumeration(labels, lengths, seed):
+    unary, pairwise = tables(labels, lengths, seed)
+    where = Lengths(lengths)
+    best = [max(scored(rows, pairwise), key=lambda one: one[1])[0] for rows in where.split(unary)]
+    found = most_probable(unary, pairwise, where)
+    assert [tuple(one) for one in where.split(found)] == best
+
+
 def test_the_gradient_of_the_likelihood_equals_differences():
     lengths = Lengths([3, 0, 1, 4])
     unary, pairwise = tables(3, [3, 1, 4], 1)
@@ -222,6 +237,36 @@ def test_training_raises_the_expected_utility():
     assert likely.expected_values_ == []
 
 
+def test_a_warm_start_goes_on_where_training_ended():
+    sentences, tags = drawn()
+    whole = MaxExpectedUtilityTagger(**QUICK).fit(sentences, tags)
+    made = clone(whole).set_params(utility_iterations=0).fit(sentences, tags)
+    likely = made.log_likelihood_
+    later = {"warm_start": True, "likelihood_iterations": 0}
+    made.set_params(**later, utility_iterations=QUICK["utility_iterations"]).fit(sentences, tags)
+    assert made.log_likelihood_ == pytest.approx(likely, rel=1e-12)
+    assert made.state_weights_ == pytest.approx(whole.state_weights_, abs=1e-12)
+    assert made.transition_weights_ == pytest.approx(whole.transition_weights_, abs=1e-12)
+
+
+def test_a_warm_start_with_other_sentences_keeps_weights_by_name():
+    sentences, tags = drawn(2)
+    made = MaxExpectedUtilityTagger(utility_iterations=0).fit(sentences, tags)
+    tagged = [["B-ADJP" if tag == "O" else tag for tag in one] for one in tags]
+    named = [[{**row, "other": 1.0} for row in one] for one in sentences]
+    before, known = made.state_weights_, made.feature_names_
+    kept = [k for k, tag in enumerate(made.classes_.tolist()) if tag != "O"]
+    moves = made.transition_weights_[np.ix_(kept, kept)]
+    made.set_params(warm_start=True, likelihood_iterations=0).fit(named, tagged)
+    assert made.classes_.tolist() == ["B-ADJP", *TAGS[:-1]]
+    assert made.feature_names_ == sorted([*known, "other"])
+    rows = [made.feature_names_.index(name) for name in known]
+    assert made.state_weights_[np.ix_(rows, range(1, 5))].tolist() == before[:, kept].tolist()
+    assert made.transition_weights_[1:, 1:].tolist() == moves.tolist()
+    assert not made.state_weights_[:, 0].any()
+    assert not made.state_weights_[made.feature_names_.index("other")].any()
+
+
 def test_a_loss_is_minimised():
     sentences, tags = drawn()
     made = MaxExpectedUtilityTagger("hamming", **QUICK).fit(sentences, tags)
@@ -265,6 +310,7 @@ def test_it_comes_back_from_a_file(tmp_path):
         ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
         ({"utility_iterations": 0.5}, "utility_iterations must be"),
         ({"min_freq": -1}, "min_freq must be"),
+        ({"warm_start": "yes"}, "warm_start must be"),
     ],
 )
 def test_parameters_are_checked(params, message):

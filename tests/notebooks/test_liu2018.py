@@ -20,8 +20,14 @@ def test_quick():
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"about \.(?:014|2) .*?(-?\d\.\d\d) [│┃]\n", done.stdout)
     assert len(rows) == 8
+    errors = {
+        scale: float(re.search(rf"about \.014 [│┃] {scale} .* (\d\.\d+) +[│┃] -", done.stdout)[1])
+        for scale in ("1", "auto")
+    }
+    assert errors["auto"] < errors["1"] / 4  # where positives are rare, printed steps are short
     if "No data" not in done.stdout:
         assert "a9a" in done.stdout
+        assert "offline F" in done.stdout
         assert (ROOT / "out" / "liu2018_figures.png").is_file()
 
 
