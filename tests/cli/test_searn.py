@@ -104,6 +104,7 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
     [
         (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
         (["curves", "nothing"], ["a task must be one of"]),
+        (["curves", "summarisation"], ["label sequences"]),
         (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
         (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "readable file"]),
         (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),

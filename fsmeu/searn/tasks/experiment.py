@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fsmeu.errors import InputError, sentence
 from fsmeu.searn.tasks.crf import has_crf
 from fsmeu.searn.tasks.measures import Counts, interval
 from fsmeu.searn.tasks.methods import Run, runs_of
@@ -107,8 +108,14 @@ def curve(
     quick: bool = False,
     tell: Told | None = None,
 ) -> list[Row]:
-    """The score after each iteration of SEARN by policy iteration (beta = 1), as in Figure 6."""
-    own = next(one for one in task.methods if one.kind == "searn" and one.first is not None)
+    """The score after each iteration of SEARN by policy iteration (beta = 1), as in Figure 6.
+
+    Raises:
+        InputError: the outputs of the task are no label sequences.
+    """
+    own = next((one for one in task.methods if one.kind == "searn" and one.first), None)
+    if own is None:
+        raise InputError(sentence("curves", "a task must be one of label sequences", task.name))
     settings: dict[str, Any] = {**own.settings, "beta": 1.0, "iterations": iterations}
     size = max(own.beams)
     method = Method(own.name, "searn", settings, {size: ""}, own.first)

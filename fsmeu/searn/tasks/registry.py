@@ -1,4 +1,17 @@
-"""The experiments by name, with the settings that were chosen on held-out training data."""
+"""The experiments by name, with the settings that were chosen on held-out training data.
+
+Seen on test data, with 95% intervals of a bootstrap over sentences and seconds of one processor:
+
+- chunking, SEARN for chunk F1 with a beam of 10, three seeds: 94.11 (93.76 to 94.46) after 68 s;
+  its first iteration 94.11. With one seed, SEARN for Hamming loss 94.10, its first iteration 94.07:
+  optimising chunk F1 in place of Hamming loss does not pay here.
+- ner, one seed: greedy 82.11 (80.61 to 83.52), accuracy 97.71, after 60 s; first iteration 81.49.
+- ocr-large, ten folds, one seed, one letter of history, greedy: SEARN 81.28 (80.75 to 81.75), MEMM
+  79.17, independent 76.84; with a beam of 10 SEARN 82.93, MEMM 82.04.
+
+Tried on held-out sentences of chunking: 2^23 in place of 2^21 columns gained .3 points of F1,
+features of whole chunks (``ChunkAtATime``, 2^21 columns) none, a third iteration none.
+"""
 
 from __future__ import annotations
 

@@ -38,35 +38,41 @@ def tagged_part(
     return Part(made, tags)
 
 
+def _bits(quick: bool) -> int:
+    """Few sentences need few columns."""
+    return 16 if quick else BITS
+
+
 def chunking(quick: bool) -> Iterator[Split]:
     """CoNLL-2000: 8,936 sentences to train on, 2,012 to predict."""
     train, test = conll2000(QUICK if quick else None)
-    yield Split(*(tagged_part(part, "chunking", chunks=True) for part in (train, test)))
+    bits = _bits(quick)
+    yield Split(*(tagged_part(part, "chunking", bits, chunks=True) for part in (train, test)))
 
 
 def chunking_held_out(quick: bool) -> Iterator[Split]:
     """The last tenth of the training sentences to predict."""
     train, _ = conll2000(QUICK if quick else None)
-    yield held_out(tagged_part(train, "chunking", chunks=True))
+    yield held_out(tagged_part(train, "chunking", _bits(quick), chunks=True))
 
 
-def joint_part(sentences: Sequence[Sentence]) -> Part:
+def joint_part(sentences: Sequence[Sentence], bits: int = BITS) -> Part:
     """Sentences of which parts of speech and chunk tags are predicted from the words alone."""
     words = [[row[:1] for row in one] for one in sentences]
-    made = templated_sentences(words, template_set("words"), BITS)
+    made = templated_sentences(words, template_set("words"), bits)
     return Part(made, [[(row[1], row[2]) for row in one] for one in sentences])
 
 
 def joint(quick: bool) -> Iterator[Split]:
     """CoNLL-2000 with parts of speech and chunk tags to predict."""
     train, test = conll2000(QUICK if quick else None)
-    yield Split(joint_part(train), joint_part(test))
+    yield Split(*(joint_part(part, _bits(quick)) for part in (train, test)))
 
 
 def joint_held_out(quick: bool) -> Iterator[Split]:
     """The last tenth of the training sentences to predict."""
     train, _ = conll2000(QUICK if quick else None)
-    yield held_out(joint_part(train))
+    yield held_out(joint_part(train, _bits(quick)))
 
 
 def cut_sentences(sentences: Sequence[Sentence], longest: int = LONGEST) -> list[Sentence]:
@@ -90,11 +96,11 @@ def names(small: bool, quick: bool) -> Iterator[Split]:
     """CoNLL-2002, Spanish: 8,323 sentences (or the first 300) to train on, testb to predict."""
     train, _, test = conll2002(QUICK if quick else None)
     train = cut_sentences(train[:300] if small else train)
-    yield Split(*(tagged_part(part, "names") for part in (train, test)))
+    yield Split(*(tagged_part(part, "names", _bits(quick)) for part in (train, test)))
 
 
 def names_held_out(small: bool, quick: bool) -> Iterator[Split]:
     """The same with testa, the development data of the shared task, to predict."""
     train, develop, _ = conll2002(QUICK if quick else None)
     train = cut_sentences(train[:300] if small else train)
-    yield Split(*(tagged_part(part, "names") for part in (train, develop)))
+    yield Split(*(tagged_part(part, "names", _bits(quick)) for part in (train, develop)))
