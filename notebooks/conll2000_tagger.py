@@ -13,7 +13,8 @@ ends of words. Settings are to be chosen with --held-out, which tags the last se
 training set in place of the test set.
 
     ./run python notebooks/conll2000_tagger.py [--sentences 300 1000 8936] [--seeds 3]
-        [--tested 2012] [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0] [--quick]
+        [--tested 2012] [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0]
+        [--quick]
 
 takes one processor SMALL for each training set of 300 sentences, MIDDLE for 1,000 and WHOLE for all
 8,936 (2.6 GB of memory), with the extra "fast". The data are found through FSMEU_DATA, or in
