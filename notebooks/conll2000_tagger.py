@@ -12,15 +12,24 @@ speech in a window of five positions, pairs and triples of neighbours, shapes, a
 ends of words. Settings are to be chosen with --held-out, which tags the last sentences of the
 training set in place of the test set.
 
-    ./run python notebooks/conll2000_tagger.py [--sentences 300 1000 8936] [--seeds 3] [--tested 2012]
-        [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0] [--quick]
+    ./run python notebooks/conll2000_tagger.py [--sentences 300 1000 8936] [--seeds 3]
+        [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0] [--tested 2012]
+        [--quick]
 
-takes one processor SMALL for each training set of 300 sentences, MIDDLE for 1,000 and WHOLE for all
-8,936 (2.6 GB of memory), with the extra "fast". The data are found through FSMEU_DATA, or in
+takes one processor a minute for each training set of 300 sentences, a minute and a half for 1,000,
+and 12 minutes and 3 GB of memory for all 8,936, with the extra "fast". The data are found through FSMEU_DATA, or in
 ../shared/data beside the project. ``--quick`` trains on 40 sentences and tags 40 (under a minute).
 The picture goes to out/conll2000_tagger.png.
 
-RESULTS
+Seen, with c2 chosen on held-out sentences (.1; .3 for all): chunk F1 in these three ways is .8951,
+.8984 and .8983 with 300 sentences (means of three draws, whose standard deviation is .004), .9171,
+.9191 and .9191 with 1,000 (two draws), .9396, .9400 and .9400 with all. Deciding for F1 gains .0033
+(.0005 its standard deviation over draws), .0021 and .0004; training for it, nothing more. The field
+is trained so well by likelihood that the expected F1 of the training sentences is .98 before the
+second training begins: it has nothing left to learn from them. With more penalty in the first
+training (c2 = 1, held-out sentences) the second gains .002, and ends below the first training with
+less penalty. The first 300 sentences of the file are a poor draw: .8870 by likelihood and Viterbi,
+and crfsuite finds the same weights and the same tags.
 """
 
 from __future__ import annotations
