@@ -13,15 +13,23 @@ ends of words. Settings are to be chosen with --held-out, which tags the last se
 training set in place of the test set.
 
     ./run python notebooks/conll2000_tagger.py [--sentences 300 1000 8936] [--seeds 3]
-        [--tested 2012] [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0]
+        [--iterations 8] [--distance 0.1] [--c2 0.1] [--least 2] [--held-out 0] [--tested 2012]
         [--quick]
 
-takes one processor SMALL for each training set of 300 sentences, MIDDLE for 1,000 and WHOLE for all
-8,936 (2.6 GB of memory), with the extra "fast". The data are found through FSMEU_DATA, or in
-../shared/data beside the project. ``--quick`` trains on 40 sentences and tags 40 (under a minute).
-The picture goes to out/conll2000_tagger.png.
+takes one processor a minute for each training set of 300 sentences, a minute and a half for 1,000,
+and 12 minutes and 3 GB of memory for all 8,936 (--c2 0.3 --iterations 6), with the extra "fast".
+The data are found through FSMEU_DATA, or in ../shared/data beside the project. ``--quick`` trains
+on 40 sentences and tags 40 (under a minute). The picture goes to out/conll2000_tagger.png.
 
-RESULTS
+Seen: chunk F1 in these three ways is .8951, .8984 and .8983 with 300 sentences (means of three
+draws, whose standard deviation is .004), .9171, .9191 and .9191 with 1,000 (two draws), .9396,
+.9400 and .9400 with all. Deciding for F1 gains .0033 (its standard deviation over draws is .0005),
+.0021 and .0004; training for it, nothing more. After the likelihood the expected F1 of the training
+sentences is .98 already, so that little is left to be learned from them. On held-out sentences and
+one draw of 300, F1 with c2 = 1 rose from .8808 to .8827 by the second training, and was .8841 with
+c2 = .03 without it. There c2 from .01 to .1 makes little difference; with all sentences only .3 was
+tried. The first 300 sentences of the file are a poor draw: .8870 by likelihood and Viterbi, where
+crfsuite finds the same maximum and the same tags.
 """
 
 from __future__ import annotations
@@ -117,7 +125,7 @@ def features(sentence: Sentence) -> list[list[str]]:
         row += [f"shape{k}={one}" for k, one in enumerate(shapes[i : i + 3])]
         row += [f"begin={word[:k].lower()}" for k in range(1, min(5, len(word)))]
         row += [f"end={word[-k:].lower()}" for k in range(1, min(5, len(word)))]
-        found.append(row)
+        found.append([sys.intern(name) for name in row])  # half a million names, ten million uses
     return found
 
 
