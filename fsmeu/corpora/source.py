@@ -99,7 +99,7 @@ def open_corpus(path: Path) -> Iterator[Source]:
         file = path.expanduser().open("rb")
     except (OSError, RuntimeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(sentence(where, "must be a readable file", reason)) from None
+        raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
     with file:
         regular = path.expanduser().is_file()
         yield Source(where, file, path.expanduser().stat().st_size if regular else None)

@@ -90,7 +90,7 @@ def test_growth_is_that_of_the_machines(shelf):
         loss = load("fscore")
         assert int(states.replace(",", "")) == loss.compile(int(n)).states
         assert int(merged.replace(",", "")) == loss.compile(int(n), minimize=True).states
-        assert int(summed.replace(",", "")) == 2 * (int(n) + 1) ** 2
+        assert int(summed.replace(",", "")) == 2 * int(n) ** 2
 
 
 def test_pictures_are_there_and_well_formed(shelf):
@@ -107,6 +107,7 @@ def test_pictures_are_there_and_well_formed(shelf):
     assert captions == [
         "as the file makes it: n = 2",
         "merged: 4 of 10 states can be told apart",
+        "summed, 8 states: the paths of a pair add up to its value",
     ]
 
 

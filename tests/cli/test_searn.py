@@ -106,7 +106,7 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
         (["curves", "nothing"], ["a task must be one of"]),
         (["curves", "summarisation"], ["label sequences"]),
         (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
-        (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "readable file"]),
+        (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
         (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "beta"], ["NAME=VALUE"]),

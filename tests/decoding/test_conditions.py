@@ -105,10 +105,10 @@ def test_a_property_without_an_answer():
 def test_a_length_past_the_limit(monkeypatch):
     """A size that is known beforehand is part of the condition, and an error of its own by name."""
     monkeypatch.setenv("FSMEU_MAX_STATES", "3")
-    problem = Problem(fsmeu.load("fscore"), Bernoulli(P))
-    assert "at most 3 states" in METHODS["ranking_fast"].fits(problem)
+    problem = Problem(fsmeu.load("fscore"), Bernoulli([0.5] * 20))
+    assert "at most 3 states" in METHODS["ranking"].fits(problem)
     with pytest.raises(SizeLimitError):
-        METHODS["ranking_fast"](problem)
+        METHODS["ranking"](problem)
 
 
 def test_a_value_outside_its_range_is_no_matter_of_choice():

@@ -79,9 +79,9 @@ def _text(name: str | Path, where: str) -> str:
         content = _content(name)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(sentence(where, f"must be a readable file ({reason})")) from None
+        raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
     except ValueError as error:  # a name with a zero byte, or standard input that is closed
-        raise InputError(sentence(where, f"must be a readable file ({error})")) from None
+        raise InputError(sentence(where, f"the file cannot be read ({error})")) from None
     if len(content) > MOST_CORPUS_BYTES:
         must = f"a corpus may have at most {MOST_CORPUS_BYTES:,} bytes"
         raise SizeLimitError(sentence(where, must, "more", "Cut it into several files"))
