@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size
+from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
 from fsmeu.trellis.steps import Steps
 
@@ -34,16 +35,29 @@ def best_values(
         steps: what computes a position.
     """
     size = len(ends)
+    _guard(plans, size)
     layer = BestLayer(np.zeros((1, 1, size)), np.zeros(1, np.int64), np.zeros((1, size)))
-    layers, held = [layer], 0
+    layers = [layer]
     for plan, worth in zip(plans, scores, strict=True):
-        counts = (layer.bases.shape[1] + plan.most) * layer.bases.shape[2]
-        held += plan.bases * counts
-        guard_size("decode", (held + len(plan.run_base) * counts) // 8)
         layer = steps.best(plan, layer, worth)
         layers.append(layer)
     reached = layer.bases[layer.base, :, 0] + layer.offsets  # (pairs, k)
     return reached.max(axis=0, initial=-np.inf) + ends, layers
+
+
+def _guard(plans: Sequence[BestPlan], size: int) -> None:
+    """Refuses layers that take too much room, all of them, and the runs of the largest.
+
+    Raises:
+        SizeLimitError: they do.
+    """
+    so_far, held, largest = 1, 0, 0
+    for plan in plans:
+        counts = (so_far + plan.most) * (size - so_far + 1)
+        held += plan.bases * counts
+        largest = max(largest, len(plan.run_base) * counts)
+        so_far += plan.most
+    guard_size("decode", (held + largest) // KEPT_CELLS_PER_STATE)
 
 
 def trace(

@@ -221,9 +221,10 @@ class Sizes:
             added: what terms add.
             expected: the expected amounts, (counts, batch, positions).
         """
-        self.greatest += expected.shape[2] * added.greatest
+        length = expected.shape[2]
+        self.greatest += length * added.greatest
         self.terms = max(self.terms, added.longest_row)
-        self.expected += expected.sum(axis=2)
+        self.expected += expected[:, :, 0] if length == 1 else expected.sum(axis=2)
 
 
 def errors_of(
