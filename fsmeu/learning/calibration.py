@@ -2,7 +2,9 @@
 
 Platt (1999) fits a sigmoid, Zadrozny and Elkan (2002) an isotonic step function. The scores of an
 example come from an estimator that has not seen it; the final one has seen all, as
-``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it.
+``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it. Folds are drawn at random, and
+always the same: of rows that are sorted by kinds which the labels merge, runs of rows would be
+folds with kinds that the others lack, and their scores would be those of no estimator in use.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ def fit_map(
         must = f"calibration needs at least {folds} examples of each class, one for each fold"
         raise InputError(sentence(where, must, least, "Lower folds, or leave calibration out"))
     found = np.empty(len(positive))
-    for train, test in StratifiedKFold(folds).split(np.zeros(len(positive)), positive):
+    parts = StratifiedKFold(folds, shuffle=True, random_state=0)
+    for train, test in parts.split(np.zeros(len(positive)), positive):
         part = None if weights is None else weights[train]
         made = fitted(where, estimator, rows[train], positive[train], part)
         found[test] = scores(made, rows[test])

@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import GridSearchCV
+from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -172,9 +172,25 @@ def test_values_of_tables_are_those_of_scikit_learn():
 @pytest.mark.parametrize("kind", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("estimator", [LogisticRegression(), GaussianNB()], ids=["LR", "NB"])
 def test_calibration_is_that_of_scikit_learn(kind, estimator):
-    other = CalibratedClassifierCV(estimator, method=kind, cv=4, ensemble=False).fit(X, Y)
+    parts = StratifiedKFold(4, shuffle=True, random_state=0)
+    other = CalibratedClassifierCV(estimator, method=kind, cv=parts, ensemble=False).fit(X, Y)
     made = DTAClassifier(estimator=estimator, calibration=kind, folds=4).fit(X, Y)
     assert made.predict_proba(X) == pytest.approx(other.predict_proba(X), abs=2e-4)
+
+
+def test_calibration_of_rows_sorted_by_kind():
+    """Kinds of negative examples that come one after another are in every fold."""
+    random = np.random.default_rng(0)
+    kinds = np.repeat(np.arange(6), 60)
+    rows = np.eye(6)[kinds] * 3 + random.normal(size=(360, 6))
+    fresh = np.eye(6)[kinds] * 3 + random.normal(size=(360, 6))
+    order = random.permutation(360)
+    made = DTAClassifier(calibration="sigmoid", folds=5)
+    lost = [
+        log_loss(kinds == 0, made.fit(rows[o], kinds[o] == 0).predict_proba(fresh)[:, 1])
+        for o in (order, np.arange(360))
+    ]
+    assert lost[1] == pytest.approx(lost[0], rel=0.1)
 
 
 def test_calibration_of_an_estimator_without_probabilities():

@@ -64,10 +64,8 @@ class FOFOClassifier(ThresholdClassifier):
     (eta - theta)_+ and beta^2 pi theta, so its square is at most the greater of their squares, of
     which the first has a mean of at most E[eta^2] <= pi and the second is of the order pi^2. Where
     positives are rare, the printed steps are too short by sqrt(10 / pi). ``gamma_scale="auto"``
-    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2). With it, predict_with="last"
-    and standardised features the online F exceeds that of ``OFOClassifier`` by three standard
-    deviations over shuffles on the rare classes of covtype (``notebooks/liu2018.py``); it needs no
-    tuning.
+    multiplies by that, with the running rate (POS + 1) / (TOTAL + 2), so that no gamma is tuned;
+    ``step`` still is. ``notebooks/liu2018.py`` compares it with ``OFOClassifier``.
 
     Args:
         step: c in the step lengths c / sqrt(t) of the weights.
