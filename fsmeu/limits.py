@@ -22,6 +22,8 @@ KEPT_CELLS_PER_STATE = 8
 """Cells of arrays over all layers that count as one state: plain numbers, with nothing beside."""
 TABLES_PER_STATE = 200
 """Tables of counts that count as one state where all are valued: they take time, no room."""
+INVERSES_PER_STATE = 400
+"""Inverse denominators of a block of candidates that count as one state: they take time only."""
 CUBE_CELLS_PER_STATE = 16
 """Cells of a model's array (state, label, state) that count as one state: one layer is held."""
 STATES_PER_PAIR = 4

@@ -23,7 +23,7 @@ from fsmeu.decoding.precision import relative_error
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import LEAST, ranked_problem
 from fsmeu.fst.compose import guard_size
-from fsmeu.limits import CELLS_PER_STATE, WINDOW_CELLS
+from fsmeu.limits import INVERSES_PER_STATE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional
 from fsmeu.trellis.count_windows import Window, count_window, running_sums, with_event
@@ -161,7 +161,7 @@ def _guard(ratio: _Ratio, before: Sequence[Window], after: Sequence[Window], siz
     _, d1, d2, d3 = ratio.steps
     widest = max(len(one.chances) for one in (*before, *after)) + size
     places = abs(d1 + d3) * widest + (abs(d2) + abs(d3)) * size
-    guard_size("decode", places * widest // (CELLS_PER_STATE * WINDOW_CELLS))
+    guard_size("decode", places * widest // INVERSES_PER_STATE)
 
 
 def _upper(ratio: _Ratio, first: Window, last: Window, low: int, high: int) -> float:
@@ -174,19 +174,30 @@ def _upper(ratio: _Ratio, first: Window, last: Window, low: int, high: int) -> f
         low: the least number of ones.
         high: the greatest.
     """
-    tp, rest = first.counts[:, None], last.counts[None, :]
-    greatest = np.full((len(first.chances), len(last.chances)), -np.inf)
-    for hyp in (float(low), float(high)):
+    found = size = 0.0
+    rows = max(1, WINDOW_CELLS // len(last.chances))
+    for begin in range(0, len(first.chances), rows):
+        tp = first.counts[begin : begin + rows, None]
+        greatest = _greatest(ratio, tp, last.counts[None, :], (float(low), float(high)))
+        chances = first.chances[begin : begin + rows]
+        found += float(chances @ greatest @ last.chances)
+        size += float(chances @ np.abs(greatest) @ last.chances)
+    operations = first.operations + last.operations
+    operations += len(first.chances) + len(last.chances) + 8
+    spare = (first.lost + last.lost) * max(0.0, ratio.top)
+    return found + relative_error(operations) * size + spare
+
+
+def _greatest(ratio: _Ratio, tp: Floats, rest: Floats, ends: tuple[float, float]) -> Floats:
+    """The greater of sign times value at two numbers of ones, (tp, rest); the top where unsure."""
+    found = np.full((len(tp), rest.shape[1]), -np.inf)
+    for hyp in ends:
         below = ratio.denominator(tp, hyp, rest)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = ratio.sign * float(ratio.scale) * ratio.numerator(tp, hyp) / below
         value = np.where(below > 0, np.minimum(value, ratio.top), ratio.top)
-        np.maximum(greatest, value, out=greatest)
-    found = float(first.chances @ greatest @ last.chances)
-    operations = first.operations + last.operations + sum(greatest.shape) + 8
-    size = float(first.chances @ np.abs(greatest) @ last.chances)
-    spare = (first.lost + last.lost) * max(0.0, ratio.top)
-    return found + relative_error(operations) * size + spare
+        np.maximum(found, value, out=found)
+    return found
 
 
 def _block(
