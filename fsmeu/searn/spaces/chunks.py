@@ -25,7 +25,13 @@ from fsmeu.searn.features.rows import joined_rows, rows_of_columns
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.spaces.gold import Gold
 from fsmeu.searn.spaces.label_space import LabelSpace
-from fsmeu.searn.spaces.states import LabelStates, joined, start_states
+from fsmeu.searn.spaces.states import (
+    LabelStates,
+    joined,
+    newest_first,
+    start_states,
+    state_keys,
+)
 from fsmeu.searn.spaces.tags import chunks_of, tag_parts
 
 __all__ = ["ChunkAtATime", "ChunkSearch", "ChunkTask"]
@@ -235,9 +241,7 @@ class ChunkSearch:
                 after = self.gold.oracles.step(states.examples[at], oracle[at], chosen)
                 oracle = oracle.copy() if k == 0 else oracle
                 oracle[at] = after
-        past = states.past
-        if past.shape[1]:
-            past = np.concatenate((first[:, None].astype(np.int32), past[:, :-1]), axis=1)
+        past = newest_first(states.past, first)
         return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
 
     def join(self, parts: Sequence[LabelStates]) -> LabelStates:
@@ -246,9 +250,7 @@ class ChunkSearch:
 
     def keys(self, states: LabelStates) -> Ints:
         """What all that follows depends on, (B, k): last decisions and the oracle's state."""
-        last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
-        oracle = np.asarray(states.oracle).reshape(len(states), -1)
-        return np.column_stack((states.past, last, oracle)).astype(np.int64)
+        return state_keys(states)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.limits import MOST_LABEL_CELLS
 
-__all__ = ["LabelStates", "joined", "start_states"]
+__all__ = ["LabelStates", "joined", "newest_first", "start_states", "state_keys"]
 
 Ints = NDArray[np.int64]
 
@@ -78,3 +78,17 @@ def joined(parts: Sequence[LabelStates]) -> LabelStates:
         np.concatenate([part.past for part in parts]),
         oracle,
     )
+
+
+def newest_first(past: NDArray[np.int32], decided: Ints) -> NDArray[np.int32]:
+    """The last decisions after one more of each state, int32 (B, h)."""
+    if not past.shape[1]:
+        return past
+    return np.concatenate((decided[:, None].astype(np.int32), past[:, :-1]), axis=1)
+
+
+def state_keys(states: LabelStates) -> Ints:
+    """What all that follows depends on, (B, k): last decisions and the oracle's state."""
+    last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
+    oracle = np.asarray(states.oracle).reshape(len(states), -1)
+    return np.column_stack((states.past, last, oracle)).astype(np.int64)

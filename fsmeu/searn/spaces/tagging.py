@@ -19,7 +19,13 @@ from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces.gold import Gold, gold_of
 from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.spaces.order_free import is_order_free
-from fsmeu.searn.spaces.states import LabelStates, joined, start_states
+from fsmeu.searn.spaces.states import (
+    LabelStates,
+    joined,
+    newest_first,
+    start_states,
+    state_keys,
+)
 from fsmeu.searn.spaces.tags import follows
 
 __all__ = ["LeftToRight", "RightToLeft", "TaggingSearch", "TaggingTask", "WordAtATime"]
@@ -184,9 +190,7 @@ class TaggingSearch:
         """The states after one label of each."""
         labels = states.labels.copy()
         labels[np.arange(len(states)), states.progress] = actions
-        past = states.past
-        if past.shape[1]:
-            past = np.concatenate((actions[:, None].astype(np.int32), past[:, :-1]), axis=1)
+        past = newest_first(states.past, actions)
         oracle = states.oracle
         if oracle is not None and self.gold is not None:
             oracle = self.gold.oracles.step(states.examples, oracle, actions)
@@ -198,9 +202,7 @@ class TaggingSearch:
 
     def keys(self, states: LabelStates) -> Ints:
         """What all that follows depends on, (B, k): last decisions and the oracle's state."""
-        last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
-        oracle = np.asarray(states.oracle).reshape(len(states), -1)
-        return np.column_stack((states.past, last, oracle)).astype(np.int64)
+        return state_keys(states)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,)."""
