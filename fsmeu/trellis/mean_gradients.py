@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
-from fsmeu.trellis.means import final_weights, room, score_rows, with_room
-from fsmeu.trellis.scores import arc_weights, value_tables
+from fsmeu.trellis.means import (
+    final_weights,
+    positions,
+    score_rows,
+    start_masses,
+    with_room,
+)
+from fsmeu.trellis.scores import value_tables
 from fsmeu.trellis.split_trellis import References, SplitTrellis
 
 __all__ = ["hypothesis_gradients"]
@@ -41,29 +47,19 @@ def hypothesis_gradients(
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
     """
-    batch, n = z.shape
-    counts = len(trellis.form.joint_counts)
-    mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, room(trellis, 0, n)))
-    mass[:, :, 0, 0] = np.stack([model.start for model in models])
-    weights, steps = arc_weights(models), trellis.steps(batch * n)
     rows, ended = score_rows(trellis, z)
-    masses = []
-    for i in range(n):
-        mass = with_room(mass, room(trellis, i + 1, n))
+    mass, masses = start_masses(trellis, references, z.shape[1], models), []
+    swept = list(positions(trellis, references, rows, models))
+    for at in swept:
+        mass = with_room(mass, at.room)
         masses.append(mass)
-        plan = references.plans[i]
-        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
-        mass = steps.means(plan, mass, weights[i], added, rows[i])
+        mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
     worth = _ending(trellis, references, models, ended, mass.shape)
     values = np.einsum("bpqc,bpqc->b", mass, worth)
     slopes: list[Floats] = []
-    for i in reversed(range(n)):
-        plan = references.plans[i]
-        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
-        size = masses[i].shape[3]
-        worth, arcs = steps.means_back(
-            plan, masses[i], weights[i], added, rows[i], np.ascontiguousarray(worth[..., :size])
-        )
+    for at, before in zip(reversed(swept), reversed(masses), strict=True):
+        ahead = np.ascontiguousarray(worth[..., : before.shape[3]])
+        worth, arcs = at.steps.means_back(at.plan, before, at.weights, at.added, at.rows, ahead)
         slopes.append(arcs)
     return values, slopes[::-1]
 

@@ -7,17 +7,29 @@ counter. What a step of y adds to a joint count is looked up, because the step o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
 from fsmeu.limits import COUNTER_ROOM
+from fsmeu.trellis.plan import Plan
 from fsmeu.trellis.scores import arc_weights, value_tables
 from fsmeu.trellis.split_trellis import References, SplitTrellis
+from fsmeu.trellis.steps import Steps
+from fsmeu.trellis.terms import Amounts
 
-__all__ = ["final_weights", "hypothesis_values", "room", "score_rows", "with_room"]
+__all__ = [
+    "Position",
+    "final_weights",
+    "hypothesis_values",
+    "positions",
+    "score_rows",
+    "start_masses",
+    "with_room",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,17 +49,12 @@ def hypothesis_values(
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
     """
-    batch, n = z.shape
-    counts = len(trellis.form.joint_counts)
-    mass = np.zeros((batch, len(references.pairs[0]), 1 + counts, room(trellis, 0, n)))
-    mass[:, :, 0, 0] = np.stack([model.start for model in models])
-    weights, steps = arc_weights(models), trellis.steps(batch * n)
+    n = z.shape[1]
     rows, ended = score_rows(trellis, z)
-    for i in range(n):
-        plan = references.plans[i]
-        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
-        mass = with_room(mass, room(trellis, i + 1, n))
-        mass = steps.means(plan, mass, weights[i], added, rows[i])
+    mass = start_masses(trellis, references, n, models)
+    for at in positions(trellis, references, rows, models):
+        mass = with_room(mass, at.room)
+        mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
     final = final_weights(references, models)
     ending = np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1])
     slopes, offset = value_tables(trellis, n)
@@ -55,6 +62,58 @@ def hypothesis_values(
     for count, slope in enumerate(slopes, start=1):
         values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
     return values, ending[:, 0].sum(axis=1)
+
+
+class Position(NamedTuple):
+    """What one position of the sweep is computed from.
+
+    Attributes:
+        plan: the plan of the references.
+        weights: the weights of the acceptor's arcs, (batch, arcs).
+        added: what terms add.
+        rows: the score rows that the steps of the hypotheses show, (terms, batch).
+        room: how many values of the counter the numbers before it are given.
+        steps: what computes it.
+    """
+
+    plan: Plan
+    weights: Floats
+    added: Amounts
+    rows: Ints
+    room: int
+    steps: Steps
+
+
+def start_masses(
+    trellis: SplitTrellis, references: References, n: int, models: Sequence[Layered]
+) -> Floats:
+    """The mass and expectations before the first position, (batch, pairs, 1 + counts, counter)."""
+    counts, pairs = len(trellis.form.joint_counts), len(references.pairs[0])
+    mass = np.zeros((len(models), pairs, 1 + counts, _room(trellis, 0, n)))
+    mass[:, :, 0, 0] = np.stack([model.start for model in models])
+    return mass
+
+
+def positions(
+    trellis: SplitTrellis,
+    references: References,
+    rows: Sequence[Ints],
+    models: Sequence[Layered],
+) -> Iterator[Position]:
+    """What each position of the sweep is computed from, in their order.
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        rows: the score rows of each position, (terms, batch).
+        models: a model of this structure for each hypothesis.
+    """
+    n, weights = len(rows), arc_weights(models)
+    steps = trellis.steps(len(models) * n)
+    for i in range(n):
+        plan = references.plans[i]
+        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
+        yield Position(plan, weights[i], added, rows[i], _room(trellis, i + 1, n), steps)
 
 
 def score_rows(trellis: SplitTrellis, z: Ints) -> tuple[list[Ints], Ints]:
@@ -84,7 +143,7 @@ def final_weights(references: References, models: Sequence[Layered]) -> Floats:
     return found
 
 
-def room(trellis: SplitTrellis, position: int, n: int) -> int:
+def _room(trellis: SplitTrellis, position: int, n: int) -> int:
     """How many values of the counter arrays hold before a position: enough, in few sizes."""
     enough = trellis.y.most(position) + 1
     return min(trellis.y.most(n) + 1, -(-enough // COUNTER_ROOM) * COUNTER_ROOM)
