@@ -19,7 +19,7 @@ from fsmeu.limits import LARGEST_DENOMINATOR
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional, fractional
 
-__all__ = ["extremes", "fast_ratio", "whole_weights"]
+__all__ = ["average", "extremes", "fast_ratio", "whole_weights"]
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +52,24 @@ def whole_weights(ratio: Fractional, n: int) -> tuple[int, tuple[int, int, int, 
     scale = lcm(*(d.denominator for d in parts))
     start, d1, d2, d3 = (int(d * scale) for d in parts)
     return scale, (start, d1, d2, d3)
+
+
+def average(inverse: Floats, shift: int, probability: Floats | float) -> None:
+    """One step of the recurrence: a position fewer is chosen, whose label adds ``shift``.
+
+    What is shifted in from outside is never looked at: the array is as long as all labels could
+    shift.
+
+    Args:
+        inverse: expected inverse denominators along the last axis, (..., places); changed.
+        shift: what the label adds to the denominator.
+        probability: that it does, of shape (..., 1) or a number.
+    """
+    if shift > 0:
+        kept, moved = inverse[..., :-shift], inverse[..., shift:]
+    else:
+        kept, moved = inverse[..., -shift:], inverse[..., :shift]
+    kept[...] = (1.0 - probability) * kept + probability * moved
 
 
 def _cells(ratio: Fractional) -> tuple[Fraction, Fraction, Fraction, Fraction]:

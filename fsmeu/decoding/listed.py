@@ -14,13 +14,14 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.precision import is_proven, relative_error
+from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.lattice import run
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import BOUNDED_STATES, LARGEST_BLOCK, MOST_WALKS
 from fsmeu.losses.machine.view import View
+from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.source import model_source
 from fsmeu.trellis.view_layers import SparseWalker
 

@@ -26,7 +26,7 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import RangeError, check_range
 from fsmeu.models import Model
 
-__all__ = ["PRECISION", "UNIT", "checked", "is_precise", "is_proven", "relative_error"]
+__all__ = ["PRECISION", "checked", "is_precise", "is_proven"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,14 +36,6 @@ PRECISION = 1e-9
 
 VALUE_PRECISION = 1e-10
 """A value whose error is proven to be at most this part of it is not computed again."""
-
-UNIT = float(np.finfo(np.float64).eps) / 2
-"""The relative error of one operation."""
-
-
-def relative_error(operations: int) -> float:
-    """A bound on the relative error of so many operations that cancel nothing."""
-    return 1.1 * operations * UNIT
 
 
 def is_proven(

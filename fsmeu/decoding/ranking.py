@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.method import Method
-from fsmeu.decoding.precision import is_proven, relative_error
+from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
+from fsmeu.trellis.roundings import relative_error
 
 __all__ = [
     "LEAST",

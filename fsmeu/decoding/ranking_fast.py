@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.fast_ratio import fast_ratio, whole_weights
+from fsmeu.decoding.fast_ratio import average, fast_ratio, whole_weights
 from fsmeu.decoding.method import Method
-from fsmeu.decoding.precision import is_proven, relative_error
+from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import (
     LEAST,
@@ -28,6 +28,7 @@ from fsmeu.decoding.ranking_windows import windowed_values
 from fsmeu.limits import RANKED_AT_ONCE
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["RANKING_FAST", "WHY", "fast_values"]
 
@@ -150,21 +151,8 @@ def _averages(
         weight = weights[0] + weights[1] * tp + weights[2] * k
         values[:, k] = np.einsum("bt,bt,t->b", first[:, k, : k + 1], inverse[:, at], weight)
         if k and d3:
-            _average(inverse, d3, p[:, k - 1 : k])
+            average(inverse, d3, p[:, k - 1 : k])
     return values
-
-
-def _average(inverse: Floats, shift: int, probability: Floats) -> None:
-    """One position fewer is chosen: its label adds ``shift`` with this probability.
-
-    What is shifted in from outside is never looked at: the array is as long as all labels could
-    shift.
-    """
-    if shift > 0:
-        kept, moved = inverse[:, :-shift], inverse[:, shift:]
-    else:
-        kept, moved = inverse[:, -shift:], inverse[:, :shift]
-    kept[...] = (1.0 - probability) * kept + probability * moved
 
 
 def _exceptions(

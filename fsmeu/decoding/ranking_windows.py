@@ -18,8 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.fast_ratio import extremes, fast_ratio, whole_weights
-from fsmeu.decoding.precision import relative_error
+from fsmeu.decoding.fast_ratio import average, extremes, fast_ratio, whole_weights
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import LEAST, ranked_problem
 from fsmeu.fst.compose import guard_size
@@ -27,6 +26,7 @@ from fsmeu.limits import INVERSES_PER_STATE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional
 from fsmeu.trellis.count_windows import Window, count_window, running_sums, with_event
+from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["Valued", "windowed_values"]
 
@@ -235,7 +235,7 @@ def _block(
         weight = ratio.numerator(window.counts, float(begin + k))
         values[k], sizes[k] = chances @ weight, chances @ np.abs(weight)
         if k and d3:
-            _average(inverse, d3, float(block[k - 1]))
+            average(inverse, d3, block[k - 1])
     extra, more = _extra(ratio, begin + np.arange(size + 1.0), prefixes, last, p)
     operations = prefixes[-1].operations + last.operations + 4 * size
     operations += len(tp) + len(last.chances) + 8
@@ -259,14 +259,6 @@ def _inverses(ratio: _Ratio, start: float, places: int, last: Window) -> Floats:
             inverse = np.where(below == 0, 0.0, float(ratio.scale) / below)
         found[begin : begin + rows] = inverse @ last.chances
     return found
-
-
-def _average(inverse: Floats, shift: int, probability: float) -> None:
-    """One position fewer is chosen: its label adds ``shift`` with this probability."""
-    kept, moved = (
-        (inverse[:-shift], inverse[shift:]) if shift > 0 else (inverse[-shift:], inverse[:shift])
-    )
-    kept[...] = (1.0 - probability) * kept + probability * moved
 
 
 def _extra(

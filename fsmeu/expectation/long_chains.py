@@ -20,13 +20,12 @@ from fsmeu.fst.layers import Layered
 from fsmeu.limits import LONG_CHAIN, LONG_CHAIN_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range, declared_range
+from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["LongValue", "long_chain_value"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def _value(loss: SpecLoss, z: Ints, model: Layered, sides: tuple[float, float]) 
     most = [np.abs(slope).max() for slope in slopes]
     each = np.abs(gains).max(axis=2, initial=0.0).sum(axis=1)  # (joint counts,)
     size = float(found[0] @ np.abs(offset)) + float(np.dot(most, each))
-    rounding = 1.1 * (matrix.operations + found.shape[1] + 8) * _UNIT * size
+    rounding = relative_error(matrix.operations + found.shape[1] + 8) * size
     below, above = matrix.lost * min(0.0, sides[0]), matrix.lost * max(0.0, sides[1])
     return LongValue(value, value + below - rounding, value + above + rounding, kept)
 

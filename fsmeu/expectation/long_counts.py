@@ -25,12 +25,11 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range, declared_range
 from fsmeu.models.independent import chances_of_ones
 from fsmeu.trellis.count_windows import Window, count_window
+from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["long_expectation"]
 
 Floats = NDArray[np.float64]
-
-_UNIT = float(np.finfo(np.float64).eps) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ def long_expectation(asked: Query) -> Expectation | None:
     check_range(asked.loss.bound, asked.n, np.array([value / kept]))
     first, last = tables.first, tables.last
     operations = first.operations + last.operations + len(first.chances) + len(last.chances) + 8
-    lost, rounding = first.lost + last.lost, 1.1 * operations * _UNIT * size
+    lost, rounding = first.lost + last.lost, relative_error(operations) * size
     lower, upper = value + lost * min(0.0, low) - rounding, value + lost * max(0.0, high) + rounding
     return Expectation(value, lower, upper, kept, lambda: _levels(tables))
 

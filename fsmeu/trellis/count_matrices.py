@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.trellis.count_windows import without_ends
+
 __all__ = ["CountMatrix", "product_of_all", "stretches"]
 
 Floats = NDArray[np.float64]
@@ -98,10 +100,6 @@ def _product(left: CountMatrix, right: CountMatrix) -> CountMatrix:
 def _cut(matrix: CountMatrix) -> CountMatrix:
     """The matrix without counts of little mass at both ends of its window."""
     mass = matrix.tables[0].sum(axis=1).max(axis=0)  # (counts,)
-    begin = int(np.searchsorted(np.cumsum(mass), _CUT, side="right"))
-    end = len(mass) - int(np.searchsorted(np.cumsum(mass[::-1]), _CUT, side="right"))
-    if end <= begin:
-        return matrix
-    lost = matrix.lost + 2 * float(mass[:begin].sum() + mass[end:].sum())
-    tables = np.ascontiguousarray(matrix.tables[..., begin:end])
-    return CountMatrix(matrix.low + begin, tables, lost, matrix.operations)
+    kept, off = without_ends(mass, _CUT)
+    tables = np.ascontiguousarray(matrix.tables[..., kept])
+    return CountMatrix(matrix.low + kept.start, tables, matrix.lost + off, matrix.operations)

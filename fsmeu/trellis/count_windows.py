@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Window", "count_window", "running_sums", "with_event"]
+__all__ = ["Window", "count_window", "running_sums", "with_event", "without_ends"]
 
 Floats = NDArray[np.float64]
 
@@ -104,9 +104,21 @@ def _small_counts(p: Floats) -> Floats:
 
 def _cut(low: int, chances: Floats, lost: float, operations: int) -> Window:
     """The window without what its ends hold, up to ``_CUT`` each."""
-    begin = int(np.searchsorted(np.cumsum(chances), _CUT, side="right"))
-    end = len(chances) - int(np.searchsorted(np.cumsum(chances[::-1]), _CUT, side="right"))
+    kept, off = without_ends(chances, _CUT)
+    return Window(low + kept.start, chances[kept], lost + off, operations)
+
+
+def without_ends(mass: Floats, cut: float) -> tuple[slice, float]:
+    """The places that are left where each end may lose a mass, and a bound on what both lose.
+
+    All places are left where the mass of all is no more than that.
+
+    Args:
+        mass: the mass of each place, at least 0, (places,).
+        cut: what each end may lose.
+    """
+    begin = int(np.searchsorted(np.cumsum(mass), cut, side="right"))
+    end = len(mass) - int(np.searchsorted(np.cumsum(mass[::-1]), cut, side="right"))
     if end <= begin:
-        return Window(low, chances, lost, operations)
-    off = float(chances[:begin].sum() + chances[end:].sum())
-    return Window(low + begin, chances[begin:end], lost + 2 * off, operations)
+        return slice(0, len(mass)), 0.0
+    return slice(begin, end), 2 * float(mass[:begin].sum() + mass[end:].sum())

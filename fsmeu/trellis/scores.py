@@ -24,6 +24,7 @@ from fsmeu.losses.algebra.affine import slope, starts_of
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
+from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.sweep import forward, runs_of
 from fsmeu.trellis.terms import Amounts
@@ -40,7 +41,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-_UNIT = float(np.finfo(np.float64).eps) / 2
 _LEAST = float(np.finfo(np.float64).tiny)
 
 
@@ -243,7 +243,7 @@ def errors_of(
     nothing).
     """
     chances = np.abs(counts.probabilities(ending))
-    rounding = 2 * (operations + sizes.terms) * _UNIT
+    rounding = 2 * (operations + sizes.terms) * UNIT
     exact = isinstance(counts, Coefficients)
     total = np.maximum(1.0, chances.sum(axis=1))
     errors = np.zeros((len(ending), len(offset)))
@@ -251,10 +251,10 @@ def errors_of(
     shares += list(zip(slopes, sizes.greatest.tolist(), sizes.expected, strict=True))
     for values, greatest, expected in shares:
         size = np.abs(values)
-        parts = rounding if exact else 2 * (sizes.terms + counts.size) * _UNIT
-        errors += greatest * (parts + 4 * _UNIT) * (chances @ size.T)
+        parts = rounding if exact else 2 * (sizes.terms + counts.size) * UNIT
+        errors += greatest * (parts + 4 * UNIT) * (chances @ size.T)
         if not exact:
             magnified = np.linalg.norm(size, axis=1)
             errors += 4 * rounding * (expected * total)[:, None] * magnified
-        errors += greatest * _LEAST * _UNIT * operations * size.sum(axis=1)
+        errors += greatest * _LEAST * UNIT * operations * size.sum(axis=1)
     return errors
