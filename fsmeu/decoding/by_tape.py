@@ -133,8 +133,14 @@ def _best(
 
 
 def _are_finite(scores: StepScores) -> NDArray[np.bool_]:
-    """Whether all worths are numbers that doubles can hold, (batch,)."""
+    """Whether all worths are numbers that doubles can hold, (batch,).
+
+    Sums of squares are finite where all numbers are, but for very large ones: quick to rule out.
+    """
     found: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(scores.ends), axis=1)
+    with np.errstate(over="ignore"):
+        if np.isfinite(sum(np.vdot(worth, worth) for worth in scores.steps)):
+            return found
     for worth in scores.steps:
         found &= np.logical_and.reduce(np.isfinite(worth), axis=(1, 2))
     return found

@@ -22,9 +22,11 @@ from fsmeu.trellis.steps import Steps
 from fsmeu.trellis.terms import Amounts
 
 __all__ = [
+    "Place",
     "Position",
     "final_weights",
     "hypothesis_values",
+    "places_of",
     "positions",
     "score_rows",
     "start_masses",
@@ -40,6 +42,7 @@ def hypothesis_values(
     references: References,
     z: Ints,
     models: Sequence[Layered],
+    block: int | None = None,
 ) -> tuple[Floats, Floats]:
     """The expected value of each hypothesis under its model, and the models' masses, (batch,).
 
@@ -48,20 +51,50 @@ def hypothesis_values(
         references: the tape of y composed with the models' structure.
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
+        block: how many hypotheses are swept at once; None for all.
     """
-    n = z.shape[1]
+    n, size = z.shape[1], block or len(z)
     rows, ended = score_rows(trellis, z)
-    mass = start_masses(trellis, references, n, models)
-    for at in positions(trellis, references, rows, models):
-        mass = with_room(mass, at.room)
-        mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
-    final = final_weights(references, models)
-    ending = np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1])
+    places = places_of(trellis, references, n)
+    found = []
+    for begin in range(0, len(z), size):
+        some = slice(begin, begin + size)
+        shown = [np.ascontiguousarray(one[:, some]) for one in rows]
+        mass = start_masses(trellis, references, n, models[some])
+        for at in positions(trellis, places, shown, models[some]):
+            mass = with_room(mass, at.room)
+            mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
+        final = final_weights(references, models[some])
+        found.append(np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1]))
+    ending = np.concatenate(found)  # (batch, 1 + counts, counter)
     slopes, offset = value_tables(trellis, n)
     values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
     for count, slope in enumerate(slopes, start=1):
         values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
     return values, ending[:, 0].sum(axis=1)
+
+
+class Place(NamedTuple):
+    """What a position of the sweep has in common for all hypotheses and models.
+
+    Attributes:
+        plan: the plan of the references.
+        added: what terms add.
+        room: how many values of the counter the numbers before it are given.
+    """
+
+    plan: Plan
+    added: Amounts
+    room: int
+
+
+def places_of(trellis: SplitTrellis, references: References, n: int) -> list[Place]:
+    """The positions of sequences of length n, in their order."""
+    found = []
+    for i, plan in enumerate(references.plans[:n]):
+        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
+        found.append(Place(plan, added, _room(trellis, i + 1, n)))
+    return found
 
 
 class Position(NamedTuple):
@@ -96,7 +129,7 @@ def start_masses(
 
 def positions(
     trellis: SplitTrellis,
-    references: References,
+    places: Sequence[Place],
     rows: Sequence[Ints],
     models: Sequence[Layered],
 ) -> Iterator[Position]:
@@ -104,16 +137,13 @@ def positions(
 
     Args:
         trellis: both tapes.
-        references: the tape of y composed with the models' structure.
+        places: what the positions have in common for all sweeps.
         rows: the score rows of each position, (terms, batch).
-        models: a model of this structure for each hypothesis.
+        models: a model for each hypothesis.
     """
-    n, weights = len(rows), arc_weights(models)
-    steps = trellis.steps(len(models) * n)
-    for i in range(n):
-        plan = references.plans[i]
-        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
-        yield Position(plan, weights[i], added, rows[i], _room(trellis, i + 1, n), steps)
+    steps = trellis.steps(len(models) * len(rows))
+    for place, weights, shown in zip(places, arc_weights(models), rows, strict=True):
+        yield Position(place.plan, weights, place.added, shown, place.room, steps)
 
 
 def score_rows(trellis: SplitTrellis, z: Ints) -> tuple[list[Ints], Ints]:

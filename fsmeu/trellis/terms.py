@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,11 @@ class Amounts:
     def is_sparse(self) -> bool:
         """Whether most amounts of every term are 0."""
         return all(table is None for table in self.dense)
+
+    @cached_property
+    def loops(self) -> tuple[NDArray[Any], ...]:
+        """Where the amounts of each score row begin, their features, and the amounts."""
+        return self.matrix.indptr, self.matrix.indices, self.matrix.data
 
     @cached_property
     def absolute(self) -> csr_array:
