@@ -66,6 +66,7 @@ def _is_small(trellis: SplitTrellis, i: int) -> bool:
     return rows * trellis.y.layer(i).targets.size <= LABEL_TABLE_CELLS
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def scores_by_marginals(
     trellis: SplitTrellis,
     hypotheses: Hypotheses,
