@@ -8,6 +8,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
+- ``expect_corpus``: the expected value of a corpus, counts summed over its sentences
 - ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.expectation.corpus import expect_corpus
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
@@ -54,6 +56,7 @@ _HOMES = {
     "evaluate": "fsmeu.losses.evaluate",
     "evaluate_corpus": "fsmeu.losses.corpus",
     "expect": "fsmeu.expectation.expect",
+    "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
     "explore": "fsmeu.drawing.pages.explore.build",
@@ -104,6 +107,7 @@ __all__ = [
     "evaluate",
     "evaluate_corpus",
     "expect",
+    "expect_corpus",
     "expect_many",
     "explain",
     "explore",
