@@ -12,6 +12,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
+- ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsmeu import constraints, models
+    from fsmeu.decoding.corpus import decode_corpus
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
@@ -51,6 +53,7 @@ _HOMES = {
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
+    "decode_corpus": "fsmeu.decoding.corpus",
     "decode_many": "fsmeu.decoding.decode_many",
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
@@ -102,6 +105,7 @@ __all__ = [
     "compose",
     "constraints",
     "decode",
+    "decode_corpus",
     "decode_many",
     "draw",
     "evaluate",
