@@ -25,6 +25,7 @@ __all__ = [
     "Place",
     "Position",
     "final_weights",
+    "hypothesis_sums",
     "hypothesis_values",
     "places_of",
     "positions",
@@ -53,6 +54,33 @@ def hypothesis_values(
         models: a model of this structure for each.
         block: how many hypotheses are swept at once; None for all.
     """
+    n = z.shape[1]
+    ending, ended = hypothesis_sums(trellis, references, z, models, block)
+    slopes, offset = value_tables(trellis, n)
+    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
+    for count, slope in enumerate(slopes, start=1):
+        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
+    return values, ending[:, 0].sum(axis=1)
+
+
+def hypothesis_sums(
+    trellis: SplitTrellis,
+    references: References,
+    z: Ints,
+    models: Sequence[Layered],
+    block: int | None = None,
+) -> tuple[Floats, Ints]:
+    """Masses and expectations of joint counts by the end of y's counter, and the ends of z's.
+
+    Arrays (batch, 1 + joint counts, counter) and (batch,). Joint counts are what steps add to them.
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        z: label indices of the hypotheses, (batch, n).
+        models: a model of this structure for each.
+        block: how many hypotheses are swept at once; None for all.
+    """
     n, size = z.shape[1], block or len(z)
     rows, ended = score_rows(trellis, z)
     places = places_of(trellis, references, n)
@@ -66,12 +94,7 @@ def hypothesis_values(
             mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
         final = final_weights(references, models[some])
         found.append(np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1]))
-    ending = np.concatenate(found)  # (batch, 1 + counts, counter)
-    slopes, offset = value_tables(trellis, n)
-    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
-    for count, slope in enumerate(slopes, start=1):
-        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
-    return values, ending[:, 0].sum(axis=1)
+    return np.concatenate(found), ended
 
 
 class Place(NamedTuple):

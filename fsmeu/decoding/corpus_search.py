@@ -1,0 +1,224 @@
+"""Branch and bound over the total of the hypothesis's count.
+
+For hypotheses with a given total k the expected value is a sum over sentences and steps: what a
+step is worth is known from the joint distribution of its sentence with its reference's count, and
+from the distribution of all other sentences' counts. One dynamic program gives the best worth of
+every sentence for each count of its own, Lagrangian relaxation (``corpus_hulls``) the best sums for
+every total. Near k the value of other totals is nearly a multiple of that (``corpus_values``), so
+that one such *cut* at k bounds the best value of every total from above, and that of many from
+below. The total of the greatest upper bound is cut next, until no bound exceeds the best value that
+is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.clock import Clock
+from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
+from fsmeu.decoding.corpus_parts import Block, Parts
+from fsmeu.decoding.corpus_values import Totals, slopes_at, spread, totals_of
+from fsmeu.decoding.precision import PRECISION
+from fsmeu.expectation.result import check_finite
+from fsmeu.limits import CORPUS_TOTALS
+from fsmeu.trellis.best_tables import best_tables, trace_tables
+from fsmeu.trellis.roundings import relative_error
+
+__all__ = ["Bracket", "best_of_corpus", "paths_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Bracket:
+    """What is known of the best expected value, greater being better.
+
+    Attributes:
+        upper: a bound on the best value for each total of the hypothesis, (K + 1,).
+        lower: a bound from below on the best value.
+        total: the total at which the best hypotheses that are known were found.
+        ends: the counts of their sentences.
+        cuts: the totals that were cut.
+        scale: what errors are measured by.
+    """
+
+    upper: Floats
+    lower: float
+    total: int
+    ends: Ints
+    cuts: list[int]
+    scale: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Worths:
+    """Worths of steps at a total: what the functions of a count are multiplied by.
+
+    Attributes:
+        coefficients: for each block, (joint counts, batch, functions).
+        error: a bound on the error of the sum of worths of all sentences.
+    """
+
+    coefficients: list[Floats]
+    error: float
+
+
+def best_of_corpus(
+    parts: Parts, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
+) -> Bracket:
+    """The bracket of the best expected value.
+
+    Args:
+        parts: the sentences.
+        sign: 1 where greater values are better, -1 where smaller ones are.
+        gap: how far apart both bounds may stay.
+        clock: the time that there is.
+        tell: called after each cut with both bounds.
+    """
+    totals = totals_of(parts, sign)
+    known = Bracket(np.where(parts.hyp, np.inf, -np.inf), -np.inf, 0, np.zeros(0, np.int64), [])
+    mean = float(parts.whole.counts @ parts.whole.tables[0])
+    possible = np.flatnonzero(parts.hyp)
+    k = int(possible[np.abs(possible - mean).argmin()])
+    while True:
+        guess = _cut(parts, totals, known, k, sign)
+        tell(known.lower, float(known.upper.max()))
+        left = known.upper.copy()
+        left[known.cuts] = -np.inf
+        known.scale = _scale(parts, totals, known)
+        reach = known.lower + max(gap, PRECISION * known.scale)
+        # A total that was cut keeps its bound: where it is the greatest, others change nothing.
+        if known.upper.max() <= reach or left.max() < known.upper.max():
+            return known
+        if len(known.cuts) >= CORPUS_TOTALS or clock.over():
+            return known
+        k = guess if left[guess] > reach else int(left.argmax())
+
+
+def _scale(parts: Parts, totals: Totals, known: Bracket) -> float:
+    """What errors are measured by: the expected absolute value of what adds up to the value."""
+    k = int(known.ends.sum())
+    slopes = np.abs(totals.slopes[:, k]) @ parts.expected.sum(axis=0)
+    return max(abs(known.lower), abs(float(totals.ends[k])) + float(slopes))
+
+
+def _cut(parts: Parts, totals: Totals, known: Bracket, k: int, sign: float) -> int:
+    """Bounds the values of all totals by those of the best hypotheses at k.
+
+    Returns:
+        The total that seems best.
+    """
+    at = slopes_at(parts, k, sign)
+    worths = _worths(parts, k, at)
+    tables = _tables(parts, worths)
+    hulls = hulls_of(tables)
+    sums = hulls.bounds(len(parts.hyp))
+    error = worths.error + relative_error(2 * len(hulls.knots) + 8) * hulls.size
+    active = np.flatnonzero(known.upper > known.lower)
+    near = spread(parts, totals, active, at, k, sign)
+    known.cuts.append(k)
+    worth = near.factors * np.where(np.isfinite(sums[active]), sums[active], 0.0)
+    guessed = totals.ends[active] + worth
+    guessed[~np.isfinite(sums[active])] = -np.inf
+    loose = near.factors * error + near.away + totals.errors[active]
+    known.upper[active] = np.minimum(known.upper[active], guessed + loose + totals.above)
+    is_knot = np.isin(active, hulls.knots)
+    reached = np.where(is_knot, guessed - loose + totals.below, -np.inf)
+    best = int(reached.argmax())
+    if reached[best] > known.lower:
+        total = int(active[best])
+        known.lower, known.total = float(reached[best]), k
+        known.ends = hulls.ends(hulls.piece(total))
+    if k in active and k not in hulls.knots:
+        _meet(known, totals, tables, hulls, k, error)
+    return int(active[guessed.argmax()])
+
+
+def _meet(
+    known: Bracket, totals: Totals, tables: list[Floats], hulls: Hulls, k: int, error: float
+) -> None:
+    """Closes the gap between the relaxation and hypotheses with the total k, where that is quick."""
+    loose = error + float(totals.errors[k])
+    ends = float(totals.ends[k])
+    enough = known.lower - ends + loose - totals.below
+    found = best_with_total(tables, hulls, k, enough)
+    if found is None:
+        return
+    best, counts = found
+    known.upper[k] = min(known.upper[k], ends + best + loose + totals.above)
+    if counts is not None:
+        known.lower, known.total, known.ends = ends + best - loose + totals.below, k, counts
+
+
+def _worths(parts: Parts, k: int, at: Floats) -> _Worths:
+    """What functions of a sentence's count are multiplied by, for hypotheses with a total k.
+
+    Args:
+        parts: the sentences.
+        k: the total.
+        at: g_q(k, r) for every total r of the reference, (counts, R + 1).
+    """
+    check_finite("decode_corpus", at)
+    greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+    found, error = [], 0.0
+    for block in parts.blocks:
+        size = block.own.shape[1]
+        wanted = np.zeros((len(at), len(block.rows), size))
+        rounding = np.zeros(len(block.rows))
+        for b, row in enumerate(block.rows):
+            other = parts.others[row]
+            reach = slice(other.low, other.low + other.tables.shape[1] + size - 1)
+            for q, values in enumerate(at):
+                wanted[q, b] = np.correlate(values[reach], other.tables[0], "valid")
+            rounding[b] = other.lost + relative_error(other.operations + other.tables.shape[1] + 8)
+        coefficients = np.einsum("bjc,qbc->qbj", block.fits, wanted)
+        left = np.abs(wanted - coefficients @ block.scores.basis.T)
+        own = np.abs(block.own) * (1.0 + 1e-9)
+        most = parts.greatest[block.rows].T  # (counts, batch)
+        error += float((most * (left * own).sum(axis=2)).sum())
+        error += float((most.T @ greatest) @ (rounding + relative_error(8 * len(block.plans) + 64)))
+        error += float((np.abs(coefficients) * block.scores.errors).sum())
+        found.append(coefficients)
+    return _Worths(found, error)
+
+
+def _scores(block: Block, coefficients: Floats) -> list[Floats]:
+    """What score rows of each position are worth, (batch, rows + 1)."""
+    found = []
+    for steps, owner in zip(block.scores.steps, block.scores.counts, strict=True):
+        if len(coefficients) == 1:
+            found.append(np.einsum("brj,bj->br", steps, coefficients[0]))
+        elif not len(coefficients):
+            found.append(np.zeros(steps.shape[:2]))
+        else:
+            found.append(np.einsum("brj,rbj->br", steps, coefficients[owner]))
+    return found
+
+
+def _tables(parts: Parts, worths: _Worths) -> list[Floats]:
+    """For each sentence the best worth of each count of its own."""
+    found: list[Floats] = [np.zeros(1)] * len(parts.others)
+    for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
+        tables, _ = best_tables(block.plans, _scores(block, coefficients), len(block.rows))
+        check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
+        for row, table in zip(block.rows, tables, strict=True):
+            found[row] = table
+    return found
+
+
+def paths_of(parts: Parts, known: Bracket, sign: float) -> list[Ints]:
+    """Label indices of the best hypotheses that are known."""
+    worths = _worths(parts, known.total, slopes_at(parts, known.total, sign))
+    found: list[Ints] = [np.zeros(0, np.int64)] * len(parts.others)
+    for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
+        scores = _scores(block, coefficients)
+        _, layers = best_tables(block.plans, scores, len(block.rows))
+        paths = trace_tables(block.plans, scores, layers, known.ends[block.rows])
+        for row, path in zip(block.rows, paths, strict=True):
+            found[row] = path
+    return found

@@ -1,0 +1,129 @@
+"""The value of a corpus by the totals of both sides, as bounds over totals of the hypothesis need.
+
+For a total k of the hypothesis and r of the reference the value is
+
+    sum over q of  c_q g_q(k, r)  +  h(k, r)
+
+with joint counts c_q. Losses are taken with the opposite sign, so that greater is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.corpus_parts import Parts
+from fsmeu.limits import WINDOW_CELLS
+from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.scores import values_at
+
+__all__ = ["Totals", "slopes_at", "spread", "totals_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What is known of the value for each total k of the hypothesis.
+
+    Attributes:
+        ends: E[h(k, R)] over the window of R, -inf where no hypothesis has this total, (K + 1,).
+        slopes: E[g_q(k, R)], (counts, K + 1).
+        errors: bounds on the error of ``ends`` by rounding, (K + 1,).
+        below: what the references outside of the window may take from a value, at most 0.
+        above: what they may add, at least 0.
+    """
+
+    ends: Floats
+    slopes: Floats
+    errors: Floats
+    below: float
+    above: float
+
+
+def totals_of(parts: Parts, sign: float) -> Totals:
+    """What is known of the value for each total of the hypothesis."""
+    size, joint = len(parts.hyp), parts.greatest.shape[1]
+    chances = parts.whole.tables[0]
+    ends, absolute, slopes = np.zeros(size), np.zeros(size), np.zeros((joint, size))
+    for ks, tables, offset in _tables(parts, np.arange(size), sign):
+        ends[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances
+        for mean, table in zip(slopes, tables, strict=True):
+            mean[ks] = table @ chances
+    ends[~parts.hyp] = -np.inf
+    errors = relative_error(parts.whole.operations + len(chances) + 8) * absolute
+    low, high = 0.0, 0.0
+    if parts.whole.lost:
+        sides = declared_range(parts.corpus.loss.bound, parts.corpus.n)
+        low, high = min(sign * side for side in sides), max(sign * side for side in sides)
+    lost = parts.whole.lost
+    return Totals(ends, slopes, errors, lost * min(0.0, low), lost * max(0.0, high))
+
+
+def slopes_at(parts: Parts, k: int, sign: float) -> Floats:
+    """g_q(k, r) for every total r of the reference, (counts, R + 1)."""
+    ref = np.arange(len(parts.ref))
+    tables, _ = values_at(parts.trellis, parts.corpus.n, k, ref, parts.ref)
+    return sign * np.array(tables).reshape(parts.greatest.shape[1], len(ref))
+
+
+def spread(parts: Parts, totals: Totals, ks: Ints, at: Floats, k: int, sign: float) -> Spread:
+    """How g(k', .) is bounded by a multiple of g(k, .), for other totals k'.
+
+    Args:
+        parts: the sentences.
+        totals: what is known of the value.
+        ks: the other totals.
+        at: g_q(k, r) for every total r of the reference, (counts, R + 1).
+        k: the total.
+        sign: what values are multiplied by.
+    """
+    most = parts.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
+    window = slice(parts.whole.low, parts.whole.low + parts.whole.tables.shape[1])
+    near = at[:, window] * (parts.whole.tables[0] > 0)
+    factors = np.zeros(len(ks))
+    heaviest = int((most * np.abs(totals.slopes[:, k])).argmax()) if len(most) else -1
+    if heaviest >= 0 and totals.slopes[heaviest, k]:
+        factors = np.maximum(0.0, totals.slopes[heaviest, ks] / totals.slopes[heaviest, k])
+    away = np.zeros(len(ks))
+    begin = 0
+    for some, tables, _ in _tables(parts, ks, sign):
+        part = slice(begin, begin + len(some))
+        begin += len(some)
+        for own, table, weight in zip(near, tables, most.tolist(), strict=True):
+            scaled = np.multiply.outer(factors[part], own)
+            rounding = relative_error(8) * np.abs(table).max(axis=1, initial=0.0)
+            np.subtract(table, scaled, out=scaled)
+            away[part] += weight * (np.abs(scaled).max(axis=1, initial=0.0) + rounding)
+    return Spread(factors, away)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Sums of g_q(k', .) E[c_q] are within ``away`` of ``factors`` times those of g_q(k, .).
+
+    Attributes:
+        factors: at least 0, one for each k'.
+        away: one for each k'.
+    """
+
+    factors: Floats
+    away: Floats
+
+
+def _tables(parts: Parts, ks: Ints, sign: float) -> Iterator[tuple[Ints, list[Floats], Floats]]:
+    """Blocks of totals with g_q(k, r) and h(k, r) for r in the window, (totals, width) each."""
+    width = parts.whole.tables.shape[1]
+    ref = np.arange(parts.whole.low, parts.whole.low + width)
+    seen = parts.ref[ref] & (parts.whole.tables[0] > 0)
+    size = max(1, WINDOW_CELLS // width)
+    for begin in range(0, len(ks), size):
+        some = ks[begin : begin + size]
+        possible = parts.hyp[some][:, None] & seen
+        slopes, offset = values_at(parts.trellis, parts.corpus.n, some[:, None], ref, possible)
+        yield some, [sign * slope for slope in slopes], sign * offset
