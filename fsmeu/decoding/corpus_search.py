@@ -142,7 +142,7 @@ def _cut(parts: Parts, totals: Totals, known: Bracket, k: int, sign: float) -> i
 def _meet(
     known: Bracket, totals: Totals, tables: list[Floats], hulls: Hulls, k: int, error: float
 ) -> None:
-    """Closes the gap between the relaxation and hypotheses with the total k, where that is quick."""
+    """Closes the gap between the relaxation and hypotheses of total k, where that is quick."""
     loose = error + float(totals.errors[k])
     ends = float(totals.ends[k])
     enough = known.lower - ends + loose - totals.below
