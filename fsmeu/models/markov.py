@@ -173,7 +173,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:
-    """Guesses the first labels at once, then reads them: one arc per tuple and position."""
+    """The first layers: all first labels are guessed at once, then read, an arc for each tuple."""
     state = np.arange(len(first), dtype=np.int64)
     layers = []
     for k in range(depth):
