@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.searn.tasks.crf import has_crf
+from fsmeu.extras import is_installed
 from fsmeu.searn.tasks.measures import Counts, interval
 from fsmeu.searn.tasks.methods import Run, runs_of
 from fsmeu.searn.tasks.row import Row, Told
@@ -51,7 +51,7 @@ def experiment(
     for split in splits(quick):
         for method in task.methods if methods is None else methods:
             method = quickened(method) if quick else method
-            if method.kind == "crf" and not has_crf():
+            if method.kind == "crf" and not is_installed("sklearn_crfsuite"):
                 continue
             for seed in seeds[:1] if method.once else seeds:
                 for run in runs_of(method, split, seed, every):
