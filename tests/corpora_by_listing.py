@@ -59,6 +59,24 @@ def hamming(totals, n):
     return Fraction(n - totals[3], n) if n else Fraction(0)
 
 
+TAGS = ["O", "B-X", "I-X"]
+CASES = {
+    "fscore": ({}, of_labels, fbeta),
+    "fbeta": ({"beta": 2, "empty": 0}, of_labels, lambda totals, n: fbeta(totals, n, 2, 0)),
+    "jaccard": ({}, of_labels, jaccard),
+    "hamming": ({"labels": [0, 1]}, of_labels, hamming),
+    "chunk_fscore": ({"labels": TAGS}, of_chunks, fbeta),
+    "boundary_fscore": ({}, of_labels, fbeta),
+}
+
+
+def loaded(name):
+    """A loss of the package, its labels, and what it means: what is counted, and the value."""
+    given, count, value = CASES[name]
+    loss = fsmeu.load("fscore" if name == "fbeta" else name, **given)
+    return loss, TAGS if name == "chunk_fscore" else [0, 1], count, value
+
+
 # -- models: the package's, and the same as a dictionary of fractions ------------------------------
 
 

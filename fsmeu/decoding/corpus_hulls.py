@@ -48,11 +48,11 @@ class Hulls:
     size: float
 
     def bounds(self, size: int) -> Floats:
-        """The bound for totals 0, ..., size - 1; -inf where there are no hypotheses."""
-        ks = np.arange(size)
-        found = np.interp(ks, self.knots, self.values)
-        found[(ks < self.knots[0]) | (ks > self.knots[-1])] = -np.inf
-        return found
+        """The bound for totals 0, ..., size - 1, (size,).
+
+        It says nothing of those below the first knot or above the last, which no hypotheses have.
+        """
+        return np.interp(np.arange(size), self.knots, self.values)
 
     def piece(self, total: int) -> int:
         """How many pieces are taken up to a total."""

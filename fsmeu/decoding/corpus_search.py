@@ -12,7 +12,7 @@ is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from fsmeu.decoding.clock import Clock
 from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
 from fsmeu.decoding.corpus_parts import Block, Parts
-from fsmeu.decoding.corpus_values import Totals, slopes_at, spread, totals_of
+from fsmeu.decoding.corpus_values import (
+    Totals,
+    in_window,
+    slopes_at,
+    spread,
+    totals_of,
+)
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.expectation.result import check_finite
 from fsmeu.limits import CORPUS_TOTALS
@@ -68,6 +74,23 @@ class _Worths:
     error: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """The best hypotheses at a total.
+
+    Attributes:
+        total: the total.
+        slopes: g_q(total, r) for r in the window, (counts, width).
+        sums: bounds on the sum of worths of hypotheses with each total, (K + 1,).
+        error: a bound on their error.
+    """
+
+    total: int
+    slopes: Floats
+    sums: Floats
+    error: float
+
+
 def best_of_corpus(
     parts: Parts, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
 ) -> Bracket:
@@ -85,8 +108,10 @@ def best_of_corpus(
     mean = float(parts.whole.counts @ parts.whole.tables[0])
     possible = np.flatnonzero(parts.hyp)
     k = int(possible[np.abs(possible - mean).argmin()])
+    cuts: list[_Cut] = []
     while True:
-        guess = _cut(parts, totals, known, k, sign)
+        guess = _cut(parts, totals, known, cuts, k, sign)
+        known.cuts.append(k)
         tell(known.lower, float(known.upper.max()))
         left = known.upper.copy()
         left[known.cuts] = -np.inf
@@ -107,7 +132,9 @@ def _scale(parts: Parts, totals: Totals, known: Bracket) -> float:
     return max(abs(known.lower), abs(float(totals.ends[k])) + float(slopes))
 
 
-def _cut(parts: Parts, totals: Totals, known: Bracket, k: int, sign: float) -> int:
+def _cut(
+    parts: Parts, totals: Totals, known: Bracket, cuts: list[_Cut], k: int, sign: float
+) -> int:
     """Bounds the values of all totals by those of the best hypotheses at k.
 
     Returns:
@@ -117,32 +144,61 @@ def _cut(parts: Parts, totals: Totals, known: Bracket, k: int, sign: float) -> i
     worths = _worths(parts, k, at)
     tables = _tables(parts, worths)
     hulls = hulls_of(tables)
-    sums = hulls.bounds(len(parts.hyp))
     error = worths.error + relative_error(2 * len(hulls.knots) + 8) * hulls.size
+    cut = _Cut(k, in_window(parts, at), hulls.bounds(len(parts.hyp)), error)
     active = np.flatnonzero(known.upper > known.lower)
-    near = spread(parts, totals, active, at, k, sign)
-    known.cuts.append(k)
-    worth = near.factors * np.where(np.isfinite(sums[active]), sums[active], 0.0)
-    guessed = totals.ends[active] + worth
-    guessed[~np.isfinite(sums[active])] = -np.inf
-    loose = near.factors * error + near.away + totals.errors[active]
-    known.upper[active] = np.minimum(known.upper[active], guessed + loose + totals.above)
+    values, loose = _bounds(parts, totals, [cut], active, sign)
+    known.upper[active] = np.minimum(known.upper[active], values + loose + totals.above)
     is_knot = np.isin(active, hulls.knots)
-    reached = np.where(is_knot, guessed - loose + totals.below, -np.inf)
+    reached = np.where(is_knot, values - loose + totals.below, -np.inf)
     best = int(reached.argmax())
     if reached[best] > known.lower:
-        total = int(active[best])
         known.lower, known.total = float(reached[best]), k
-        known.ends = hulls.ends(hulls.piece(total))
-    if k in active and k not in hulls.knots:
+        known.ends = hulls.ends(hulls.piece(int(active[best])))
+    if known.upper[k] > known.lower and k not in hulls.knots:
         _meet(known, totals, tables, hulls, k, error)
-    return int(active[guessed.argmax()])
+    _between(parts, totals, known, cuts, cut, sign)
+    cuts.append(cut)
+    return int(active[values.argmax()])
+
+
+def _between(
+    parts: Parts, totals: Totals, known: Bracket, cuts: list[_Cut], cut: _Cut, sign: float
+) -> None:
+    """Lowers the bounds of totals between a new cut and its neighbours."""
+    below = [one for one in cuts if one.total < cut.total]
+    above = [one for one in cuts if one.total > cut.total]
+    for near in (max(below, key=_total, default=None), min(above, key=_total, default=None)):
+        if near is not None:
+            low, high = sorted((near.total, cut.total))
+            ks = low + 1 + np.flatnonzero(known.upper[low + 1 : high] > known.lower)
+            values, loose = _bounds(parts, totals, [near, cut], ks, sign)
+            known.upper[ks] = np.minimum(known.upper[ks], values + loose + totals.above)
+
+
+def _total(cut: _Cut) -> int:
+    return cut.total
+
+
+def _bounds(
+    parts: Parts, totals: Totals, cuts: Sequence[_Cut], ks: Ints, sign: float
+) -> tuple[Floats, Floats]:
+    """The best value of each total by one or two cuts, and how far off it may be."""
+    near = spread(parts, ks, [cut.slopes for cut in cuts], sign)
+    values, loose = totals.ends[ks], near.away + totals.errors[ks]
+    for factor, cut in zip(near.factors, cuts, strict=True):
+        sums = cut.sums[ks]
+        values = values + np.where(
+            np.isfinite(sums), factor * np.where(factor > 0, sums, 0.0), sums
+        )
+        loose = loose + factor * cut.error
+    return values, loose
 
 
 def _meet(
     known: Bracket, totals: Totals, tables: list[Floats], hulls: Hulls, k: int, error: float
 ) -> None:
-    """Closes the gap between the relaxation and hypotheses of total k, where that is quick."""
+    """Closes the gap between the relaxation and hypotheses with the total k, if that is quick."""
     loose = error + float(totals.errors[k])
     ends = float(totals.ends[k])
     enough = known.lower - ends + loose - totals.below

@@ -9,7 +9,7 @@ with joint counts c_q. Losses are taken with the opposite sign, so that greater 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.scores import values_at
 
-__all__ = ["Totals", "slopes_at", "spread", "totals_of"]
+__all__ = ["Spread", "Totals", "in_window", "slopes_at", "spread", "totals_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,48 +72,77 @@ def slopes_at(parts: Parts, k: int, sign: float) -> Floats:
     return sign * np.array(tables).reshape(parts.greatest.shape[1], len(ref))
 
 
-def spread(parts: Parts, totals: Totals, ks: Ints, at: Floats, k: int, sign: float) -> Spread:
-    """How g(k', .) is bounded by a multiple of g(k, .), for other totals k'.
-
-    Args:
-        parts: the sentences.
-        totals: what is known of the value.
-        ks: the other totals.
-        at: g_q(k, r) for every total r of the reference, (counts, R + 1).
-        k: the total.
-        sign: what values are multiplied by.
-    """
-    most = parts.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
-    window = slice(parts.whole.low, parts.whole.low + parts.whole.tables.shape[1])
-    near = at[:, window] * (parts.whole.tables[0] > 0)
-    factors = np.zeros(len(ks))
-    heaviest = int((most * np.abs(totals.slopes[:, k])).argmax()) if len(most) else -1
-    if heaviest >= 0 and totals.slopes[heaviest, k]:
-        factors = np.maximum(0.0, totals.slopes[heaviest, ks] / totals.slopes[heaviest, k])
-    away = np.zeros(len(ks))
-    begin = 0
-    for some, tables, _ in _tables(parts, ks, sign):
-        part = slice(begin, begin + len(some))
-        begin += len(some)
-        for own, table, weight in zip(near, tables, most.tolist(), strict=True):
-            scaled = np.multiply.outer(factors[part], own)
-            rounding = relative_error(8) * np.abs(table).max(axis=1, initial=0.0)
-            np.subtract(table, scaled, out=scaled)
-            away[part] += weight * (np.abs(scaled).max(axis=1, initial=0.0) + rounding)
-    return Spread(factors, away)
+def in_window(parts: Parts, at: Floats) -> Floats:
+    """The part of a table by totals of the reference that has mass, 0 elsewhere: its last axis."""
+    low, width = parts.whole.low, parts.whole.tables.shape[1]
+    found: Floats = at[:, low : low + width] * (parts.whole.tables[0] > 0)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Sums of g_q(k', .) E[c_q] are within ``away`` of ``factors`` times those of g_q(k, .).
+    """Sums of g_q(k, .) E[c_q] are within ``away`` of sums of multiples of those at other totals.
 
     Attributes:
-        factors: at least 0, one for each k'.
-        away: one for each k'.
+        factors: at least 0, one for each of the others and each k, (others, totals).
+        away: one for each k.
     """
 
     factors: Floats
     away: Floats
+
+
+def spread(parts: Parts, ks: Ints, others: Sequence[Floats], sign: float) -> Spread:
+    """How g(k, .) is bounded by multiples of g at one or two other totals.
+
+    Multiples of one other are the more exact the nearer it is; those of two, one on each side, are
+    so to the second order. All that a bound needs is that no factor is negative.
+
+    Args:
+        parts: the sentences.
+        ks: the totals.
+        others: g_q(k', r) for each of the others and r in the window, (counts, width).
+        sign: what values are multiplied by.
+    """
+    most = parts.expected.sum(axis=0) * (1.0 + 1e-9)  # bounds on E|c_q|
+    factors, away = np.zeros((len(others), len(ks))), np.zeros(len(ks))
+    if not len(most):
+        return Spread(factors, away)
+    weights = most * (np.abs(others[0]) @ parts.whole.tables[0])
+    heaviest, begin = int(weights.argmax()), 0
+    for some, tables, _ in _tables(parts, ks, sign):
+        part = slice(begin, begin + len(some))
+        begin += len(some)
+        factors[:, part] = _factors(parts, tables[heaviest], [one[heaviest] for one in others])
+        for q, (table, weight) in enumerate(zip(tables, most.tolist(), strict=True)):
+            left = table.copy()
+            for factor, other in zip(factors[:, part], others, strict=True):
+                left -= np.multiply.outer(factor, other[q])
+            rounding = relative_error(16) * np.abs(table).max(axis=1, initial=0.0)
+            away[part] += weight * (np.abs(left).max(axis=1, initial=0.0) + rounding)
+    return Spread(factors, away)
+
+
+def _factors(parts: Parts, table: Floats, others: Sequence[Floats]) -> Floats:
+    """The multiples of one other that has the same mean, or of two with the same two values.
+
+    Args:
+        parts: the sentences.
+        table: g(k, r) for some k and r in the window, (totals, width).
+        others: g(k', r) for each of the others, (width,).
+    """
+    chances = parts.whole.tables[0]
+    if len(others) == 1:
+        mean = float(others[0] @ chances)
+        return np.maximum(
+            0.0, (table @ chances)[None] / mean if mean else np.zeros((1, len(table)))
+        )
+    mass = np.cumsum(chances)
+    places = np.searchsorted(mass, [0.16 * mass[-1], 0.84 * mass[-1]])
+    pair = np.stack([other[places] for other in others], axis=1)  # (places, others)
+    if abs(np.linalg.det(pair)) <= 1e-12 * np.abs(pair).max() ** 2:
+        return np.zeros((2, len(table)))
+    return np.maximum(0.0, np.linalg.solve(pair, table[:, places].T))
 
 
 def _tables(parts: Parts, ks: Ints, sign: float) -> Iterator[tuple[Ints, list[Floats], Floats]]:

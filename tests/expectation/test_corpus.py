@@ -6,27 +6,11 @@ import pytest
 import fsmeu
 from fsmeu.errors import FsmeuError, SizeLimitError
 from tests import corpora_by_listing as listing
-
-TAGS = ["O", "B-X", "I-X"]
-CASES = {
-    "fscore": ({}, listing.of_labels, listing.fbeta),
-    "fbeta": ({"beta": 2, "empty": 0}, listing.of_labels, lambda t, n: listing.fbeta(t, n, 2, 0)),
-    "jaccard": ({}, listing.of_labels, listing.jaccard),
-    "hamming": ({}, listing.of_labels, listing.hamming),
-    "chunk_fscore": ({}, listing.of_chunks, listing.fbeta),
-}
-
-
-def loaded(name):
-    given, count, value = CASES[name]
-    labels = TAGS if name == "chunk_fscore" else [0, 1]
-    open_labels = {} if name in ("fscore", "fbeta", "jaccard") else {"labels": labels}
-    loss = fsmeu.load("fscore" if name == "fbeta" else name, **given, **open_labels)
-    return loss, labels, count, value
+from tests.corpora_by_listing import TAGS, loaded
 
 
 @pytest.mark.parametrize("kind", listing.KINDS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", listing.CASES)
 def test_expectations_are_those_of_a_listing(name, kind):
     loss, labels, count, value = loaded(name)
     rng = np.random.default_rng(sum(map(ord, name + kind)))
