@@ -12,7 +12,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``calibrate``: the temperature of models at which held-out references are most probable
-- ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
+- ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
     from fsmeu.drawing.pages.explore.build import explore
-    from fsmeu.drawing.plots.levels_plot import compare, plot_levels
+    from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
@@ -44,7 +44,6 @@ __version__ = "0.1.0"
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
     "calibrate": "fsmeu.models.temperature",
-    "compare": "fsmeu.drawing.plots.levels_plot",
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
@@ -62,6 +61,7 @@ _HOMES = {
     "library": "fsmeu.losses.library",
     "load": "fsmeu.losses.library",
     "loads": "fsmeu.losses.library",
+    "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
     "plot_levels": "fsmeu.drawing.plots.levels_plot",
     "to_networkx": "fsmeu.exchange.networkx_graph",
     "to_openfst": "fsmeu.exchange.openfst_formats",
@@ -92,7 +92,6 @@ __all__ = [
     "FsmeuError",
     "__version__",
     "calibrate",
-    "compare",
     "compile_summed",
     "compose",
     "constraints",
@@ -112,6 +111,7 @@ __all__ = [
     "load",
     "loads",
     "models",
+    "plot_hypotheses",
     "plot_levels",
     "to_networkx",
     "to_openfst",
