@@ -4,7 +4,7 @@ A loss over label sequences is a two-tape automaton; its expectation under a lab
 shortest distance in a composition; the best decision is a query of the same composition.
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
-- ``evaluate``: the value of one pair of sequences
+- ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
 - ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
+    from fsmeu.losses.corpus import evaluate_corpus
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
@@ -50,6 +51,7 @@ _HOMES = {
     "decode_many": "fsmeu.decoding.decode_many",
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
+    "evaluate_corpus": "fsmeu.losses.corpus",
     "expect": "fsmeu.expectation.expect",
     "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
@@ -99,6 +101,7 @@ __all__ = [
     "decode_many",
     "draw",
     "evaluate",
+    "evaluate_corpus",
     "expect",
     "expect_many",
     "explain",

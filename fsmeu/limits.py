@@ -182,6 +182,11 @@ COMPILED_CACHED_CELLS = 1 << 16
 KEPT_FREE = 31 << 20
 """Bytes of an array that is freed once so that memory is kept: glibc looks at up to 32 MB."""
 
+# Corpora as a whole.
+
+EVALUATED_CELLS = 1 << 22
+"""Cells of the registers of sentences of one length that are evaluated at once: 32 MB."""
+
 # Decisions.
 
 FEW_SEQUENCES = 4096
