@@ -5,7 +5,7 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
-- ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
+- ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``compile_summed``: a smaller machine, whose paths add up to the value
