@@ -5,7 +5,7 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
-- ``constraints``: sets of label sequences (``bio``, ``iobes``), for ``decode`` and ``model.given``
+- ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
 - ``expect_corpus``: the expected value of a corpus, counts summed over its sentences
@@ -14,7 +14,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
 - ``calibrate``: the temperature of models at which held-out references are most probable
-- ``draw``, ``explore``, ``plot_levels``, ``compare``: pictures, pages and plots
+- ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
 - ``FsmeuError``: the root of everything raised on purpose
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
     from fsmeu.drawing.pages.explore.build import explore
-    from fsmeu.drawing.plots.levels_plot import compare, plot_levels
+    from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
@@ -49,7 +49,6 @@ __version__ = "0.1.0"
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
     "calibrate": "fsmeu.models.temperature",
-    "compare": "fsmeu.drawing.plots.levels_plot",
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
@@ -70,6 +69,7 @@ _HOMES = {
     "library": "fsmeu.losses.library",
     "load": "fsmeu.losses.library",
     "loads": "fsmeu.losses.library",
+    "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
     "plot_levels": "fsmeu.drawing.plots.levels_plot",
     "to_networkx": "fsmeu.exchange.networkx_graph",
     "to_openfst": "fsmeu.exchange.openfst_formats",
@@ -100,7 +100,6 @@ __all__ = [
     "FsmeuError",
     "__version__",
     "calibrate",
-    "compare",
     "compile_summed",
     "compose",
     "constraints",
@@ -123,6 +122,7 @@ __all__ = [
     "load",
     "loads",
     "models",
+    "plot_hypotheses",
     "plot_levels",
     "to_networkx",
     "to_openfst",

@@ -1,8 +1,8 @@
 """Every loss on the shelf, loaded with something for each parameter that has no default."""
 
 import fsmeu
+from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.library import read_spec
-from fsmeu.losses.semantics.bind import tag_labels
 from tests.strategies import LossCase
 
 TYPES = ("X", "Y")
@@ -11,7 +11,7 @@ TYPES = ("X", "Y")
 def case(name, size=2):
     """The file; ``size`` is the number of labels where it leaves them open."""
     spec = read_spec(name)
-    labels = spec.labels or (tag_labels(TYPES) if spec.bio else tuple(range(size)))
+    labels = spec.labels or (tag_labels(TYPES, spec.scheme) if spec.scheme else tuple(range(size)))
     given = {
         p.name: _cost(len(labels)) if p.type == "table" else 2
         for p in spec.params

@@ -5,7 +5,10 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import fsmeu
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
@@ -35,3 +38,12 @@ def test_python_of_the_readme(capsys, monkeypatch):
     (sizes,) = (line.split() for line in printed if line.startswith("1771 800 21 "))
     assert float(sizes[-1]) == pytest.approx(names["e"].value, rel=1e-12)
     assert printed[-1] == "[['B-NP', 'I-NP', 'O']]"
+
+
+def test_loss_file_of_the_readme():
+    """It is the shelf's Pk, which is held against nltk: as many states, and the same values."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```\n(loss +pk.*?)```", text, re.DOTALL)
+    shown, shelf = (one.compile(16) for one in (fsmeu.loads(block, k=3), fsmeu.load("pk", k=3)))
+    assert shown.states == shelf.states
+    np.testing.assert_array_equal(shown.values, shelf.values)

@@ -220,8 +220,8 @@ def test_strange_arguments(name, tmp_path, monkeypatch):
 PLOTS = {
     "plot_levels": fsmeu.plot_levels,
     "plot_levels, quantiles": lambda x: fsmeu.plot_levels(fsmeu.expect(F1, "11", B), quantiles=x),
-    "compare, loss": lambda x: fsmeu.compare(x, ["11"], B),
-    "compare, a hypothesis": lambda x: fsmeu.compare(F1, [x], B),
+    "plot_hypotheses, loss": lambda x: fsmeu.plot_hypotheses(x, ["11"], B),
+    "plot_hypotheses, a hypothesis": lambda x: fsmeu.plot_hypotheses(F1, [x], B),
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from fsmeu.errors import FsmeuError, as_number
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
@@ -67,7 +68,7 @@ def run_examples(
     """
     if labels is None and types is None and spec.labels is None:
         texts = (text for example in spec.examples for text in (example.z, example.y))
-        labels = labels_in(texts, spec.bio) or None
+        labels = labels_in(texts, bool(spec.scheme)) or None
     given = dict(params or {})
     return [_run(spec, example, given, labels, types) for example in spec.examples]
 
@@ -109,7 +110,7 @@ def labels_in(texts: Iterable[str], tags: bool = False) -> tuple[Label, ...]:
     parts = [text.replace(",", " ").split() for text in texts]
     words = {word for words in parts if len(words) > 1 for word in words}
     for word in (words_of[0] for words_of in parts if len(words_of) == 1):
-        whole = word in words or (tags and word[:2] in ("B-", "I-"))
+        whole = word in words or (tags and is_tag(word, KINDS["iobes"]))
         words |= {word} if whole else set(word)
     if tags:
         return ("O", *sorted(words - {"O"}))

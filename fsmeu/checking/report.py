@@ -15,12 +15,13 @@ from fsmeu.checking.growth import Growth, growth
 from fsmeu.checking.redundant import redundant_registers
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.algebra.properties import Properties, properties
 from fsmeu.losses.language.dependencies import tapes
 from fsmeu.losses.language.syntax import Param, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.refine import group
-from fsmeu.losses.semantics.bind import table_sides, tag_labels
+from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.evaluator import constant
 
 __all__ = [
@@ -235,10 +236,10 @@ def loss_to_measure(
     """
     if labels is None and spec.labels is None:
         texts = [text for example in spec.examples for text in (example.z, example.y)]
-        found = labels_in(texts, spec.bio)
+        found = labels_in(texts, bool(spec.scheme))
         labels = found or None
-        if spec.bio and len(found) < 2:
-            labels = tag_labels(["X"])
+        if spec.scheme and len(found) < 2:
+            labels = tag_labels(["X"], spec.scheme)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
     size = len(SpecLoss(spec, {}, _as_alphabet(labels)).alphabet)
     assumed = {param.name: _assumed(spec, param, size) for param in open_params}

@@ -65,7 +65,7 @@ def check_loss(
     from fsmeu.cli.output import print_json
 
     spec = read_loss_file(file)
-    chosen = choose_labels(labels, types)
+    chosen = choose_labels(labels, types, spec.scheme)
     found = report(spec, params=choose_params(param), labels=chosen, longest=n)
     loss = found.loss if found.properties is not None else None
     with np.errstate(over="ignore", invalid="ignore"):  # said of the values above

@@ -18,6 +18,7 @@ from fsmeu.cli.corpus import (
     answer_corpus,
     check_corpus_options,
 )
+from fsmeu.cli.given import ConstraintName, GivenName, given_model, read_constraint
 from fsmeu.cli.options import (
     Json,
     LabelList,
@@ -48,15 +49,6 @@ _MethodName = Annotated[
     str,
     typer.Option(
         "--method", metavar="NAME", help="How to decide; auto takes what the loss and model allow."
-    ),
-]
-_Constraint = Annotated[
-    str | None,
-    typer.Option(
-        "--constraint",
-        metavar="REGEX",
-        help='Sequences that are allowed: a regular expression over labels, as in "0* 1? 0*".',
-        show_default=False,
     ),
 ]
 _Keep = Annotated[
@@ -100,7 +92,8 @@ def decode_labels(
     resume: Resume = False,
     bad: Bad = None,
     method: _MethodName = "auto",
-    constraint: _Constraint = None,
+    given: GivenName = None,
+    constraint: ConstraintName = None,
     keep: _Keep = None,
     budget: _Budget = CANDIDATES,
     seconds: _Seconds = SECONDS,
@@ -118,7 +111,8 @@ def decode_labels(
     """
     from fsmeu.cli.inputs import load_loss, read_model
 
-    options: dict[str, Any] = {"constraint": constraint, "keep": keep, "budget": budget}
+    allowed = read_constraint("--constraint", constraint)
+    options: dict[str, Any] = {"constraint": allowed, "keep": keep, "budget": budget}
     options["seconds"] = seconds
     typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, bad)
     check_corpus_options(typed)
@@ -131,12 +125,13 @@ def decode_labels(
             _check_method(method)
             chosen = load_loss(loss, param, labels, types)
             every = {**options, "method": method}
-            return Question("decode", chosen, form, explain=explain, options=every)
+            condition = read_constraint("--given", given)
+            return Question("decode", chosen, form, 0, explain, every, condition)
 
         show = _json_line if as_json else _text_line
         _print_totals(answer_corpus(ask, typed, loss, show), typed, as_json)
         return
-    label_model = read_model(probs, model, loss_name=loss)
+    label_model = given_model(read_model(probs, model, loss_name=loss), given)
     loaded: Loss = load_loss(loss, param, labels, types)
     if compare:
         _print_comparison(_compare_methods(loaded, label_model, method, options), as_json)

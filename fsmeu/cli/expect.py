@@ -19,6 +19,7 @@ from fsmeu.cli.corpus import (
     answer_corpus,
     check_corpus_options,
 )
+from fsmeu.cli.given import GivenName, given_model, read_constraint
 from fsmeu.cli.options import (
     EngineName,
     Json,
@@ -61,6 +62,7 @@ def expect_value(
     scheduler: Scheduler = None,
     resume: Resume = False,
     bad: Bad = None,
+    given: GivenName = None,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
@@ -80,12 +82,12 @@ def expect_value(
     check_corpus_options(typed)
     if corpus is not None:
         _check_corpus_alone(z, probs, model, engine, keep)
-        _expect_corpus((loss, param, labels, types), typed, as_json)
+        _expect_corpus((loss, param, labels, types), typed, given, as_json)
         return
     if z is None:
         must = "a hypothesis Z is needed, unless there is a --corpus"
         raise InputError(sentence("Z", must, "none"))
-    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep)
+    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep, given)
     if as_json:
         print_json(_data(answer))
         return
@@ -111,6 +113,7 @@ def _check_corpus_alone(
 def _expect_corpus(
     chosen: tuple[str, list[str] | None, str | None, str | None],
     typed: CorpusOptions,
+    given: str | None,
     as_json: bool,
 ) -> None:
     from fsmeu.cli.inputs import load_loss
@@ -122,7 +125,8 @@ def _expect_corpus(
         if form == "conll" and typed.column is None:
             must = "the column of the hypothesis must be given for a corpus in columns"
             raise InputError(sentence("--column", must, "none", "For example: --column 3"))
-        return Question("expect", load_loss(*chosen), form, typed.column or 0)
+        condition = read_constraint("--given", given)
+        return Question("expect", load_loss(*chosen), form, typed.column or 0, given=condition)
 
     def show(data: dict[str, Any]) -> str:
         return as_line(data) if as_json else repr(data["value"])
@@ -138,6 +142,7 @@ def ask(
     source: tuple[str | None, str | None],
     engine: str,
     keep: int | None,
+    given: str | None = None,
 ) -> Expectation:
     """The expectation that was asked for.
 
@@ -147,11 +152,12 @@ def ask(
         source: what was typed after --probs and --model.
         engine: the engine.
         keep: how many states to keep in each layer, or None for all.
+        given: what was typed after --given.
     """
     from fsmeu.cli.inputs import load_loss, read_model, sequence
     from fsmeu.expectation.expect import expect
 
-    label_model = read_model(*source, loss_name=chosen[0])
+    label_model = given_model(read_model(*source, loss_name=chosen[0]), given)
     loaded = load_loss(*chosen)
     bound = loaded.with_labels(label_model.alphabet).bound if loaded.labels_open else loaded.bound
     return expect(loaded, sequence(bound.alphabet, z), label_model, engine=engine, keep=keep)

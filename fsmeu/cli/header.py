@@ -12,6 +12,11 @@ from fsmeu.losses.semantics.evaluator import constant
 
 __all__ = ["header_data", "labels_text", "param_text", "signature"]
 
+_TAGS = {
+    "bio": "chunk tags (--types)",
+    "iob1": "chunk tags in IOB1 (--types)",
+    "iobes": "chunk tags in IOBES (--types)",
+}
 _COMMENT = re.compile(r"#[^\n]*")
 
 
@@ -38,7 +43,7 @@ def labels_text(spec: Spec) -> str:
     """The labels of a loss, or how they are to be given."""
     if spec.labels is not None:
         return " ".join(map(str, spec.labels))
-    return "chunk tags (--types)" if spec.bio else "any (--labels)"
+    return _TAGS[spec.scheme] if spec.scheme else "any (--labels)"
 
 
 def header_data(spec: Spec) -> dict[str, Any]:
@@ -49,7 +54,8 @@ def header_data(spec: Spec) -> dict[str, Any]:
         "summary": spec.summary,
         "parameters": [_param_data(spec, param) for param in spec.params],
         "labels": list(spec.labels) if spec.labels is not None else None,
-        "tags": spec.bio,
+        "tags": bool(spec.scheme),
+        "scheme": spec.scheme or None,
         "references": list(spec.references),
     }
 

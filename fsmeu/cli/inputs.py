@@ -11,12 +11,13 @@ from typing import Any
 from fsmeu.checking.examples import as_labels, labels_in
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.parse import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import grammar_folder, library, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.semantics.bind import check_known, tag_labels
+from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 from fsmeu.models.interchange import MAX_JSON_BYTES
@@ -79,12 +80,12 @@ def load_loss(
             must = f"the parameter {param.name!r} has no default"
             remedy = f"Give it: --param {param.name}=VALUE"
             raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
-    return bind_loss(spec, given, choose_labels(labels, types))
+    return bind_loss(spec, given, choose_labels(labels, types, spec.scheme))
 
 
 def check_labels_known(loss: SpecLoss) -> None:
     """Refuses a loss over chunk tags while nothing says which tags there are."""
-    if loss.spec.bio and loss.labels_given is None:
+    if loss.spec.scheme and loss.labels_given is None:
         remedy = "Add --types NP,VP or --labels O,B-NP,I-NP"
         where = f"{loss.kind} {loss.name}"
         raise InputError(sentence(where, "the chunk tags must be given", None, remedy))
@@ -116,13 +117,21 @@ def _param_value(name: str, text: str) -> object:
     return value
 
 
-def choose_labels(labels: str | None, types: str | None) -> tuple[Label, ...] | None:
-    """The labels that --labels lists, or that --types makes; None when neither is given."""
+def choose_labels(
+    labels: str | None, types: str | None, scheme: str = ""
+) -> tuple[Label, ...] | None:
+    """The labels that --labels lists, or that --types makes; None when neither is given.
+
+    Args:
+        labels: what was typed after --labels.
+        types: what was typed after --types.
+        scheme: the scheme of the tags that types make; IOB2 where the loss names none.
+    """
     if labels is not None and types is not None:
         must = "labels are given by --labels or by --types"
         raise InputError(sentence("labels", must, "both", "Leave one out"))
     if types is not None:
-        return tag_labels(_words(types, "--types", "NP,VP"))
+        return tag_labels(_words(types, "--types", "NP,VP"), scheme or "bio")
     return None if labels is None else as_labels(_words(labels, "--labels", "A,B,C"))
 
 
@@ -137,8 +146,8 @@ def _words(text: str, option: str, sample: str) -> list[str]:
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
     """The loss with a pair of sequences; labels left open are those that the pair uses."""
     if loss.labels_open:
-        found = labels_in((z, y), loss.spec.bio)
-        if found and (loss.spec.bio or not set(found) <= set(loss.labels)):
+        found = labels_in((z, y), bool(loss.spec.scheme))
+        if found and (loss.spec.scheme or not set(found) <= set(loss.labels)):
             loss = loss.with_labels(Alphabet(found))
     alphabet = loss.alphabet
     return loss, sequence(alphabet, z, "hypothesis z"), sequence(alphabet, y, "reference y")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fsmeu.cli.given import GivenName
 from fsmeu.cli.options import (
     EngineName,
     Hypothesis,
@@ -45,6 +46,7 @@ def show_levels(
     z: Hypothesis,
     probs: Probabilities = None,
     model: ModelFile = None,
+    given: GivenName = None,
     param: ParamList = None,
     labels: LabelList = None,
     types: TypeList = None,
@@ -58,7 +60,7 @@ def show_levels(
     from fsmeu.cli.expect import ask
     from fsmeu.cli.output import print_json
 
-    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep)
+    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep, given)
     levels = answer.levels
     if plot is not None:
         from fsmeu.drawing.plots.levels_plot import save_levels

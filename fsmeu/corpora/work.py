@@ -6,9 +6,10 @@ import pickle
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fsmeu.corpora.condition import conditioned
 from fsmeu.corpora.parse import Item, parse
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.decode import decode, explain
@@ -37,6 +38,7 @@ class Question:
         column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
         explain: whether decisions are told in words as well.
         options: further arguments of ``decode``.
+        given: the constraint on which models are conditioned, or None.
     """
 
     kind: str
@@ -45,6 +47,7 @@ class Question:
     column: int = 0
     explain: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    given: Any = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def answer(question: bytes, block: bytes) -> list[Result]:
     records: list[Record] = pickle.loads(block)
     for record in records:
         try:
-            items.append(parse(record, asked.form, asked.column))
+            item = parse(record, asked.form, asked.column)
+            items.append(replace(item, model=conditioned(item.model, asked.given)))
         except FsmeuError as error:
             results[record.number] = Result(record.number, record.line, None, str(error))
     if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:

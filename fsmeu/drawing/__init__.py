@@ -2,7 +2,7 @@
 
 - ``draw.draw``, ``draw.Drawing``: pictures in a notebook, a terminal or a file
 - ``explore.build.explore``: a page in which a loss can be walked through and tried out
-- ``levels_plot.plot_levels``, ``levels_plot.compare``: distributions of a utility
+- ``levels_plot.plot_levels``, ``levels_plot.plot_hypotheses``: distributions of a utility
 - ``curves_plot.plot_curves``: measures of online learners against examples seen
 - ``threshold_plot.plot_threshold``: the value of a loss against the threshold on scores
 - ``graph.to_networkx``, ``graph.from_networkx``, ``formats.to_openfst``, ``formats.from_openfst``,

@@ -33,7 +33,7 @@ def binary_loss(where: str, loss: Any) -> Loss:
     """
     found: Loss = load(loss) if isinstance(loss, str | PathLike) else loss  # type: ignore[arg-type]
     check_loss(found, where)
-    if isinstance(found, SpecLoss) and found.labels_open and not found.spec.bio:
+    if isinstance(found, SpecLoss) and found.labels_open and not found.spec.scheme:
         found = found.with_labels(BINARY)
     if len(found.alphabet) != 2:
         must = "the loss must be one over two labels"

@@ -16,6 +16,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.sequences import listed
+from fsmeu.fst.tags import tag_labels
 from fsmeu.limits import MOST_MEMOS
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, split
@@ -27,7 +28,7 @@ from fsmeu.losses.machine.least_size import least_states
 from fsmeu.losses.machine.machine import Machine, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded
-from fsmeu.losses.semantics.bind import bind, tag_labels
+from fsmeu.losses.semantics.bind import bind
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
 
@@ -86,7 +87,7 @@ class SpecLoss:
             return self.labels_given
         if self.spec.labels is not None:
             return Alphabet(self.spec.labels)
-        if self.spec.bio:
+        if self.spec.scheme:
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
             raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
@@ -269,13 +270,13 @@ def bind_loss(
     """
     where = f"{spec.kind} {spec.name}"
     if types is not None:
-        labels = tag_labels(_chunk_types(types, labels, where))
+        labels = tag_labels(_chunk_types(types, labels, where), spec.scheme or "bio")
     chosen = as_alphabet(labels) if labels is not None else None
     if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
         raise InputError(sentence(where, must, f"{len(chosen)} labels"))
     loss = SpecLoss(spec, dict(params), chosen)
-    if not (spec.bio and chosen is None):
+    if not (spec.scheme and chosen is None):
         bound = loss.bound
         for register in spec.registers:
             domain_of(bound, register, n=1)

@@ -62,7 +62,7 @@ def test_rows_compare_hypotheses():
     """One row for each hypothesis, with its name and its mean."""
     loss = fsmeu.load("fscore")
     names = ["110", "100", "111"]
-    axes = fsmeu.compare(loss, names, P)
+    axes = fsmeu.plot_hypotheses(loss, names, P)
     assert [label.get_text() for label in axes.get_yticklabels()] == names[::-1]
     assert axes.get_xlabel() == "utility fscore"
     levels = [levels_by_enumeration(tuple(map(int, z))) for z in names]
@@ -107,6 +107,6 @@ def test_names_are_not_mathematics():
     """Dollars in names are painted, not typeset."""
     loss = fsmeu.load("hamming", labels=["$x", "y_{"])
     model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
-    axes = fsmeu.compare(loss, [["$x"], ["y_{"]], model)
+    axes = fsmeu.plot_hypotheses(loss, [["$x"], ["y_{"]], model)
     axes.figure.canvas.draw()
     assert axes.get_yticklabels()[0].get_text() == "y_{"

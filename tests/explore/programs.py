@@ -9,6 +9,7 @@ amount other than 1, terms that are many orders of magnitude apart.
 import re
 
 import fsmeu
+from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.library import read_spec
 from tests.losses.writer import LABEL_SETS, Writer
 from tests.strategies import LossCase
@@ -313,8 +314,8 @@ def from_the_shelf(random):
     spec = read_spec(name)
     text = re.sub(r"#[^\n]*", "", spec.source)
     text = re.sub(r"(?m)^\s*(example|reference|range)\b.*$", "", text)
-    labels = spec.labels or ((0, 1) if not spec.bio else ("O", "B-x", "I-x"))
-    if spec.labels is None and not spec.bio and random.random() < 0.4:
+    labels = spec.labels or ((0, 1) if not spec.scheme else tag_labels(["x"], spec.scheme))
+    if spec.labels is None and not spec.scheme and random.random() < 0.4:
         labels = random.choice(LABEL_SETS)
     given = {}
     for parameter in spec.params:

@@ -21,6 +21,8 @@ CASES = [
     ("boundary_fscore", {"tolerance": 2, "beta": 2, "empty": 0}),
     ("chunk_fscore", TAGS),
     ("chunk_fscore", {"types": ("X",), "beta": 0.5, "empty": 0}),
+    ("chunk_fscore_iob1", TAGS),
+    ("chunk_fscore_iobes", {"types": ("X",)}),
     ("chunk_precision", TAGS),
     ("chunk_recall", TAGS),
     ("chunk_type_fscore", TAGS),

@@ -66,9 +66,14 @@ def well_formed_iobes(tags):
     return re.fullmatch("(O|S-x|S-y|B-x(I-x)*E-x|B-y(I-y)*E-y)*", "".join(tags)) is not None
 
 
+def well_formed_iob1(tags):
+    return re.fullmatch("(O|I-x(I-x|B-x)*|I-y(I-y|B-y)*)*", "".join(tags)) is not None
+
+
 @pytest.mark.parametrize(
     ("make", "tags", "right"),
     [
+        (fsmeu.constraints.iob1, ("I-x", "O", "B-x", "B-y", "I-y"), well_formed_iob1),
         (fsmeu.constraints.bio, ("I-x", "O", "B-x", "B-y", "I-y"), well_formed_bio),
         (
             fsmeu.constraints.iobes,

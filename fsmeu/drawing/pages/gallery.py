@@ -19,12 +19,12 @@ from fsmeu.checking.report import Report, loss_to_measure, report
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
 from fsmeu.errors import FsmeuError
+from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.messages import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.machine.minimize import same_values
-from fsmeu.losses.semantics.bind import tag_labels
 from fsmeu.losses.sum_over_paths import compile_summed
 
 __all__ = ["Exhibit", "exhibit", "gallery_page"]
@@ -62,7 +62,7 @@ class Exhibit:
     def group(self) -> str:
         """Where it is shown: by what is derived of it, not by its name."""
         known = self.found.properties
-        if self.found.spec.bio:
+        if self.found.spec.scheme:
             return "chunks"
         return "table" if known is not None and known.confusion else "sequences"
 
@@ -101,7 +101,7 @@ def _open_numbers(spec: Spec) -> list[str]:
 
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
     """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last."""
-    labels = tag_labels(["X"]) if spec.bio else None
+    labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
     wanted = set(_open_numbers(spec))
     found: dict[tuple[tuple[str, float], ...], None] = {}
     for result in run_examples(spec):

@@ -23,7 +23,7 @@ from fsmeu.models import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["compare", "plot_levels", "save_levels"]
+__all__ = ["plot_hypotheses", "plot_levels", "save_levels"]
 
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
 _MOST_BARS = 200
@@ -65,7 +65,7 @@ def plot_levels(
     return axes
 
 
-def compare(
+def plot_hypotheses(
     loss: Loss,
     hypotheses: Iterable[Any],
     model: Any,
@@ -82,11 +82,11 @@ def compare(
         quantiles: as for ``plot_levels``.
         ax: where to draw.
     """
-    check_loss(loss, "compare")
+    check_loss(loss, "plot_hypotheses")
     named = {}
     must = "hypotheses must be a list of label sequences"
-    for z in listed(hypotheses, "compare", must, rows=True):
-        kept = z if isinstance(z, str | Model) else listed(z, "compare")
+    for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
+        kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
         name = kept if isinstance(kept, str) else _name_of(kept)
         named[name] = expect(loss, kept, model)
     axes = plot_levels(named, quantiles=quantiles, ax=ax)

@@ -96,7 +96,9 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "state a arc a a",
         _HEAD + "state a arc a -> a when value 1",
     ],
-    "'labels' is followed by labels, by 'any' or by 'bio'": [_HEAD + "labels value 1"],
+    "'labels' is followed by labels, by 'any', or by 'bio', 'iob1' or 'iobes'": [
+        _HEAD + "labels value 1"
+    ],
     "'reference' is followed by a quoted text": [
         _HEAD + "reference Jansche",
         _HEAD + "reference 1",

@@ -8,6 +8,7 @@ from typing import Any
 from lark import Token, Tree
 
 from fsmeu.errors import as_number, nearest
+from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language.expressions import OF_LABELS, Names, read_expr, unquote
 from fsmeu.losses.language.parse import MAX_DEPTH, parse, place_of
 from fsmeu.losses.language.syntax import (
@@ -117,7 +118,7 @@ class _Reader:
             place = self.registers[_MAX_REGISTERS].place
             raise self.names.error(place, f"a loss file may have {_MAX_REGISTERS} registers")
         self.finish_states()
-        labels, bio = self.single.get("labels", (None, False))
+        labels, scheme = self.single.get("labels", (None, ""))
         return Spec(
             name=str(name),
             kind=str(kind),
@@ -125,7 +126,7 @@ class _Reader:
             references=tuple(self.references),
             params=tuple(self.params),
             labels=labels,
-            bio=bio,
+            scheme=scheme,
             registers=tuple(self.registers),
             value=self.single["value"],
             range=self.single.get("range"),
@@ -175,15 +176,15 @@ class _Reader:
         tokens = [label.children[0] for label in node.children]
         words = [unquote(t) if t.type == "STRING" else str(t) for t in tokens]
         bare = [t.type == "LABEL" for t in tokens]
-        if words in (["any"], ["bio"]) and bare[0]:
-            self.once(node, "labels", (None, words == ["bio"]))
+        if len(words) == 1 and bare[0] and words[0] in ("any", *KINDS):
+            self.once(node, "labels", (None, words[0] if words[0] in KINDS else ""))
             return
         if len(set(words)) < len(words):
             raise self.names.error(place_of(node), "labels must differ")
         numbers = [as_number(w) if b else None for w, b in zip(words, bare, strict=True)]
         whole = tuple(k for k in numbers if k is not None)
         labels = whole if len(whole) == len(words) else tuple(words)
-        self.once(node, "labels", (labels, False))
+        self.once(node, "labels", (labels, ""))
 
     def on_reference(self, node: Any) -> None:
         self.references.append(unquote(node.children[0]))

@@ -233,7 +233,7 @@ class Spec:
         references: quoted texts of ``reference`` lines.
         params: parameters in order.
         labels: labels given in the file; None when they come at load time.
-        bio: True when the labels must be chunk tags such as O, B-NP, I-NP.
+        scheme: "bio", "iob1" or "iobes" when the labels must be chunk tags of this scheme; else "".
         registers: registers in order of update.
         value: the value, conditions for 0/0 included.
         range: least and greatest value, if declared.
@@ -248,7 +248,7 @@ class Spec:
     references: tuple[str, ...]
     params: tuple[Param, ...]
     labels: tuple[int | str, ...] | None
-    bio: bool
+    scheme: str
     registers: tuple[Register, ...]
     value: Expr
     range: tuple[Expr, Expr] | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language.syntax import Expr, Index, Param, Spec, Text, walk
 from fsmeu.losses.semantics.bound import NONE, BoundLoss
 from fsmeu.losses.semantics.evaluator import constant
 from fsmeu.losses.semantics.typecheck import check_types
 
-__all__ = ["bind", "check_known", "table_sides", "tag_labels"]
+__all__ = ["bind", "check_known", "table_sides"]
 
 Floats = NDArray[np.float64]
 
@@ -34,8 +35,9 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
         LossFileError: with these labels, an expression takes one sort of thing for another.
     """
     where = f"{spec.kind} {spec.name}"
-    if spec.bio:
-        _check_tags(alphabet, where)
+    if spec.scheme:
+        remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
+        check_tags(alphabet, spec.scheme, where, remedy)
     check_known(spec, given)
     params: dict[str, Any] = {}
     for param in spec.params:
@@ -59,7 +61,7 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     labels = _labels_of_file(spec, alphabet)
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
-    parts = [_tag_parts(name) for name in names]
+    parts = [tag_parts(name) for name in names]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
     kinds = np.full(len(codes), NONE)
@@ -84,26 +86,6 @@ def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
 def _texts(spec: Spec) -> list[str]:
     exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
     return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
-
-
-def _tag_parts(name: str) -> tuple[str, str]:
-    """Kind and type of a tag: B-NP is of kind B and type NP, O has no type."""
-    kind, _, tag_type = name.partition("-")
-    return (kind, tag_type) if tag_type else (name, "")
-
-
-def tag_labels(types: Sequence[str], scheme: str = "BIO") -> tuple[Label, ...]:
-    """The tags O, B-X, I-X for each chunk type X."""
-    return ("O", *(f"{kind}-{name}" for name in types for kind in scheme if kind != "O"))
-
-
-def _check_tags(alphabet: Alphabet, where: str) -> None:
-    for label in alphabet.labels:
-        kind, tag_type = _tag_parts(str(label))
-        if label != "O" and (kind not in ("B", "I") or not tag_type):
-            must = "labels must be chunk tags: O, B-TYPE, I-TYPE"
-            remedy = 'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]'
-            raise InputError(sentence(where, must, label, remedy))
 
 
 def _param_value(
