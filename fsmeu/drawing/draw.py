@@ -95,7 +95,7 @@ class Drawing:
         """The machine in the language of Graphviz."""
         if self.summary is not None:
             return summary_dot(self.summary)
-        return dot(self.automaton, self.frame, self.route)
+        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.route)
 
     @property
     def tex(self) -> str:
@@ -165,6 +165,7 @@ def draw(
     given_z: bool = False,
     registers: Sequence[str] | None = None,
     depth: int | None = None,
+    merged: bool = False,
     short: bool = False,
     layout: str = "own",
     limit: int = LIMIT,
@@ -185,6 +186,8 @@ def draw(
             Figure 1).
         registers: the registers to keep; states that agree in them are drawn as one.
         depth: draw only what is within so many steps of the start.
+        merged: merge states that no continuation can tell apart; a register shows what the states
+            hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
         layout: "own", or "dot" for the places that Graphviz finds, where its program is installed.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
@@ -197,7 +200,8 @@ def draw(
     layout = one_of("draw", "layout", layout, LAYOUTS)
     limit = whole("draw", "limit", limit)
     short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
-    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states)
+    merged = truth("draw", "merged", merged)
+    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
     automaton, route = find_subject(asked)
     drawing = Drawing(automaton, route, layout, limit, short)
     if path is not None:

@@ -41,7 +41,8 @@ def model_card(model: Model) -> str:
         left.append(f"{model.n - len(rows):,} more positions")
     if len(model.labels) > _MOST_COLUMNS:
         left.append(f"{len(model.labels) - _MOST_COLUMNS:,} more labels")
-    return _card(repr(model), _table(heads, rows), " and ".join(left))
+    title = f"{model.title}: {model!r}"
+    return _card(title, _table(heads, rows), " and ".join(left))
 
 
 def levels_card(levels: Levels) -> str:
