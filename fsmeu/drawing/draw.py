@@ -21,10 +21,11 @@ from fsmeu.drawing.render.shapes import Picture
 from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.render.tikz import tikz
+from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
-from fsmeu.errors import one_of, truth, whole
+from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
@@ -35,7 +36,7 @@ FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 LAYOUTS = ("own", "dot")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drawing:
     """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format.
 
@@ -149,6 +150,16 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def _repr_html_(self) -> str:
+        from fsmeu.drawing.pages.cards import card
+
+        return card(self)
+
+    def __repr__(self) -> str:
+        """Names what is drawn and its size."""
+        size = f"{self.automaton.states:,} states, {self.automaton.arcs:,} arcs"
+        return f"<drawing of {visible(shorten(self.automaton.name))}: {size}>"
 
     def __str__(self) -> str:
         return self.text

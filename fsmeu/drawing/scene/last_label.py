@@ -1,4 +1,4 @@
-"""States of a composition that agree in all registers of the loss: told apart by the last labels."""
+"""States of a composition that agree in all registers of the loss, told apart by last labels."""
 
 from __future__ import annotations
 
