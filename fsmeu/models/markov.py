@@ -120,6 +120,11 @@ class Markov(Parametrized):
         transition = steps.sum(axis=0) if self.homogeneous else steps
         return {"initial": initial, "transition": transition}
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return f"Markov chain of order {self.order}"
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""
         return {

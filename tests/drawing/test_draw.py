@@ -169,8 +169,9 @@ def test_models_can_be_drawn():
     """A label model is drawn as an acceptor with its probabilities, a path by y alone."""
     drawing = fsmeu.draw(fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=2), y="01")
     assert {b.lines[0] for b in drawing.frame.bundles} == {
-        "0/0.3", "1/0.7", "0/0.6", "1/0.4", "0/0.2", "1/0.8",
+        "0.3", "0.7", "0.6", "0.4", "0.2", "0.8",
     }  # fmt: skip
+    assert [c.lines[0] for c in drawing.frame.captions] == ["start", "0", "1", "0", "1"]
     assert len(drawing.route.arcs) == 2
 
 

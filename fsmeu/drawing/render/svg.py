@@ -60,7 +60,7 @@ def _text(text: Text) -> str:
         x, y = _number(text.x - text.plate / 2), _number(text.y - 0.6 * text.size)
         plate = (
             f'<rect x="{x}" y="{y}" width="{_number(text.plate)}" '
-            f'height="{_number(1.2 * text.size)}" fill="#ffffff" fill-opacity="0.92"/>'
+            f'height="{_number(1.2 * text.size)}" fill="#ffffff"/>'
         )
     return (
         f'{plate}<text x="{_number(text.x)}" y="{_number(text.y + 0.35 * text.size)}" '

@@ -15,7 +15,7 @@ from fsmeu.drawing.draw import draw
 from fsmeu.drawing.pages.explore.page import assemble, graph_data
 from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.scene.escape import visible, xml_attribute
-from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, whole
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
@@ -30,7 +30,7 @@ _LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """A page; a notebook shows it inside a frame of its own."""
 
@@ -40,6 +40,10 @@ class Page:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page."""
         return write_file(as_path(path, "explore"), self.html.encode(), "explore")
+
+    def __repr__(self) -> str:
+        """Names the loss and the size; ``save`` writes the page."""
+        return f"<page about {visible(shorten(self.name))}: {len(self.html):,} characters>"
 
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)

@@ -30,6 +30,9 @@ class Graph {
     if (machine.entry) this.edge(machine.entry).classList.add("start");
     this.nodes = machine.nodes.map((node, k) => this.node(node, k));
     machine.edges.forEach((edge, k) => this.label(edge, this.edges[k]));
+    for (const { x, y, text, anchor } of machine.above) {
+      make("text", { class: "above", x, y: y + 3.9, "text-anchor": anchor }, this.svg, text);
+    }
     this.chosen = -1;
     this.fit();
   }
@@ -139,8 +142,8 @@ class Graph {
   }
 
   fit() {
-    const { width, height } = this.machine;
-    this.view = { x: 0, y: 0, width, height };
+    const { width, height, top } = this.machine;
+    this.view = { x: 0, y: top, width, height: height - top };
     this.look();
   }
 
