@@ -127,8 +127,8 @@ def _best(
         paths = (_best_path(trellis, hypotheses, scores, row) for row in range(len(problems)))
     held, why = _are_finite(scores), "the worth of a step must be a number that doubles can hold"
     return [
-        _found(problem, errors, *path) if fine else why
-        for problem, errors, fine, path in zip(problems, scores.errors, held, paths, strict=True)
+        _found(problem, scores.errors.of_best(row, path[1]), *path) if held[row] else why
+        for row, (problem, path) in enumerate(zip(problems, paths, strict=True))
     ]
 
 

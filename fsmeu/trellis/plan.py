@@ -119,10 +119,16 @@ class Plan:
 
     @cached_property
     def operations(self) -> int:
-        """The greatest number of sums and products between a pair before and one after."""
-        both = (self.gather, self.scatter, self.arcs_to_targets)
+        """The greatest number of sums and products between a pair before and one after.
+
+        What flows through a later position has passed this one forward, through an earlier one
+        backward: the greater of both counts, and what counting an amount takes.
+        """
         columns = int(np.bincount(self.arcs_to_targets.columns).max(initial=0))
-        return 8 + len(self.amounts) + columns + sum(matrix.longest_row for matrix in both)
+        forward = self.gather.longest_row + columns
+        backward = self.arcs_to_targets.longest_row + self.scatter.longest_row
+        counting = 0 if self.amounts == (0,) else 8 + len(self.amounts)
+        return max(forward, backward) + counting
 
     @cached_property
     def flow_operations(self) -> int:

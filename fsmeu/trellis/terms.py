@@ -87,6 +87,18 @@ class Amounts:
         """The absolute values of the amounts."""
         return abs(self.matrix)
 
+    @cached_property
+    def signs(self) -> NDArray[np.bool_]:
+        """Whether some amounts of each joint count are below 0, and above, (2, joint counts)."""
+        count = np.repeat(self.count, np.diff(self.matrix.indptr))  # of each amount
+        found = [np.bincount(count, side, self.counts) for side in _sides(self.matrix.data)]
+        return np.array(found) > 0
+
+
+def _sides(numbers: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which numbers are below 0, and which are above."""
+    return numbers < 0, numbers > 0
+
 
 def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) -> Amounts:
     """The amounts of all terms together.

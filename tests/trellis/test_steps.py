@@ -38,7 +38,7 @@ def swept(case, roots):
     hypotheses = trellis.hypotheses(n)
     layered = [model.layered() for model in models]
     scores = step_scores(trellis, references, hypotheses, layered, roots)
-    found = [*scores.steps, scores.ends, scores.errors]
+    found = [*scores.steps, scores.ends, scores.errors.absolute]
     plans, own = hypotheses.plans[:n], [worth[0] for worth in scores.steps]
     totals, layers = best_values(plans, own, scores.ends[0], trellis.steps(n))
     found += [totals, *(layer.offsets for layer in layers), *(layer.bases for layer in layers)]
