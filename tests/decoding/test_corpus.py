@@ -44,7 +44,7 @@ def test_best_of_all_hypotheses(name, kind):
         assert found.exact
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from(DECIDED), st.sampled_from(sorted(listing.KINDS)), st.integers(100, 10**6))
 def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     loss, meaning, models, listed = corpus(name, kind, seed)
