@@ -196,6 +196,8 @@ CORPUS_LAYER_CELLS = 1 << 21
 """Cells of the best paths of a block of sentences, by their counts: 16 MB."""
 CORPUS_POSITIONS_EXACT = 1_000
 """Positions up to which counts are held as coefficients: slower, with errors that are relative."""
+CORPUS_VALUES = 1 << 31
+"""Pairs of totals of both sides that are valued, a block at a time: about a minute."""
 CORPUS_EXCHANGES = 2_000_000
 """Exchanges between sentences that are tried to meet a total: a second."""
 CORPUS_TOTALS = 64

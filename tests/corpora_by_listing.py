@@ -5,6 +5,7 @@ Nothing here is shared with the package.
 
 from collections import Counter
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -102,14 +103,15 @@ def markov(rng, n, labels):
 
 
 def field(rng, n, labels):
-    unary, table = rng.normal(0, 2, (n, len(labels))), rng.normal(0, 2, (len(labels),) * 2)
+    """Potentials are logarithms of small whole numbers, so that fractions stay small."""
+    unary, table = rng.integers(1, 20, (n, len(labels))), rng.integers(1, 20, (len(labels),) * 2)
 
     def steps(at):
-        pairs = pairwise(at)
-        scores = [unary[i, k] for i, k in enumerate(at)] + [table[a, b] for a, b in pairs]
-        return [np.exp(score) for score in scores]
+        scores = [unary[i, k] for i, k in enumerate(at)]
+        return scores + [table[a, b] for a, b in pairwise(at)]
 
-    return fsmeu.models.from_potentials(unary, table, labels), _listed(labels, n, steps)
+    model = fsmeu.models.from_potentials(np.log(unary), np.log(table), labels)
+    return model, _listed(labels, n, steps)
 
 
 KINDS = {"independent": independent, "markov": markov, "field": field}
@@ -148,22 +150,23 @@ def added(z, of_y, count):
     return found
 
 
-def together(parts):
-    """The distribution of the totals of independent sentences."""
-    whole = {(0, 0, 0, 0): Fraction(1)}
-    for part in parts:
-        sums = Counter()
-        for a, p in whole.items():
-            for b, q in part.items():
-                sums[tuple(x + y for x, y in zip(a, b, strict=True))] += p * q
-        whole = sums
-    return whole
+def plus(left, right):
+    """The distribution of the sums of two independent tuples of counts."""
+    sums = Counter()
+    for a, p in left.items():
+        for b, q in right.items():
+            sums[tuple(x + y for x, y in zip(a, b, strict=True))] += p * q
+    return sums
+
+
+NOTHING = {(0, 0, 0, 0): Fraction(1)}
 
 
 def expected(zs, listed, count, value):
     """The expected value of hypotheses, a fraction."""
-    n = sum(map(len, zs))
-    whole = together([added(z, of_y, count) for z, of_y in zip(zs, listed, strict=True)])
+    n, whole = sum(map(len, zs)), NOTHING
+    for z, of_y in zip(zs, listed, strict=True):
+        whole = plus(whole, added(z, of_y, count))
     return sum(p * value(totals, n) for totals, p in whole.items())
 
 
@@ -181,8 +184,12 @@ def best(listed, labels, count, value, greatest=True):
             row = added(z, of_y, count)
             rows.setdefault(frozenset(row.items()), row)
         choices.append(list(rows.values()))
-    values = (
-        sum(p * value(totals, n) for totals, p in together(parts).items())
-        for parts in product(*choices)
-    )
+    known = lru_cache(None)(lambda totals: value(totals, n))
+
+    def ahead(whole, left):
+        if not left:
+            return [sum(p * known(totals) for totals, p in whole.items())]
+        return [v for row in left[0] for v in ahead(plus(whole, row), left[1:])]
+
+    values = ahead(NOTHING, choices)
     return max(values) if greatest else min(values)

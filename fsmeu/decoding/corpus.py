@@ -100,13 +100,16 @@ def decode_corpus(
         raise InputError(sentence(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
     from fsmeu.decoding.corpus_parts import parts_of
-    from fsmeu.decoding.corpus_search import best_of_corpus, paths_of
+    from fsmeu.decoding.corpus_search import best_of_corpus
+    from fsmeu.decoding.corpus_values import slopes_at
+    from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
     sign = 1.0 if loss.kind == "utility" else -1.0
     clock.over()  # begins here
     parts = parts_of(corpus)
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
-    chosen = paths_of(parts, found, sign)
+    worths = worths_at(parts, slopes_at(parts, found.total, sign))
+    chosen = paths_of(parts, worths, found.ends)
     known = linear_expectation(corpus, chosen)
     bound = sign * float(found.upper.max())
     sides = (

@@ -79,9 +79,11 @@ def hulls_of(tables: Sequence[Floats]) -> Hulls:
         first[s] = corners[0]
         start += float(table[corners[0]])
         size += abs(float(table[corners[0]]))
+        order = -np.inf
         for a, b in pairwise(corners):
             gain = float(table[b] - table[a])
-            rows.append((-gain / (b - a), gain, b - a, s, b))
+            order = max(order, -gain / (b - a))  # falling slopes, whatever rounding does
+            rows.append((order, gain, b - a, s, b))
     rows.sort(key=lambda row: row[0])  # stable: the pieces of a sentence stay in their order
     gains = np.array([row[1] for row in rows])
     lengths = np.array([row[2] for row in rows], np.int64)

@@ -149,9 +149,9 @@ def _functions(corpus: Corpus) -> int:
     """
     rows = 0
     for alike in corpus.alike():
-        trellis, _ = tapes_of(corpus.losses[alike[0]], corpus, alike)
-        n = corpus.models[alike[0]].n
-        plans = trellis.hypotheses(n).plans[:n]
+        loss, n = corpus.losses[alike[0]], corpus.models[alike[0]].n
+        assert loss.split is not None
+        plans = split_trellis(loss, loss.split, n).hypotheses(n).plans[:n]
         rows += len(alike) * sum(1 + sum(map(len, plan.features)) for plan in plans)
     functions = CORPUS_SCORE_CELLS // max(1, rows)
     if functions < 3:

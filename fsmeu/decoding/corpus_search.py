@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
 from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
-from fsmeu.decoding.corpus_parts import Block, Parts
+from fsmeu.decoding.corpus_parts import Parts
 from fsmeu.decoding.corpus_values import (
     Totals,
     in_window,
@@ -28,13 +28,12 @@ from fsmeu.decoding.corpus_values import (
     spread,
     totals_of,
 )
+from fsmeu.decoding.corpus_worths import tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
-from fsmeu.expectation.result import check_finite
 from fsmeu.limits import CORPUS_TOTALS
-from fsmeu.trellis.best_tables import best_tables, trace_tables
 from fsmeu.trellis.roundings import relative_error
 
-__all__ = ["Bracket", "best_of_corpus", "paths_of"]
+__all__ = ["Bracket", "best_of_corpus"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,19 +58,6 @@ class Bracket:
     ends: Ints
     cuts: list[int]
     scale: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class _Worths:
-    """Worths of steps at a total: what the functions of a count are multiplied by.
-
-    Attributes:
-        coefficients: for each block, (joint counts, batch, functions).
-        error: a bound on the error of the sum of worths of all sentences.
-    """
-
-    coefficients: list[Floats]
-    error: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +127,8 @@ def _cut(
         The total that seems best.
     """
     at = slopes_at(parts, k, sign)
-    worths = _worths(parts, k, at)
-    tables = _tables(parts, worths)
+    worths = worths_at(parts, at)
+    tables = tables_of(parts, worths)
     hulls = hulls_of(tables)
     error = worths.error + relative_error(2 * len(hulls.knots) + 8) * hulls.size
     cut = _Cut(k, in_window(parts, at), hulls.bounds(len(parts.hyp)), error)
@@ -209,72 +195,3 @@ def _meet(
     known.upper[k] = min(known.upper[k], ends + best + loose + totals.above)
     if counts is not None:
         known.lower, known.total, known.ends = ends + best - loose + totals.below, k, counts
-
-
-def _worths(parts: Parts, k: int, at: Floats) -> _Worths:
-    """What functions of a sentence's count are multiplied by, for hypotheses with a total k.
-
-    Args:
-        parts: the sentences.
-        k: the total.
-        at: g_q(k, r) for every total r of the reference, (counts, R + 1).
-    """
-    check_finite("decode_corpus", at)
-    greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
-    found, error = [], 0.0
-    for block in parts.blocks:
-        size = block.own.shape[1]
-        wanted = np.zeros((len(at), len(block.rows), size))
-        rounding = np.zeros(len(block.rows))
-        for b, row in enumerate(block.rows):
-            other = parts.others[row]
-            reach = slice(other.low, other.low + other.tables.shape[1] + size - 1)
-            for q, values in enumerate(at):
-                wanted[q, b] = np.correlate(values[reach], other.tables[0], "valid")
-            rounding[b] = other.lost + relative_error(other.operations + other.tables.shape[1] + 8)
-        coefficients = np.einsum("bjc,qbc->qbj", block.fits, wanted)
-        left = np.abs(wanted - coefficients @ block.scores.basis.T)
-        own = np.abs(block.own) * (1.0 + 1e-9)
-        most = parts.greatest[block.rows].T  # (counts, batch)
-        error += float((most * (left * own).sum(axis=2)).sum())
-        error += float((most.T @ greatest) @ (rounding + relative_error(8 * len(block.plans) + 64)))
-        error += float((np.abs(coefficients) * block.scores.errors).sum())
-        found.append(coefficients)
-    return _Worths(found, error)
-
-
-def _scores(block: Block, coefficients: Floats) -> list[Floats]:
-    """What score rows of each position are worth, (batch, rows + 1)."""
-    found = []
-    for steps, owner in zip(block.scores.steps, block.scores.counts, strict=True):
-        if len(coefficients) == 1:
-            found.append(np.einsum("brj,bj->br", steps, coefficients[0]))
-        elif not len(coefficients):
-            found.append(np.zeros(steps.shape[:2]))
-        else:
-            found.append(np.einsum("brj,rbj->br", steps, coefficients[owner]))
-    return found
-
-
-def _tables(parts: Parts, worths: _Worths) -> list[Floats]:
-    """For each sentence the best worth of each count of its own."""
-    found: list[Floats] = [np.zeros(1)] * len(parts.others)
-    for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
-        tables, _ = best_tables(block.plans, _scores(block, coefficients), len(block.rows))
-        check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
-        for row, table in zip(block.rows, tables, strict=True):
-            found[row] = table
-    return found
-
-
-def paths_of(parts: Parts, known: Bracket, sign: float) -> list[Ints]:
-    """Label indices of the best hypotheses that are known."""
-    worths = _worths(parts, known.total, slopes_at(parts, known.total, sign))
-    found: list[Ints] = [np.zeros(0, np.int64)] * len(parts.others)
-    for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
-        scores = _scores(block, coefficients)
-        _, layers = best_tables(block.plans, scores, len(block.rows))
-        paths = trace_tables(block.plans, scores, layers, known.ends[block.rows])
-        for row, path in zip(block.rows, paths, strict=True):
-            found[row] = path
-    return found

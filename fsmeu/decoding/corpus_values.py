@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.corpus_parts import Parts
-from fsmeu.limits import WINDOW_CELLS
+from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.limits import CORPUS_VALUES, WINDOW_CELLS
 from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.scores import values_at
@@ -47,9 +48,18 @@ class Totals:
 
 
 def totals_of(parts: Parts, sign: float) -> Totals:
-    """What is known of the value for each total of the hypothesis."""
+    """What is known of the value for each total of the hypothesis.
+
+    Raises:
+        SizeLimitError: there are very many totals.
+    """
     size, joint = len(parts.hyp), parts.greatest.shape[1]
     chances = parts.whole.tables[0]
+    if size * len(chances) > CORPUS_VALUES:
+        must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
+        remedy = "Decide parts of the corpus"
+        got = f"{size * len(chances):,}"
+        raise SizeLimitError(sentence("decode_corpus", must, got, remedy))
     ends, absolute, slopes = np.zeros(size), np.zeros(size), np.zeros((joint, size))
     for ks, tables, offset in _tables(parts, np.arange(size), sign):
         ends[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances

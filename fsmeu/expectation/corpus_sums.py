@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import layered_many
@@ -75,6 +75,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         operations = sum(plan.operations for plan in references.plans[:n]) + 8
         cells = quantities * (trellis.y.most(n) + 1) * max(map(len, references.pairs[: n + 1]))
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
+        guard_work("expect_corpus", n * cells)
         size = max(1, trellis.steps(0).layer_cells // max(1, cells))
         for begin in range(0, len(rows), size):
             part = rows[begin : begin + size]
