@@ -123,12 +123,15 @@ def _headings(automaton: Automaton, shown: Legend) -> tuple[tuple[str, ...], ...
     made = []
     for depth, registers in enumerate(shown.above):
         first = int(np.argmax(automaton.depth == depth))
-        made.append(tuple(_wrap(_named(automaton, registers, first))) if registers else ())
+        named = _named(automaton, registers, first)
+        made.append(tuple(_wrap(named)) if named else ())
     return tuple(made)
 
 
 def _named(automaton: Automaton, registers: Iterable[str], state: int) -> list[str]:
-    return [f"{visible(r)}={_held(automaton, r, state)}" for r in registers]
+    """Registers with what they hold, such as ``tp=1``; without those that hold nothing to tell."""
+    held = [(r, _held(automaton, r, state)) for r in registers]
+    return [f"{visible(r)}={text}" for r, text in held if text]
 
 
 def _held(automaton: Automaton, register: str, state: int) -> str:
@@ -139,12 +142,13 @@ def _caption(
     automaton: Automaton, state: int, registers: list[str], name: str, short: bool, room: float
 ) -> Caption:
     """What a state shows; ``room`` is the width of the label that its loop has, or 0."""
-    if not registers:
+    named = _named(automaton, registers, state)
+    if not named:
         lines = [_shorten(name)]
     elif short:
         lines = [",".join(_held(automaton, register, state) for register in registers)]
     else:
-        lines = _wrap(_named(automaton, registers, state))
+        lines = _wrap(named)
     known = automaton.values[state]
     value = "" if np.isnan(known) else f"= {number_text(known)}"
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))

@@ -16,11 +16,11 @@ from fsmeu.losses.protocol import Loss
 
 __all__ = ["merged_automaton", "stands_for"]
 
-_MOST_VALUES = 3  # of a register in one state, written out
+_MOST_VALUES = 2  # of a register in one state; of more, it tells too little to be shown
 
 
 def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
-    """The merged machine; registers hold what all states agree on that were merged, or a choice.
+    """The merged machine; registers hold what the states that were merged agree on, or a choice.
 
     Args:
         loss: a loss or utility.
@@ -61,12 +61,6 @@ def stands_for(plain: Machine, merged: Machine) -> list[list[int]]:
 
 
 def _choice(plain: Automaton, register: str, states: list[int]) -> str:
-    """What a register holds in some states: the value, a few values, or from least to greatest."""
-    texts = list(dict.fromkeys(plain.register_text(register, state) for state in states))
-    if len(texts) <= _MOST_VALUES:
-        return "|".join(sorted(texts))
-    held = [plain.registers[register][state] for state in states]
-    if register in plain.texts or not all(isinstance(x, int | float | np.number) for x in held):
-        return "*"
-    ends = [states[held.index(extreme)] for extreme in (min(held), max(held))]
-    return "..".join(plain.register_text(register, state) for state in ends)
+    """What a register holds in some states: the value, one of few values, or nothing to tell."""
+    texts = sorted({plain.register_text(register, state) for state in states})
+    return "|".join(texts) if len(texts) <= _MOST_VALUES else ""
