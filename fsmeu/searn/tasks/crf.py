@@ -41,9 +41,18 @@ def crf_predictions(
     return [list(one) for one in field.predict(_items(*test))]
 
 
-def _items(rows: csr_array, starts: Ints) -> list[list[dict[str, float]]]:
-    """Features of each position of each sentence by the numbers of their columns."""
-    names = [str(column) for column in rows.indices.tolist()]
-    values, ends = rows.data.tolist(), rows.indptr.tolist()
-    found = [dict(zip(names[a:b], values[a:b], strict=True)) for a, b in pairwise(ends)]
+def _items(rows: csr_array, starts: Ints) -> list[list[Any]]:
+    """Features of each position of each sentence by the numbers of their columns.
+
+    Lists of names where all values are 1, which take a tenth of the memory of dictionaries.
+    """
+    columns, numbers = np.unique(rows.indices, return_inverse=True)
+    known = [str(column) for column in columns.tolist()]
+    names = [known[k] for k in numbers.tolist()]
+    ends = rows.indptr.tolist()
+    found: list[Any] = [names[a:b] for a, b in pairwise(ends)]
+    if not (rows.data == 1).all():
+        values = rows.data.tolist()
+        spans = zip(found, pairwise(ends), strict=True)
+        found = [dict(zip(one, values[a:b], strict=True)) for one, (a, b) in spans]
     return [found[begin:end] for begin, end in pairwise(starts.tolist())]
