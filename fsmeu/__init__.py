@@ -8,9 +8,11 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
+- ``expect_corpus``: the expected value of a corpus, counts summed over its sentences
 - ``compile_summed``: a smaller machine, whose paths add up to the value
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
+- ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsmeu import constraints, models
+    from fsmeu.decoding.corpus import decode_corpus
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.expectation.corpus import expect_corpus
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
@@ -48,11 +52,13 @@ _HOMES = {
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.expect",
     "decode": "fsmeu.decoding.decode",
+    "decode_corpus": "fsmeu.decoding.corpus",
     "decode_many": "fsmeu.decoding.decode_many",
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
     "evaluate_corpus": "fsmeu.losses.corpus",
     "expect": "fsmeu.expectation.expect",
+    "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
     "explore": "fsmeu.drawing.pages.explore.build",
@@ -98,11 +104,13 @@ __all__ = [
     "compose",
     "constraints",
     "decode",
+    "decode_corpus",
     "decode_many",
     "draw",
     "evaluate",
     "evaluate_corpus",
     "expect",
+    "expect_corpus",
     "expect_many",
     "explain",
     "explore",

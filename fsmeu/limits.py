@@ -186,6 +186,22 @@ KEPT_FREE = 31 << 20
 
 EVALUATED_CELLS = 1 << 22
 """Cells of the registers of sentences of one length that are evaluated at once: 32 MB."""
+MOST_CORPUS_TABLE = 4_000_000
+"""Tuples of totals of a corpus whose distribution is tabled: 32 MB, several times while summed."""
+CORPUS_SCORE_CELLS = 1 << 26
+"""Cells of what the steps of all sentences are worth for functions of a count: half a gigabyte."""
+CORPUS_WINDOW_CELLS = 1 << 26
+"""Cells of the distributions of the count of all sentences but one, for each: half a gigabyte."""
+CORPUS_LAYER_CELLS = 1 << 21
+"""Cells of the best paths of a block of sentences, by their counts: 16 MB."""
+CORPUS_POSITIONS_EXACT = 1_000
+"""Positions up to which counts are held as coefficients: slower, with errors that are relative."""
+CORPUS_VALUES = 1 << 31
+"""Pairs of totals of both sides that are valued, a block at a time: about a minute."""
+CORPUS_EXCHANGES = 2_000_000
+"""Exchanges between sentences that are tried to meet a total: a second."""
+CORPUS_TOTALS = 64
+"""Totals of a hypothesis that are decided one by one: near the best they hardly differ."""
 
 # Decisions.
 

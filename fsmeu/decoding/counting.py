@@ -13,13 +13,18 @@ from collections.abc import Sequence
 
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.losses.algebra.split import Split
 
-__all__ = ["COUNTING", "counting_many"]
+__all__ = ["COUNTING", "counting_many", "unmet_condition"]
 
 
 def _condition(problem: Problem) -> str | None:
     """What must hold of the loss and does not; None where it looks at one count of each tape."""
-    form = problem.split
+    return unmet_condition(problem.split)
+
+
+def unmet_condition(form: Split | None) -> str | None:
+    """What must hold of a loss, split by tape if it splits, and does not; None where all does."""
     if form is None:
         return "what reads both tapes must only be counted, and the value be linear in it"
     for part, tape in ((form.z, "z"), (form.y, "y")):

@@ -54,7 +54,8 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     counts = sentence_counts(bound, pairs)
     n = sum(len(z) for z, _ in pairs)
     totals = {name: math.fsum(each.tolist()) for name, each in counts.items()}
-    return float(value_of_totals(bound, n, {name: np.array([x]) for name, x in totals.items()})[0])
+    lanes = {name: np.array([total]) for name, total in totals.items()}
+    return float(value_of_totals(bound, n, lanes, 1)[0])
 
 
 def check_totals(loss: Loss, where: str) -> BoundLoss:
@@ -98,20 +99,19 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
     return found
 
 
-def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats]) -> Floats:
+def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
     """The value of corpora of n positions whose sentences add so much to the counts, (lanes,).
 
     Args:
         bound: a loss whose value looks at counts alone.
         n: the total length.
         added: what is added to the start of each count, (lanes,) by name.
+        lanes: how many corpora there are.
     """
-    lanes = max((len(each) for each in added.values()), default=1)
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
-    return value_of_state(
-        bound, {**state, **{name: starts[name] + each for name, each in added.items()}}, lanes, n
-    )
+    state |= {name: starts[name] + each for name, each in added.items()}
+    return value_of_state(bound, state, lanes, n)
 
 
 def _read(bound: BoundLoss) -> list[str]:

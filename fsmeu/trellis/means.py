@@ -24,6 +24,7 @@ from fsmeu.trellis.terms import Amounts
 __all__ = [
     "Position",
     "final_weights",
+    "hypothesis_sums",
     "hypothesis_values",
     "positions",
     "score_rows",
@@ -50,18 +51,38 @@ def hypothesis_values(
         models: a model of this structure for each.
     """
     n = z.shape[1]
+    ending, ended = hypothesis_sums(trellis, references, z, models)
+    slopes, offset = value_tables(trellis, n)
+    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
+    for count, slope in enumerate(slopes, start=1):
+        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
+    return values, ending[:, 0].sum(axis=1)
+
+
+def hypothesis_sums(
+    trellis: SplitTrellis,
+    references: References,
+    z: Ints,
+    models: Sequence[Layered],
+) -> tuple[Floats, Ints]:
+    """Masses and expectations of joint counts by the end of y's counter, and the ends of z's.
+
+    Arrays (batch, 1 + joint counts, counter) and (batch,). Joint counts are what steps add to them.
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        z: label indices of the hypotheses, (batch, n).
+        models: a model of this structure for each.
+    """
+    n = z.shape[1]
     rows, ended = score_rows(trellis, z)
     mass = start_masses(trellis, references, n, models)
     for at in positions(trellis, references, rows, models):
         mass = with_room(mass, at.room)
         mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
     final = final_weights(references, models)
-    ending = np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1])
-    slopes, offset = value_tables(trellis, n)
-    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
-    for count, slope in enumerate(slopes, start=1):
-        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
-    return values, ending[:, 0].sum(axis=1)
+    return np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1]), ended
 
 
 class Position(NamedTuple):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,12 @@ from fsmeu.trellis.terms import Amounts
 __all__ = [
     "Sizes",
     "StepScores",
+    "SweptWorths",
     "arc_weights",
     "errors_of",
+    "held_counts",
     "step_scores",
+    "swept_worths",
     "value_tables",
     "values_at",
 ]
@@ -128,10 +131,61 @@ def step_scores(
         sign: what values are multiplied by; -1 makes what is least the greatest.
     """
     n = models[0].n
-    size = trellis.y.most(n) + 1
-    counts: Counts = Roots(size) if roots and size > 1 else Coefficients(size)
+    counts = held_counts(trellis, n, roots)
     slopes, offset = value_tables(trellis, n)
     *worth, ends = _worths(trellis, n, counts)
+    swept = swept_worths(trellis, references, hypotheses, models, counts, worth, len(offset), sign)
+    errors = errors_of(slopes, offset, swept.ending, counts, swept.sizes, swept.operations)
+    return StepScores(swept.steps, sign * (swept.ending @ ends), errors)
+
+
+def held_counts(trellis: SplitTrellis, n: int, roots: bool) -> Counts:
+    """How the counter of y is held: at roots of unity, or as coefficients."""
+    size = trellis.y.most(n) + 1
+    return Roots(size) if roots and size > 1 else Coefficients(size)
+
+
+class SweptWorths(NamedTuple):
+    """What both sweeps found.
+
+    Attributes:
+        steps: for each position, the worth of score rows and of one more that is 0,
+            (batch, rows + 1, k).
+        ending: the distribution of y's counter, (batch, columns).
+        sizes: how much the joint counts can add.
+        operations: a bound on the number of roundings behind a probability.
+    """
+
+    steps: list[Floats]
+    ending: Floats
+    sizes: Sizes
+    operations: int
+
+
+def swept_worths(
+    trellis: SplitTrellis,
+    references: References,
+    hypotheses: Hypotheses,
+    models: Sequence[Layered],
+    counts: Counts,
+    worth: Sequence[Floats],
+    ends: int,
+    sign: float = 1.0,
+) -> SweptWorths:
+    """The worth of every step that a hypothesis can take, by the worth of y's counter.
+
+    Args:
+        trellis: both tapes.
+        references: the tape of y composed with the models' structure.
+        hypotheses: the tape of z with what is allowed.
+        models: models of this structure and of one length.
+        counts: how the counter of y is held.
+        worth: for each joint count what takes a row of counts to what one more of it is worth,
+            (columns, k).
+        ends: how many values k has.
+        sign: what worths are multiplied by.
+    """
+    n = models[0].n
     plans, batch = references.plans[:n], len(models)
     shown = [plan.features for plan in hypotheses.plans[:n]]
     added = [trellis.amounts(shown[i], plan, i, n) for i, plan in enumerate(plans)]
@@ -143,20 +197,19 @@ def step_scores(
     masses, last = forward(runs, start, counts, sweeper)
     value = np.ascontiguousarray(final)[:, :, None] * counts.one()
     steps: list[Floats] = []
-    sizes = Sizes(len(slopes), batch)
+    sizes = Sizes(len(worth), batch)
     for run, swept in zip(reversed(runs), reversed(masses), strict=True):
         value, flows = sweeper.backward(run.plan, run.weights, value, swept, counts)
         length = len(run.weights)
         flows = flows.reshape(length * batch, *flows.shape[2:])
-        met = _expected(trellis, run.plan.features, flows, worth, len(offset))
+        met = _expected(trellis, run.plan.features, flows, worth, ends)
         found, expected = sweeper.worth(run.added, met, counts.total(flows), sign)
         steps += [*found.reshape(length, batch, *found.shape[1:])][::-1]
         sizes.see(run.added, expected.reshape(len(expected), length, batch).swapaxes(1, 2))
     ending = np.einsum("bp,bpc->bc", final, last)
-    operations = sum(plan.operations for plan in plans) + final.shape[1] + size
+    operations = sum(plan.operations for plan in plans) + final.shape[1] + counts.size
     operations += max((plan.flow_operations for plan in plans), default=0)
-    errors = errors_of(slopes, offset, ending, counts, sizes, operations)
-    return StepScores(steps[::-1], sign * (ending @ ends), errors)
+    return SweptWorths(steps[::-1], ending, sizes, operations)
 
 
 def _worths(trellis: SplitTrellis, n: int, counts: Counts) -> list[Floats]:

@@ -1,0 +1,130 @@
+"""The best hypotheses for a corpus: those of the greatest expected value of the corpus as a whole.
+
+The value is that of ``evaluate_corpus``: counts are summed over sentences, and the value is taken
+once. This is the number that is reported; the hypotheses that are best for it differ from those
+that are best sentence by sentence, because a doubtful item is worth as much in a sentence of many
+items as in one of few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from fsmeu.decoding.clock import Clock, checked_seconds
+from fsmeu.decoding.counting import unmet_condition
+from fsmeu.decoding.precision import PRECISION
+from fsmeu.errors import InputError, sentence
+from fsmeu.expectation.corpus import linear_expectation
+from fsmeu.expectation.corpus_query import corpus_of
+from fsmeu.fst.alphabet import Label
+from fsmeu.losses.protocol import Loss
+
+__all__ = ["CorpusDecision", "decode_corpus"]
+
+Tell = Callable[[float, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusDecision:
+    """The hypotheses that were decided on for a corpus.
+
+    Attributes:
+        labels: a label sequence for each sentence.
+        value: the expected value of the corpus with these hypotheses.
+        lower: the best expected value of all hypotheses is at least this.
+        upper: the best expected value of all hypotheses is at most this.
+        exact: True when no hypotheses are better beyond rounding.
+        totals: the totals of the hypothesis's count that were decided one by one.
+    """
+
+    labels: list[list[Label]]
+    value: float
+    lower: float
+    upper: float
+    exact: bool
+    totals: int
+
+    @property
+    def gap(self) -> float:
+        """How far apart the bounds of the best expected value are."""
+        return self.upper - self.lower
+
+    def __repr__(self) -> str:
+        """Names the number of sentences, the value and what is proven of it."""
+        proven = "proven best under the model" if self.exact else f"best within {self.gap:.2g}"
+        return f"<decision for {len(self.labels):,} sentences: {self.value:.6g}, {proven}>"
+
+
+def decode_corpus(
+    loss: Loss,
+    models: Iterable[Any],
+    *,
+    gap: float = 0.0,
+    seconds: float | None = None,
+    progress: Tell | None = None,
+) -> CorpusDecision:
+    """The hypotheses with the best expected value of the corpus, and bounds of the best value.
+
+    Sentences are independent given the model. The loss must be one that ``decode`` decides by
+    ``counting`` or ``additive``: the value linear in what reads both sequences, and otherwise
+    looking at one count of each.
+
+    Args:
+        loss: a loss or utility of a file, whose value looks at counts alone.
+        models: the label models, one for each sentence; vectors of probabilities stand for
+            ``Bernoulli``.
+        gap: how far apart the bounds may stay; with 0 they are closed as far as can be.
+        seconds: after how many seconds no further total is tried; None for as long as it takes.
+        progress: called with lower and upper bound of the best value now and then.
+
+    Raises:
+        InputError: the loss or the models do not allow such a decision; the message says why.
+        SizeLimitError: the corpus is too large.
+    """
+    if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < math.inf:
+        raise InputError(sentence("decode_corpus", "gap must be a number of at least 0", gap))
+    if progress is not None and not callable(progress):
+        must = "progress must be a function of two bounds"
+        raise InputError(sentence("decode_corpus", must, progress))
+    clock = Clock(checked_seconds(seconds))
+    corpus = corpus_of(loss, models, "decode_corpus")
+    unmet = unmet_condition(corpus.loss.split)
+    if unmet is not None:
+        remedy = "Decide sentence by sentence with decode_many"
+        raise InputError(sentence(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
+    # Loaded here: a command over single sequences does without scipy, which takes a while to load.
+    from fsmeu.decoding.corpus_parts import parts_of
+    from fsmeu.decoding.corpus_search import best_of_corpus
+    from fsmeu.decoding.corpus_values import slopes_at
+    from fsmeu.decoding.corpus_worths import paths_of, worths_at
+
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    clock.over()  # begins here
+    parts = parts_of(corpus)
+    found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
+    worths = worths_at(parts, slopes_at(parts, found.total, sign))
+    chosen = paths_of(parts, worths, found.ends)
+    known = linear_expectation(corpus, chosen)
+    bound = sign * float(found.upper.max())
+    sides = (
+        (known.lower, max(known.upper, bound))
+        if sign > 0
+        else (min(known.lower, bound), known.upper)
+    )
+    exact = sides[1] - sides[0] <= 2 * PRECISION * max(found.scale, abs(known.value))
+    names = zip(corpus.models, chosen, strict=True)
+    labels = [model.alphabet.decode(np.asarray(z).tolist()) for model, z in names]
+    return CorpusDecision(labels, known.value, *sides, exact, len(found.cuts))
+
+
+def _teller(progress: Tell | None, sign: float) -> Tell:
+    """What the search calls: bounds of greater is better become those of the value."""
+    if progress is None:
+        return lambda lower, upper: None
+    return progress if sign > 0 else lambda lower, upper: progress(-upper, -lower)

@@ -1,0 +1,179 @@
+"""The best sum of worths over sentences, for every total of their counts: Lagrangian relaxation.
+
+Sentence s has the worth U_s(j) of its best hypothesis that counts j. For a price p of an item,
+
+    sum over s of  max over j of (U_s(j) - p j)   +   p k
+
+is at least the best sum of worths of hypotheses that count k together, and the least such bound
+over all prices is the sum of the concave hulls of U_s, whose pieces are taken in the order of their
+slopes. Where a total falls between two pieces, hypotheses with this total reach the bound; inside
+a piece it may lie above them, and the total is met by giving up a little in some sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.limits import CORPUS_EXCHANGES
+
+__all__ = ["Hulls", "best_with_total", "hulls_of"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hulls:
+    """The sum of the concave hulls of the sentences' worths.
+
+    Attributes:
+        knots: the totals between pieces, ascending, (pieces + 1,).
+        values: the bound there, (pieces + 1,).
+        first: the least count of each sentence, (sentences,).
+        sentence: the sentence of each piece, in the order of the totals.
+        end: the count of that sentence after the piece.
+        size: the sum of the absolute values of all that was added.
+    """
+
+    knots: Ints
+    values: Floats
+    first: Ints
+    sentence: Ints
+    end: Ints
+    size: float
+
+    def bounds(self, size: int) -> Floats:
+        """The bound for totals 0, ..., size - 1, (size,).
+
+        It says nothing of those below the first knot or above the last, which no hypotheses have.
+        """
+        return np.interp(np.arange(size), self.knots, self.values)
+
+    def piece(self, total: int) -> int:
+        """How many pieces are taken up to a total."""
+        return int(np.searchsorted(self.knots, total, side="right")) - 1
+
+    def ends(self, pieces: int) -> Ints:
+        """The counts of the sentences when so many pieces are taken, (sentences,)."""
+        found: Ints = self.first.copy()
+        np.maximum.at(found, self.sentence[:pieces], self.end[:pieces])
+        return found
+
+
+def hulls_of(tables: Sequence[Floats]) -> Hulls:
+    """The hulls of all sentences together.
+
+    Args:
+        tables: for each sentence the best worth of each count, -inf where there is none.
+    """
+    first = np.zeros(len(tables), np.int64)
+    rows: list[tuple[float, float, int, int, int]] = []
+    start = size = 0.0
+    for s, table in enumerate(tables):
+        corners = _corners(table)
+        first[s] = corners[0]
+        start += float(table[corners[0]])
+        size += abs(float(table[corners[0]]))
+        order = -np.inf
+        for a, b in pairwise(corners):
+            gain = float(table[b] - table[a])
+            order = max(order, -gain / (b - a))  # falling slopes, whatever rounding does
+            rows.append((order, gain, b - a, s, b))
+    rows.sort(key=lambda row: row[0])  # stable: the pieces of a sentence stay in their order
+    gains = np.array([row[1] for row in rows])
+    lengths = np.array([row[2] for row in rows], np.int64)
+    return Hulls(
+        knots=int(first.sum()) + np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        values=start + np.concatenate([[0.0], np.cumsum(gains)]),
+        first=first,
+        sentence=np.array([row[3] for row in rows], np.int64),
+        end=np.array([row[4] for row in rows], np.int64),
+        size=size + float(np.abs(gains).sum()),
+    )
+
+
+def _corners(table: Floats) -> list[int]:
+    """The counts at the corners of the concave hull, ascending."""
+    found: list[int] = []
+    for j in np.flatnonzero(np.isfinite(table)).tolist():
+        while len(found) > 1:
+            a, b = found[-2], found[-1]
+            # b stays if the slope falls there
+            if (table[b] - table[a]) * (j - b) > (table[j] - table[b]) * (b - a):
+                break
+            found.pop()
+        found.append(j)
+    return found
+
+
+def best_with_total(
+    tables: Sequence[Floats], hulls: Hulls, total: int, enough: float
+) -> tuple[float, Ints | None] | None:
+    """The best sum of worths with a total inside a piece, and the counts of the sentences.
+
+    Starts from the counts at the end of the piece before, and exchanges in all sentences what does
+    not cost more at the price of the piece than there is between the bound and what is known: this
+    is a shortest path over sums of exchanges.
+
+    Args:
+        tables: for each sentence the best worth of each count.
+        hulls: their hulls.
+        total: the total.
+        enough: sums of worths that are not greater are of no interest.
+
+    Returns:
+        The best sum of worths, or ``enough`` and None where none is greater; None where there are
+        too many ways to exchange.
+    """
+    pieces = hulls.piece(total)
+    ends, short = hulls.ends(pieces), total - int(hulls.knots[pieces])
+    width = int(hulls.knots[pieces + 1] - hulls.knots[pieces])
+    price = float(hulls.values[pieces + 1] - hulls.values[pieces]) / width
+    bound = float(hulls.values[pieces]) + price * short
+    spare = bound - enough
+    if spare < 0:
+        return enough, None
+    states: dict[int, float] = {0: 0.0}
+    taken: list[tuple[int, dict[int, int]]] = []
+    work = 0
+    for s, table in enumerate(tables):
+        held = int(ends[s])
+        costs = (table[held] - price * held) - (table - price * np.arange(len(table)))
+        options = [int(j) for j in np.flatnonzero(costs <= spare) if j != held]
+        work += len(states) * (1 + len(options))
+        if work > CORPUS_EXCHANGES:
+            return None
+        if options:
+            states, chosen = _exchanged(states, costs, options, held, spare)
+            taken.append((s, chosen))
+    if short not in states:
+        return enough, None
+    offset, found = short, ends.copy()
+    for s, chosen in reversed(taken):
+        if offset in chosen:
+            change = chosen[offset]
+            found[s] += change
+            offset -= change
+    return bound - states[short], found
+
+
+def _exchanged(
+    states: dict[int, float], costs: Floats, options: list[int], held: int, spare: float
+) -> tuple[dict[int, float], dict[int, int]]:
+    """The least cost of each sum of changes with one more sentence, and what it changes there.
+
+    A sum that is not in the second is reached without a change of this sentence.
+    """
+    after, chosen = dict(states), {}
+    for offset, cost in states.items():
+        for j in options:
+            reached, sum_of_costs = offset + j - held, cost + max(0.0, float(costs[j]))
+            if sum_of_costs <= spare and sum_of_costs < after.get(reached, np.inf):
+                after[reached] = sum_of_costs
+                chosen[reached] = j - held
+    return after, chosen

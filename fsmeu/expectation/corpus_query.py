@@ -1,0 +1,100 @@
+"""A loss and the label models of a corpus that fit together, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.expectation.query import bind_labels, check_same_labels
+from fsmeu.fst.sequences import listed
+from fsmeu.losses.corpus import check_totals
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Model, as_model
+
+__all__ = ["Corpus", "corpus_of", "encoded_corpus"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Sentences that are independent given the model.
+
+    Attributes:
+        loss: the loss, over the labels of the first model in their order.
+        losses: the loss over the labels of each model in their order.
+        models: the label model of each sentence.
+    """
+
+    loss: SpecLoss
+    losses: list[SpecLoss]
+    models: list[Model]
+
+    @property
+    def n(self) -> int:
+        """The total length."""
+        return sum(model.n for model in self.models)
+
+    def alike(self) -> list[list[int]]:
+        """The sentences that can be swept together: of one length, structure and label order.
+
+        Longer ones come first.
+        """
+        found: dict[Hashable, list[int]] = {}
+        for row, model in enumerate(self.models):
+            own = row if model.structure is None else None
+            found.setdefault((model.n, model.labels, model.structure, own), []).append(row)
+        return sorted(found.values(), key=lambda rows: -self.models[rows[0]].n)
+
+
+def corpus_of(loss: Loss, models: Any, where: str) -> Corpus:
+    """The loss and the models, checked against each other.
+
+    Raises:
+        InputError: something is no model, labels differ, or the value looks at more than counts.
+    """
+    check_loss(loss, where)
+    given = listed(models, where, "models must be a sequence of models", rows=True)
+    found: list[Model] = []
+    for row, one in enumerate(given):
+        try:
+            found.append(as_model(one))
+        except FsmeuError as error:
+            message = f"{where}, models[{row}]: {error}"
+            raise InputError(message) from None
+    bound: list[Loss] = []
+    for row, model in enumerate(found):
+        place = f"{where}, models[{row}]"
+        check_same_labels(model.alphabet, found[0].alphabet, place, "the first model")
+        bound.append(bind_labels(loss, model.alphabet, place))
+    first = bound[0] if bound else loss
+    check_totals(first, where)
+    assert isinstance(first, SpecLoss)
+    return Corpus(first, [one for one in bound if isinstance(one, SpecLoss)], found)
+
+
+def encoded_corpus(corpus: Corpus, zs: Iterable[Any], where: str) -> list[Ints]:
+    """Label indices of the hypotheses, each in the order of its model's labels.
+
+    Raises:
+        InputError: there are not as many as models, or one is not as long as its model.
+    """
+    must = "zs must be a sequence of label sequences"
+    given = listed(zs, where, must, rows=True)
+    if len(given) != len(corpus.models):
+        must = "there must be as many hypotheses as models"
+        raise InputError(sentence(where, must, f"{len(given)} and {len(corpus.models)}"))
+    found = []
+    for row, (z, model) in enumerate(zip(given, corpus.models, strict=True)):
+        one = model.alphabet.encode(z, f"{where}, zs[{row}]")
+        if len(one) != model.n:
+            must = "hypothesis and model must have the same length"
+            raise InputError(sentence(f"{where}, zs[{row}]", must, f"{len(one)} and {model.n}"))
+        found.append(one)
+    return found

@@ -1,0 +1,195 @@
+"""Corpora of a few short sentences: counts by definition, expectations by listing, in fractions.
+
+Nothing here is shared with the package.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise, product
+
+import numpy as np
+
+import fsmeu
+
+# -- what a sentence adds to the counts, and what the totals are worth -----------------------------
+
+
+def of_labels(z, y):
+    """(true positives, positives of z, positives of y, positions that agree)."""
+    both = sum(a == b == 1 for a, b in zip(z, y, strict=True))
+    return both, sum(a == 1 for a in z), sum(b == 1 for b in y), _agree(z, y)
+
+
+def of_chunks(z, y):
+    """The same of chunks."""
+    ours, theirs = chunks(z), chunks(y)
+    return len(ours & theirs), len(ours), len(theirs), _agree(z, y)
+
+
+def _agree(z, y):
+    return sum(a == b for a, b in zip(z, y, strict=True))
+
+
+def chunks(tags):
+    """Triples (first position, position after the last, type) as conlleval finds them."""
+    found, begin = set(), None
+    for i, tag in enumerate([*tags, "O"]):
+        goes_on = begin is not None and tag == f"I-{begin[1]}"
+        if begin is not None and not goes_on:
+            found.add((begin[0], i, begin[1]))
+            begin = None
+        if tag != "O" and not goes_on:
+            begin = (i, tag[2:])
+    return found
+
+
+def fbeta(totals, n, beta=1, empty=1):
+    tp, hyp, ref, _ = totals
+    weight = Fraction(beta) ** 2
+    below = hyp + weight * ref
+    return (1 + weight) * tp / below if below else Fraction(empty)
+
+
+def jaccard(totals, n):
+    tp, hyp, ref, _ = totals
+    return Fraction(tp, hyp + ref - tp) if hyp + ref - tp else Fraction(1)
+
+
+def hamming(totals, n):
+    return Fraction(n - totals[3], n) if n else Fraction(0)
+
+
+TAGS = ["O", "B-X", "I-X"]
+CASES = {
+    "fscore": ({}, of_labels, fbeta),
+    "fbeta": ({"beta": 2, "empty": 0}, of_labels, lambda totals, n: fbeta(totals, n, 2, 0)),
+    "jaccard": ({}, of_labels, jaccard),
+    "hamming": ({"labels": [0, 1]}, of_labels, hamming),
+    "chunk_fscore": ({"labels": TAGS}, of_chunks, fbeta),
+    "boundary_fscore": ({}, of_labels, fbeta),
+}
+
+
+def loaded(name):
+    """A loss of the package, its labels, and what it means: what is counted, and the value."""
+    given, count, value = CASES[name]
+    loss = fsmeu.load("fscore" if name == "fbeta" else name, **given)
+    return loss, TAGS if name == "chunk_fscore" else [0, 1], count, value
+
+
+# -- models: the package's, and the same as a dictionary of fractions ------------------------------
+
+
+def models(kind, rng, lengths, labels):
+    """Random models of one kind: a list of pairs (model, {sequence: probability})."""
+    return [KINDS[kind](rng, n, labels) for n in lengths]
+
+
+def independent(rng, n, labels):
+    rows = _rows(rng, (n, len(labels)))
+    listed = _listed(labels, n, lambda at: [rows[i, k] for i, k in enumerate(at)])
+    return fsmeu.models.Independent(rows.reshape(n, len(labels)), labels), listed
+
+
+def markov(rng, n, labels):
+    first, table = _rows(rng, (1, len(labels)))[0], _rows(rng, (len(labels), len(labels)))
+
+    def steps(at):
+        pairs = pairwise(at)
+        return [*(first[k] for k in at[:1]), *(table[a, b] for a, b in pairs)]
+
+    return fsmeu.models.Markov(first, table, n=n, labels=labels), _listed(labels, n, steps)
+
+
+def field(rng, n, labels):
+    """Potentials are logarithms of small whole numbers, so that fractions stay small."""
+    unary, table = rng.integers(1, 20, (n, len(labels))), rng.integers(1, 20, (len(labels),) * 2)
+
+    def steps(at):
+        scores = [unary[i, k] for i, k in enumerate(at)]
+        return scores + [table[a, b] for a, b in pairwise(at)]
+
+    model = fsmeu.models.from_potentials(np.log(unary), np.log(table), labels)
+    return model, _listed(labels, n, steps)
+
+
+KINDS = {"independent": independent, "markov": markov, "field": field}
+
+
+def _rows(rng, shape):
+    """Rows of probabilities in 64ths, which doubles hold; some of them are 0."""
+    rows = rng.integers(0, 12, shape).astype(float) ** 2
+    rows[..., 0] += 1
+    rows = np.floor(64 * rows / rows.sum(axis=-1, keepdims=True))
+    rows[..., 0] += 64 - rows.sum(axis=-1)
+    return rows / 64
+
+
+def _listed(labels, n, factors):
+    """Each sequence with its probability, from the factors of its weight."""
+    found = {}
+    for at in product(range(len(labels)), repeat=n):
+        weight = Fraction(1)
+        for factor in factors(at):
+            weight *= Fraction(float(factor))
+        found[tuple(labels[k] for k in at)] = weight
+    total = sum(found.values())
+    return {sequence: weight / total for sequence, weight in found.items()}
+
+
+# -- expectations ----------------------------------------------------------------------------------
+
+
+def added(z, of_y, count):
+    """The distribution of what a sentence adds to the counts, a dictionary."""
+    found = Counter()
+    for y, p in of_y.items():
+        if p:
+            found[count(z, y)] += p
+    return found
+
+
+def plus(left, right):
+    """The distribution of the sums of two independent tuples of counts."""
+    sums = Counter()
+    for a, p in left.items():
+        for b, q in right.items():
+            sums[tuple(x + y for x, y in zip(a, b, strict=True))] += p * q
+    return sums
+
+
+NOTHING = {(0, 0, 0, 0): Fraction(1)}
+
+
+def expected(zs, listed, count, value):
+    """The expected value of hypotheses, a fraction."""
+    n, whole = sum(map(len, zs)), NOTHING
+    for z, of_y in zip(zs, listed, strict=True):
+        whole = plus(whole, added(z, of_y, count))
+    return sum(p * value(totals, n) for totals, p in whole.items())
+
+
+def best(listed, labels, count, value, greatest=True):
+    """The best expected value over all hypotheses of a corpus, a fraction.
+
+    Hypotheses of a sentence with equal distributions are looked at once.
+    """
+    choices, n = [], 0
+    for of_y in listed:
+        length = len(next(iter(of_y)))
+        n += length
+        rows = {}
+        for z in product(labels, repeat=length):
+            row = added(z, of_y, count)
+            rows.setdefault(frozenset(row.items()), row)
+        choices.append(list(rows.values()))
+    known = lru_cache(None)(lambda totals: value(totals, n))
+
+    def ahead(whole, left):
+        if not left:
+            return [sum(p * known(totals) for totals, p in whole.items())]
+        return [v for row in left[0] for v in ahead(plus(whole, row), left[1:])]
+
+    values = ahead(NOTHING, choices)
+    return max(values) if greatest else min(values)

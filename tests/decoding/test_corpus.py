@@ -1,0 +1,163 @@
+"""Decisions for a corpus, against all hypotheses of a few short sentences, in fractions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.decoding import corpus_hulls, corpus_parts, corpus_search
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from tests import corpora_by_listing as listing
+
+DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
+
+
+def corpus(name, kind, seed, sentences=3):
+    """A random corpus: the loss, its meaning, models, and the same as dictionaries of fractions."""
+    rng = np.random.default_rng(seed)
+    loss, labels, count, value = listing.loaded(name)
+    lengths = rng.integers(0, 4 if len(labels) == 2 else 3, sentences)
+    both = listing.models(kind, rng, lengths, labels)
+    return loss, (labels, count, value), [m for m, _ in both], [d for _, d in both]
+
+
+def check(found, loss, meaning, listed):
+    """The value is that of the hypotheses, bounds hold, and what is called exact is best."""
+    labels, count, value = meaning
+    best = float(listing.best(listed, labels, count, value, loss.kind == "utility"))
+    own = float(listing.expected([tuple(z) for z in found.labels], listed, count, value))
+    assert found.value == pytest.approx(own, rel=1e-12, abs=1e-15)
+    assert found.lower - 1e-15 <= best <= found.upper + 1e-15
+    assert found.lower - 1e-15 <= found.value <= found.upper + 1e-15
+    if found.exact:
+        assert found.value == pytest.approx(best, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", listing.KINDS)
+@pytest.mark.parametrize("name", DECIDED)
+def test_best_of_all_hypotheses(name, kind):
+    for seed in range(2):
+        loss, meaning, models, listed = corpus(name, kind, seed)
+        found = fsmeu.decode_corpus(loss, models)
+        check(found, loss, meaning, listed)
+        assert found.exact
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.sampled_from(DECIDED), st.sampled_from(sorted(listing.KINDS)), st.integers(100, 10**6))
+def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
+    loss, meaning, models, listed = corpus(name, kind, seed)
+    told = []
+    found = fsmeu.decode_corpus(
+        loss, models, gap=0.5, progress=lambda low, high: told.append((low, high))
+    )
+    check(found, loss, meaning, listed)
+    assert told
+    assert all(low <= high for low, high in told)
+
+
+@pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
+def test_polynomials_of_a_count(name, monkeypatch):
+    """With few functions of a count, and counts at roots of unity: bounds are wider, and hold."""
+    monkeypatch.setattr(corpus_parts, "_functions", lambda corpus: 2)
+    monkeypatch.setattr(corpus_parts, "CORPUS_POSITIONS_EXACT", 0)
+    wide = 0
+    for seed in range(4):
+        loss, meaning, models, listed = corpus(name, "field", seed + 20)
+        found = fsmeu.decode_corpus(loss, models)
+        check(found, loss, meaning, listed)
+        wide += not found.exact
+    assert wide
+
+
+def test_without_exchanges(monkeypatch):
+    """Where totals between two pieces are not met, the gap of the relaxation is told."""
+    monkeypatch.setattr(corpus_search, "best_with_total", lambda *given: None)
+    for seed in range(4):
+        loss, meaning, models, listed = corpus("chunk_fscore", "field", seed + 40)
+        check(fsmeu.decode_corpus(loss, models), loss, meaning, listed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(-9, 9), min_size=1, max_size=4), min_size=1, max_size=4))
+def test_relaxation_and_exchanges(rows):
+    """Against all choices of counts; worths are whole numbers, so that ties abound."""
+    tables = [np.array(row, float) for row in rows]
+    best = {}
+    for counts in np.ndindex(*map(len, rows)):
+        worth = sum(row[j] for row, j in zip(rows, counts, strict=True))
+        best[sum(counts)] = max(worth, best.get(sum(counts), -np.inf))
+    hulls = corpus_hulls.hulls_of(tables)
+    bounds = hulls.bounds(max(best) + 1)
+    for total, worth in best.items():
+        assert bounds[total] >= worth - 1e-9
+        if total in hulls.knots:
+            ends = hulls.ends(hulls.piece(total))
+            assert ends.sum() == total
+            assert sum(t[j] for t, j in zip(tables, ends, strict=True)) == bounds[total] == worth
+        else:
+            found, ends = corpus_hulls.best_with_total(tables, hulls, total, -np.inf)
+            assert ends.sum() == total
+            chosen = sum(t[j] for t, j in zip(tables, ends, strict=True))
+            assert chosen == pytest.approx(found, abs=1e-9) == worth
+            assert corpus_hulls.best_with_total(tables, hulls, total, worth + 1)[1] is None
+
+
+def test_labels_of_one_long_sequence():
+    """Sentences of independent labels are one sequence for F1, which ``ranking_fast`` decides."""
+    p = np.random.default_rng(3).random(90) ** 2
+    whole = fsmeu.decode(fsmeu.load("fscore"), p)
+    found = fsmeu.decode_corpus(fsmeu.load("fscore"), np.split(p, [20, 21, 60]))
+    assert found.exact
+    assert found.value == pytest.approx(whole.value, rel=1e-9)
+
+
+def test_one_sentence_is_decode():
+    for seed in range(4):
+        loss, _, models, _ = corpus("chunk_fscore", "field", seed, sentences=1)
+        found, alone = fsmeu.decode_corpus(loss, models), fsmeu.decode(loss, models[0])
+        assert found.value == pytest.approx(alone.value, rel=1e-9)
+
+
+def test_what_a_corpus_changes():
+    """A doubtful label is worth more in a sentence of its own than in the corpus."""
+    f1, models = fsmeu.load("fscore", empty=0), [[0.35], [0.9, 0.9, 0.9]]
+    assert [one.labels for one in fsmeu.decode_many(f1, models)] == [[1], [1, 1, 1]]
+    assert fsmeu.decode_corpus(f1, models).labels == [[0], [1, 1, 1]]
+
+
+def test_models_of_any_structure():
+    """Lists, restricted models and mixtures: each sentence is swept by itself."""
+    rng = np.random.default_rng(8)
+    tags = listing.TAGS
+    loss, _, count, value = listing.loaded("chunk_fscore")
+    one, of_one = listing.field(rng, 2, tags)
+    formed = one.given(fsmeu.constraints.bio())
+    kept = {y: p for y, p in of_one.items() if formed.probability(y) > 0}
+    mass = sum(kept.values())
+    three = {("B-X", "O"): listing.Fraction(1, 4), ("O", "B-X"): listing.Fraction(3, 4)}
+    listed = [{y: p / mass for y, p in kept.items()}, three]
+    few = fsmeu.models.NBest(list(three), [0.25, 0.75], labels=tags)
+    check(fsmeu.decode_corpus(loss, [formed, few]), loss, (tags, count, value), listed)
+
+
+def test_no_sentences():
+    found = fsmeu.decode_corpus(fsmeu.load("fscore"), [])
+    assert (found.labels, found.value, found.exact) == ([], 1.0, True)
+
+
+def test_refused(monkeypatch):
+    f1 = fsmeu.load("fscore")
+    for name, reason in (("zero_one", "looks at state"), ("g_mean", "linear")):
+        with pytest.raises(InputError, match=reason):
+            fsmeu.decode_corpus(fsmeu.load(name), [[0.5, 0.5]])
+    for options in ({"gap": -1}, {"gap": "no"}, {"seconds": 0}, {"progress": 3}):
+        with pytest.raises(FsmeuError):
+            fsmeu.decode_corpus(f1, [[0.5]], **options)
+    for models in (3, [3], ["a"], [[2.0]]):
+        with pytest.raises(FsmeuError, match="decode_corpus"):
+            fsmeu.decode_corpus(f1, models)
+    monkeypatch.setattr(corpus_parts, "CORPUS_SCORE_CELLS", 3)
+    with pytest.raises(SizeLimitError, match="worths of steps"):
+        fsmeu.decode_corpus(f1, [[0.5] * 4])

@@ -1,0 +1,80 @@
+"""Expectations of a corpus, against a listing of all references in fractions."""
+
+import numpy as np
+import pytest
+
+import fsmeu
+from fsmeu.errors import FsmeuError, SizeLimitError
+from tests import corpora_by_listing as listing
+from tests.corpora_by_listing import TAGS, loaded
+
+
+@pytest.mark.parametrize("kind", listing.KINDS)
+@pytest.mark.parametrize("name", listing.CASES)
+def test_expectations_are_those_of_a_listing(name, kind):
+    loss, labels, count, value = loaded(name)
+    rng = np.random.default_rng(sum(map(ord, name + kind)))
+    for lengths in ([3, 0, 2], [2, 1, 2], [3], []):
+        both = listing.models(kind, rng, lengths, labels)
+        models, listed = [m for m, _ in both], [d for _, d in both]
+        zs = [tuple(labels[k] for k in rng.integers(0, len(labels), n)) for n in lengths]
+        found = fsmeu.expect_corpus(loss, zs, models)
+        truth = float(listing.expected(zs, listed, count, value))
+        assert found.value == pytest.approx(truth, rel=1e-12, abs=1e-15)
+        slack = 1e-15 * abs(truth)  # of the fraction as a double
+        assert found.lower - slack <= truth <= found.upper + slack
+        assert found.upper - found.lower < 1e-10
+
+
+@pytest.mark.parametrize("name", ["mcc", "g_mean", "boundary_fscore", "fscore"])
+def test_tables_of_counts(name):
+    """Values that are not linear, or whose states read both tapes; the distribution, too."""
+    rng = np.random.default_rng(5)
+    loss = fsmeu.load(name, **({"tolerance": 1} if name == "boundary_fscore" else {}))
+    both = listing.models("markov", rng, [3, 2, 3], [0, 1])
+    zs = [tuple(rng.integers(0, 2, model.n)) for model, _ in both]
+    found = fsmeu.expect_corpus(loss, zs, [model for model, _ in both])
+    pairs = [(ys, listing.Fraction(1)) for ys in [()]]
+    for _, listed in both:
+        pairs = [((*ys, y), p * q) for ys, p in pairs for y, q in listed.items() if q]
+    worth = [(fsmeu.evaluate_corpus(loss, zs, ys), float(p)) for ys, p in pairs]
+    mean = sum(v * p for v, p in worth)
+    assert found.value == pytest.approx(mean, rel=1e-12, abs=1e-14)
+    assert found.lower - 1e-15 <= mean <= found.upper + 1e-15
+    assert found.levels.mean == pytest.approx(mean, rel=1e-12, abs=1e-14)
+    assert found.variance == pytest.approx(sum((v - mean) ** 2 * p for v, p in worth), rel=1e-9)
+
+
+def test_labels_of_one_long_sequence():
+    """For losses of single positions, sentences of independent labels are one long sequence."""
+    p = np.random.default_rng(1).random(300)
+    z = (p > 0.4).astype(int)
+    loss, ends = fsmeu.load("fscore"), [70, 71, 150, 270]
+    found = fsmeu.expect_corpus(loss, np.split(z, ends), np.split(p, ends))
+    whole = fsmeu.expect(loss, z, p)
+    assert found.value == pytest.approx(whole.value, rel=1e-12)
+    assert found.lower <= whole.value <= found.upper
+
+
+def test_labels_in_another_order():
+    loss = fsmeu.load("chunk_fscore")
+    rows = np.array([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5]])
+    one = fsmeu.models.Independent(rows, TAGS)
+    other = fsmeu.models.Independent(rows[:, ::-1], TAGS[::-1])
+    zs = [["B-X", "I-X"], ["B-X", "O"]]
+    mixed = fsmeu.expect_corpus(loss, zs, [one, other]).value
+    assert mixed == pytest.approx(fsmeu.expect_corpus(loss, zs, [one, one]).value, rel=1e-14)
+
+
+def test_refused():
+    f1 = fsmeu.load("fscore")
+    with pytest.raises(FsmeuError, match="looks at state"):
+        fsmeu.expect_corpus(fsmeu.load("zero_one"), ["01"], [[0.5, 0.5]])
+    for zs, models in ((["01"], []), (["0"], [[0.5, 0.5]]), ([["a"]], [[0.5]]), (3, [[0.5]])):
+        with pytest.raises(FsmeuError, match="expect_corpus"):
+            fsmeu.expect_corpus(f1, zs, models)
+    with pytest.raises(FsmeuError, match=r"models\[1\]"):
+        fsmeu.expect_corpus(f1, ["0", "0"], [[0.5], "no model"])
+    p = np.full(1500, 0.5)
+    with pytest.raises(SizeLimitError, match="tuples of totals"):
+        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0] * 1500] * 2, [p, p])
