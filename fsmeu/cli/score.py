@@ -80,7 +80,8 @@ _Decide = Annotated[
         "--decide",
         metavar="A,B,...",
         help="How models decide: viterbi (the most probable sequence), marginal (the most "
-        "probable label of each position), meu (the best expected value by each loss).",
+        "probable label of each position), meu (the best expected value of each sentence, by each "
+        "loss), corpus (that of the corpus; all models are held in memory).",
     ),
 ]
 _Baseline = Annotated[
@@ -175,6 +176,8 @@ def score_corpus(
     run = _Run(one_of("--bad", "it", bad or "stop", BAD), jobs or 1, scheduler)
     question = _question(loss, labels, (gold, system, columns), kind, decide, given)
     tally = _tallied(name, question, run)
+    if "corpus" in question.ways:
+        _decide_whole(tally, question)
     chosen = _baseline(baseline, tally.decisions)
     with _bar(draws) as tell:
         rows = rows_of(tally, question.losses, chosen, draws, seed, tell)
@@ -267,6 +270,27 @@ def _tallied(name: str, question: ScoreQuestion, chosen: _Run) -> Tally:
     if faults:
         note(f"{len(tally.n):,} records, {faults:,} bad ones passed over")
     return tally
+
+
+def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
+    """Adds the decisions for the whole corpus, and says what is known of them."""
+    from rich.console import Console
+
+    from fsmeu.cli.output import note
+    from fsmeu.corpora.whole import decide_whole
+
+    screen = Console(stderr=True)
+    with screen.status("deciding for the corpus") as shown:
+
+        def tell(low: float, high: float) -> None:
+            shown.update(f"deciding for the corpus: the best is between {low:.6f} and {high:.6f}")
+
+        for one in decide_whole(tally, question.losses, tell if screen.is_terminal else None):
+            if one.decision is None:
+                note(f"{one.name}: {one.refused}")
+            else:
+                gap = "proven best" if one.decision.exact else f"within {one.decision.gap:.1g}"
+                note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
 
 
 def _baseline(name: str | None, decisions: tuple[str, ...]) -> str:

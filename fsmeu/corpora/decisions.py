@@ -11,10 +11,12 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.models.base import marginals_many, prepare_many
 
-__all__ = ["WAYS", "decisions_of", "name_of_meu"]
+__all__ = ["CORPUS", "WAYS", "decisions_of", "named"]
 
-WAYS = ("viterbi", "marginal", "meu")
-"""The most probable sequence; the most probable label of each position; the best expected value."""
+CORPUS = "corpus"
+WAYS = ("viterbi", "marginal", "meu", CORPUS)
+"""The most probable sequence; the most probable label of each position; the best expected value of
+each sentence; that of the corpus, for which all models must be known."""
 
 Decided = list[list[Label]]
 
@@ -26,7 +28,7 @@ def decisions_of(
 
     Args:
         models: label models.
-        ways: some of ``WAYS``.
+        ways: some of ``WAYS``; what is decided for the corpus is left out.
         losses: names and losses; there is a decision "meu" for each of them.
     """
     found: dict[str, Decided] = {}
@@ -36,16 +38,16 @@ def decisions_of(
             found[way] = [_most_probable(model) for model in models]
         elif way == "marginal":
             found[way] = _marginal(models)
-        else:
+        elif way == "meu":
             for name, loss in losses:
                 decided = decode_many(loss, models)
-                found[name_of_meu(name, len(losses))] = [one.labels for one in decided]
+                found[named("meu", name, len(losses))] = [one.labels for one in decided]
     return found
 
 
-def name_of_meu(loss: str, losses: int) -> str:
+def named(way: str, loss: str, losses: int) -> str:
     """What the decision for a loss is called: one of several is named after its loss."""
-    return "meu" if losses == 1 else f"meu {loss}"
+    return way if losses == 1 else f"{way} {loss}"
 
 
 def _most_probable(model: Model) -> list[Label]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.decisions import WAYS, decisions_of
+from fsmeu.corpora.decisions import CORPUS, WAYS, decisions_of
 from fsmeu.corpora.gold import GoldItem, Places, read_gold
 from fsmeu.corpora.work import Result, answer_block, unpacked
 from fsmeu.errors import InputError, sentence
@@ -20,7 +20,7 @@ from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 
-__all__ = ["ScoreQuestion", "answer_scores", "over_labels", "sums_up"]
+__all__ = ["ScoreQuestion", "answer_scores", "over_labels", "scores_of", "sums_up"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,7 +51,8 @@ def answer_scores(question: bytes, block: bytes) -> list[Result]:
 
     Each is data with the names of "decisions", the length "n", and for each loss "values",
     (decisions,), and "counts", (decisions, counts), or None where the value is no function of
-    sums; and with the "labels" of the block.
+    sums; with the "labels" of the block; and with the "item" itself, where the corpus is decided
+    as a whole, else None.
 
     Args:
         question: a pickled ``ScoreQuestion``.
@@ -76,12 +77,14 @@ def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, A
     tables = []
     for name, loss in asked.losses:
         bound = over_labels(loss, labels)
-        tables.append([_of_loss(bound, each, items, name) for each in decided.values()])
+        tables.append([scores_of(bound, each, items, name) for each in decided.values()])
     known = {"decisions": tuple(decided), "labels": labels}
+    keep = CORPUS in asked.ways
     return [
         {
             **known,
             "n": len(item.gold),
+            "item": item if keep else None,
             "values": [np.array([values[row] for values, _ in table]) for table in tables],
             "counts": [_counts_of_row(table, row) for table in tables],
         }
@@ -105,7 +108,7 @@ def _decided(asked: ScoreQuestion, items: Sequence[GoldItem]) -> dict[str, list[
         raise InputError(sentence("record", "all records or none must have models"))
     if models:
         found |= decisions_of(models, asked.ways, asked.losses)
-    if not found:
+    if not found and not (models and CORPUS in asked.ways):
         must = "there must be something to score: models, or decisions named by --system"
         raise InputError(sentence("record", must, "a reference alone"))
     return found
@@ -140,10 +143,17 @@ def sums_up(loss: SpecLoss) -> str:
     return ""
 
 
-def _of_loss(
+def scores_of(
     loss: SpecLoss, decided: Sequence[Any], items: Sequence[GoldItem], name: str
 ) -> tuple[Floats, Floats | None]:
-    """Values, (records,), and what is added to the counts, (records, counts)."""
+    """Values, (records,), and what is added to the counts, (records, counts), or None.
+
+    Args:
+        loss: a loss whose labels include all that occur.
+        decided: a label sequence for each record.
+        items: the records.
+        name: what the loss was called, for messages.
+    """
     alphabet = loss.alphabet
     pairs: Pairs = [
         (alphabet.encode(z, f"decision, {name}"), alphabet.encode(item.gold, f"gold, {name}"))
@@ -161,5 +171,5 @@ def _of_loss(
     counts = sentence_counts(loss.bound, pairs)
     for n, rows in groups.items():
         added = {each: amounts[rows] for each, amounts in counts.items()}
-        values[rows] = value_of_totals(loss.bound, n, added)
+        values[rows] = value_of_totals(loss.bound, n, added, len(rows))
     return values, np.stack(list(counts.values()), axis=1) if counts else np.zeros((len(pairs), 0))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.corpora.bootstrap import Estimate, drawn_weights, estimate
+from fsmeu.corpora.gold import GoldItem
 from fsmeu.corpora.score import over_labels, sums_up
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
@@ -38,6 +39,7 @@ class Tally:
         n: the lengths.
         values: for each block and loss, (sentences, decisions).
         counts: for each block and loss, (sentences, decisions, counts), or None.
+        items: the records themselves, where they are kept.
     """
 
     decisions: tuple[str, ...] = ()
@@ -45,6 +47,7 @@ class Tally:
     n: list[int] = field(default_factory=list)
     values: list[list[Floats]] = field(default_factory=list)
     counts: list[list[Floats | None]] = field(default_factory=list)
+    items: list[GoldItem] = field(default_factory=list)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:
         """Adds a block of what ``answer_scores`` found.
@@ -53,12 +56,15 @@ class Tally:
             InputError: other decisions than before.
         """
         for data in results:
-            self.decisions = self.decisions or data["decisions"]
+            if not self.n:
+                self.decisions = data["decisions"]
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
                 raise InputError(sentence(where, must, ", ".join(data["decisions"])))
             self.n.append(data["n"])
+            if data["item"] is not None:
+                self.items.append(data["item"])
         for labels in {data["labels"] for data in results}:
             for label in labels:
                 self.labels.setdefault(str(label), label)
@@ -192,6 +198,6 @@ def _values_of_totals(bound: BoundLoss, weights: Floats, counts: Floats, lengths
         rows = np.flatnonzero(sizes == size)
         names = sentence_counts(bound, [])
         added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
-        values = value_of_totals(bound, int(size), added)
-        found[rows] = np.broadcast_to(values, rows.size * found.shape[1]).reshape(len(rows), -1)
+        values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
+        found[rows] = values.reshape(len(rows), -1)
     return found

@@ -14,7 +14,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOBES
 from sklearn.metrics import accuracy_score
 
-from tests.cli.oracle import f_score
+from tests.cli.oracle import chain, f_score
 
 TAGS = ["O", "B-X", "I-X", "B-YY", "I-YY"]
 IOBES_TAGS = ["O", *(f"{kind}-{name}" for kind in "BIES" for name in ("X", "YY"))]
@@ -161,6 +161,10 @@ def models(tmp_path_factory):
     return file, gold, decided
 
 
+def sequences(n):
+    return list(itertools.product((0, 1), repeat=n))
+
+
 def corpus_f(zs, ys):
     return float(f_score(flat(zs), flat(ys)))
 
@@ -177,6 +181,31 @@ def test_decisions_side_by_side(fsmeu, models):
         assert whole["low"] <= whole["value"] <= whole["high"]
         less = None if name == "viterbi" else whole["value"] - corpus_f(decided["viterbi"], gold)
         assert whole["difference"] == (less if less is None else pytest.approx(less, abs=1e-12))
+
+
+def test_decision_for_the_corpus(fsmeu, models):
+    """The best of all hypotheses for three sentences, by listing them; zero_one allows none."""
+    file, *_ = models
+    lines = file.read_text().splitlines()[1:4]
+    records = [json.loads(line) for line in lines]
+    every = []
+    for record in records:
+        first, step = record["initial"], record["transition"]
+        every.append({y: chain(first, step)(y) for y in sequences(record["n"])})
+    chances = [np.prod(ps) for ps in itertools.product(*(one.values() for one in every))]
+    ys = [flat(y) for y in itertools.product(*every)]
+    expected = {
+        zs: sum(p * float(f_score(flat(zs), y)) for p, y in zip(chances, ys, strict=True))
+        for zs in itertools.product(*(sequences(record["n"]) for record in records))
+    }
+    best = max(expected, key=expected.get)
+    command = ["score", "-", "-l", "fscore", "-l", "zero_one", "--decide", "corpus,viterbi"]
+    told = fsmeu(*command, "--json", stdin="\n".join(lines))
+    found = scores(told.json)["fscore", "meu corpus fscore", "corpus"]["value"]
+    assert found == pytest.approx(corpus_f(best, [record["y"] for record in records]), rel=1e-12)
+    assert f"meu corpus fscore: expected {expected[best]:.6f}, proven best" in told.err
+    assert "meu corpus zero_one: " in told.err
+    assert not any("meu corpus zero_one" in key for key in scores(told.json))
 
 
 def test_table_csv_and_plot(fsmeu, models, tmp_path):
