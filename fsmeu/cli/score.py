@@ -232,8 +232,12 @@ def _load(text: str, labels: str | None) -> SpecLoss:
         name, _, params = text.rpartition(":")
     if name == STDIN:
         raise InputError(sentence("--loss", "it must be a file or a name on the shelf", name))
-    loss = load_loss(name, _split(params), None, None)
-    return load_loss(name, _split(params), labels, None) if loss.labels_open else loss
+    try:
+        loss = load_loss(name, _split(params), None, None)
+        return load_loss(name, _split(params), labels, None) if loss.labels_open else loss
+    except InputError as error:
+        told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
+        raise InputError(told.replace("--param ", f"--loss {name}:")) from None
 
 
 def _split(params: str) -> list[str]:

@@ -264,8 +264,12 @@ def test_probabilities_in_columns_on_a_condition(fsmeu, tmp_path):
         ('{"probs": [0.5], "y": "1"}', ["-o", "x.txt"], ["--output", ".csv"]),
         ('{"probs": [0.5], "y": "1"}', ["-o", "csv", "--json"], ["--output", "both"]),
         ('{"probs": [0.5], "y": "1"}', ["--plot", "x.txt"], ["plot", "png"]),
-        ('{"probs": [0.5], "y": "1"}', ["-l", "pk"], ["'k' has no default"]),
-        ('{"probs": [0.5], "y": "1"}', ["-l", "fscore:beta=x"], ["--param beta", "number"]),
+        (
+            '{"probs": [0.5], "y": "1"}',
+            ["-l", "pk"],
+            ["'k' has no default. Write it: --loss pk:k="],
+        ),
+        ('{"probs": [0.5], "y": "1"}', ["-l", "fscore:beta=x"], ["--loss fscore:beta", "number"]),
         ('{"probs": [0.5], "y": "1"}', ["--corpus", "x"], ["CORPUS or by --corpus", "both"]),
     ],
 )
