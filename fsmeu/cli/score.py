@@ -233,8 +233,7 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     if name == STDIN:
         raise InputError(sentence("--loss", "it must be a file or a name on the shelf", name))
     try:
-        loss = load_loss(name, _split(params), None, None)
-        return load_loss(name, _split(params), labels, None) if loss.labels_open else loss
+        return load_loss(name, _split(params), labels, None)
     except InputError as error:
         told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None

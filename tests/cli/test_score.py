@@ -244,6 +244,15 @@ def test_probabilities_in_columns_on_a_condition(fsmeu, tmp_path):
     assert formed["accuracy", "viterbi", "sentence"]["value"] == pytest.approx(1 / 4)
 
 
+def test_new_names_for_the_labels_of_a_loss(fsmeu, tmp_path):
+    file = tmp_path / "c.conll"
+    file.write_text("a no no\nb yes yes\nc yes no\n")
+    command = ["score", file, "-l", "fscore", "--draws", 0, "--json"]
+    found = scores(fsmeu(*command, "--labels", "no,yes").json)
+    assert found["fscore", "last column", "corpus"]["value"] == pytest.approx(2 / 3)
+    fsmeu(*command).is_refused("decision, fscore", "no")
+
+
 # -- what is refused ------------------------------------------------------------------------------
 
 
