@@ -310,3 +310,5 @@ RECORD_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 24
 """Bytes after which a block of records ends early, so that a few large ones are not held at once.
 """
+DRAWN_CELLS = 1 << 22
+"""Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""

@@ -31,6 +31,8 @@ __all__ = [
     "Scheduler",
     "answer_corpus",
     "check_corpus_options",
+    "corpus_bar",
+    "corpus_source",
 ]
 
 _STDIN = "-"
@@ -172,12 +174,12 @@ def answer_corpus(
         raise InputError(sentence("--column", "it is for a corpus in columns", form))
     jobs = checked_jobs("--jobs", given.jobs or 1)
     totals = Totals()
-    with _source(name, loss_name) as source:
+    with corpus_source(name, loss_name) as source:
         question = ask(form)
         with (
             _output(given, show) as (write, last),
             workers("corpus", jobs, given.scheduler) as some,
-            _bar(source) as tell,
+            corpus_bar(source) as tell,
         ):
             for step in run(question, source, some, bad, last):
                 write(step.results)
@@ -189,7 +191,8 @@ def answer_corpus(
 
 
 @contextmanager
-def _source(name: str, loss_name: str) -> Iterator[Source]:
+def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
+    """The corpus of this name, open; standard input for -."""
     from fsmeu.corpora.source import open_corpus, read_from
 
     if name != _STDIN:
@@ -228,7 +231,7 @@ def _output(
 
 
 @contextmanager
-def _bar(source: Source) -> Iterator[Callable[[int, int, list[str]], None]]:
+def corpus_bar(source: Source) -> Iterator[Callable[[int, int, list[str]], None]]:
     """What is told of records done, the place in the file and faults: a bar if on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

@@ -22,6 +22,7 @@ from fsmeu.cli.levels import show_levels
 from fsmeu.cli.losses import list_losses
 from fsmeu.cli.online import stream_examples
 from fsmeu.cli.predict import predict_labels
+from fsmeu.cli.score import score_corpus
 from fsmeu.cli.searn import searn
 from fsmeu.cli.segment_k import segment_k
 from fsmeu.cli.show import show_loss
@@ -47,6 +48,7 @@ app.command("compile")(compile_loss)
 app.command("expect")(expect_value)
 app.command("levels")(show_levels)
 app.command("decode")(decode_labels)
+app.command("score")(score_corpus)
 app.command("train")(train_classifier)
 app.command("online")(stream_examples)
 app.command("predict")(predict_labels)

@@ -8,22 +8,70 @@ with a few digits, so that they add up to 1 only about, and are divided by their
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fsmeu.checking.examples import as_labels
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
 
-__all__ = ["read_sentence"]
+__all__ = ["Token", "cell_of", "independent", "read_sentence", "tokens_of"]
 
 _ROUNDED = 1e-3
 """How far from 1 the sum of probabilities that were printed with a few digits may be."""
 
 
-def read_sentence(text: str, column: int) -> tuple[Independent, list[str]]:
-    """The model of a sentence, and the tags in one of its columns, one for each token.
+@dataclass(frozen=True)
+class Token:
+    """One line of a sentence.
+
+    Attributes:
+        where: which line it is, for messages.
+        cells: its columns, without the probabilities.
+        found: labels and probabilities at its end; empty where there are none.
+    """
+
+    where: str
+    cells: list[str]
+    found: dict[str, float]
+
+
+def tokens_of(text: str) -> list[Token]:
+    """The tokens of a sentence; at least one.
 
     Lines at its beginning that start with # and have no probabilities are comments.
+
+    Raises:
+        InputError: there are only comments.
+    """
+    tokens: list[Token] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        cells = line.split()
+        found = _distribution(cells)
+        if not found and not tokens and line.startswith("#"):
+            continue
+        where = f"line {number} of the sentence"
+        tokens.append(Token(where, cells[: len(cells) - len(found)], found))
+    if not tokens:
+        raise InputError(sentence("sentence", "must have tokens", "comments alone"))
+    return tokens
+
+
+def independent(tokens: Sequence[Token]) -> Independent:
+    """The model of a sentence whose tokens have probabilities.
+
+    Raises:
+        InputError: a token has none, or other labels than the first.
+    """
+    order = {label: k for k, label in enumerate(tokens[0].found)}
+    rows = [_row(token.found, order, token.where) for token in tokens]
+    labels: tuple[Label, ...] = as_labels(list(order))
+    return Independent(rows, labels)
+
+
+def read_sentence(text: str, column: int) -> tuple[Independent, list[str]]:
+    """The model of a sentence, and the tags in one of its columns, one for each token.
 
     Args:
         text: the lines of the sentence.
@@ -32,23 +80,22 @@ def read_sentence(text: str, column: int) -> tuple[Independent, list[str]]:
     Raises:
         InputError: a token has no probabilities, other labels than the first, or no such column.
     """
-    rows: list[list[float]] = []
-    tags: list[str] = []
-    order: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        cells = line.split()
-        found = _distribution(cells)
-        if not found and not rows and line.startswith("#"):
-            continue
-        where = f"line {number} of the sentence"
-        order = order or {label: k for k, label in enumerate(found)}
-        rows.append(_row(found, order, where))
-        if column:
-            tags.append(_cell(cells[: len(cells) - len(found)], column, where))
-    if not rows:
-        raise InputError(sentence("sentence", "must have tokens", "comments alone"))
-    labels: tuple[Label, ...] = as_labels(list(order))
-    return Independent(rows, labels), tags
+    tokens = tokens_of(text)
+    model = independent(tokens)
+    return model, [cell_of(token, column) for token in tokens] if column else []
+
+
+def cell_of(token: Token, column: int) -> str:
+    """What stands in a column, counted from 1, or from -1 backwards from the last.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    if not 1 <= abs(column) <= len(token.cells):
+        must = f"column {column} must be there"
+        before = " before the probabilities" if token.found else ""
+        raise InputError(sentence(token.where, must, f"{len(token.cells)}{before}"))
+    return token.cells[column - 1 if column > 0 else column]
 
 
 def _distribution(cells: list[str]) -> dict[str, float]:
@@ -86,10 +133,3 @@ def _row(found: dict[str, float], order: dict[str, int], where: str) -> list[flo
         must = "probabilities must be from 0 to 1 and add up to 1"
         raise InputError(sentence(where, must, f"a sum of {total}"))
     return [p / total for p in row]
-
-
-def _cell(cells: list[str], column: int, where: str) -> str:
-    if column > len(cells):
-        must = f"column {column} must be there"
-        raise InputError(sentence(where, must, f"{len(cells)} before the probabilities"))
-    return cells[column - 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.models import Model, from_json
 from fsmeu.models.interchange import parse_json
 
-__all__ = ["Item", "parse"]
+__all__ = ["Item", "id_of", "object_of", "parse", "text_of"]
 
 _OURS = ("id", "z", "y")
 
@@ -49,24 +50,48 @@ def parse(record: Record, form: str, column: int = 0) -> Item:
     Raises:
         FsmeuError: it is no such record.
     """
-    if record.fault:
-        raise InputError(record.fault)
-    try:
-        text = record.text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(sentence("record", "must be UTF-8 text")) from None
+    text = text_of(record)
     if form == "conll":
         model, tags = read_sentence(text, column)
         return Item(record.number, record.line, None, model, tags if column else None)
-    content = _object(text)
-    name = content.get("id")
-    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-        raise InputError(sentence("key 'id'", "must be a text or a whole number", name))
+    content = object_of(text)
+    name = id_of(content)
     rest = {key: value for key, value in content.items() if key not in _OURS}
     return Item(record.number, record.line, name, from_json(rest), content.get("z"))
 
 
-def _object(text: str) -> dict[str, Any]:
+def text_of(record: Record) -> str:
+    """The record as text.
+
+    Raises:
+        InputError: it is too large, or not UTF-8.
+    """
+    if record.fault:
+        raise InputError(record.fault)
+    try:
+        return record.text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(sentence("record", "must be UTF-8 text")) from None
+
+
+def id_of(content: Mapping[str, Any]) -> str | int | None:
+    """What the corpus calls a record; None where it does not.
+
+    Raises:
+        InputError: it is neither a text nor a whole number.
+    """
+    name = content.get("id")
+    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
+        raise InputError(sentence("key 'id'", "must be a text or a whole number", name))
+    return name
+
+
+def object_of(text: str) -> dict[str, Any]:
+    """The JSON object of a line.
+
+    Raises:
+        InputError: it is none.
+    """
     must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
     if text.lstrip()[:1] != "{":
         raise InputError(sentence("record", must, text.strip()))

@@ -7,15 +7,25 @@ import pickle
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from fsmeu.corpora.records import Record, blocks, records
 from fsmeu.corpora.source import Source
-from fsmeu.corpora.work import Question, Result, answer
+from fsmeu.corpora.work import Result, answer
 from fsmeu.errors import InputError, sentence
 from fsmeu.parallel.engine import Workers
 
-__all__ = ["BAD", "Step", "Totals", "run"]
+__all__ = ["BAD", "Asked", "Step", "Totals", "run"]
+
+
+class Asked(Protocol):
+    """What is asked of every record: it can be pickled, and knows their format."""
+
+    @property
+    def form(self) -> str:
+        """The format of the records."""
+        ...
+
 
 BAD = ("stop", "skip")
 _SAME = 1e-9
@@ -53,11 +63,12 @@ class Step:
 
 
 def run(
-    question: Question,
+    question: Asked,
     source: Source,
     workers: Workers,
     bad: str = "stop",
     last: dict[str, Any] | None = None,
+    work: Callable[[bytes, bytes], list[Result]] = answer,
 ) -> Iterator[Step]:
     """What came of each block of a corpus, in order.
 
@@ -70,6 +81,7 @@ def run(
         bad: "stop" at a record that cannot be answered, or "skip" it.
         last: the last result of a run that is resumed: the block that it belongs to is computed
             again, and what it lacks is given.
+        work: what answers a pickled question for a pickled block of records.
 
     Raises:
         InputError: a record is bad, and that is not to be skipped; or the last result is none of
@@ -80,7 +92,7 @@ def run(
     tasks = _tasks(source, question.form, max(done, 1), positions.append)
     shared = pickle.dumps(question)
     seen = 0
-    for results in workers.in_order(answer, shared, tasks):
+    for results in workers.in_order(work, shared, tasks):
         seen = results[-1].number
         if last is not None and results[0].number <= done <= seen:
             _check_last(last, results[done - results[0].number], source.where)

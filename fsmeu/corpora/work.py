@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from fsmeu.corpora.condition import conditioned
 from fsmeu.corpora.parse import Item, parse
@@ -21,10 +22,27 @@ from fsmeu.expectation.expect_many import expect_many
 from fsmeu.expectation.query import bind_labels
 from fsmeu.limits import COMPILED_AFTER, RECORDS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
 
-__all__ = ["QUESTIONS", "Question", "Result", "answer"]
+__all__ = ["QUESTIONS", "Question", "Result", "answer", "answer_block", "unpacked"]
 
 Data = dict[str, Any]
+
+
+class Numbered(Protocol):
+    """What every record that was read has: its place in the corpus, and maybe a name and model."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def id(self) -> str | int | None: ...
+    @property
+    def model(self) -> Model | None: ...
+
+
+T = TypeVar("T", bound=Numbered)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +89,17 @@ class _Kept(threading.local):
     """The question of the last block of this thread: what is known of its loss is used again."""
 
     key: bytes = b""
-    question: Question | None = None
+    question: Any = None
 
 
 _kept = _Kept()
+
+
+def unpacked(question: bytes) -> Any:
+    """What was pickled; the same object as before when it was the last that was asked for."""
+    if _kept.key != question:
+        _kept.question, _kept.key = pickle.loads(question), question
+    return _kept.question
 
 
 def answer(question: bytes, block: bytes) -> list[Result]:
@@ -84,58 +109,78 @@ def answer(question: bytes, block: bytes) -> list[Result]:
         question: a pickled ``Question``.
         block: a pickled list of records.
     """
-    if _kept.key != question:
-        _kept.question, _kept.key = pickle.loads(question), question
-    asked: Question = _kept.question  # type: ignore[assignment]
+    asked: Question = unpacked(question)
+    together, one = QUESTIONS[asked.kind]
+    return answer_block(
+        pickle.loads(block),
+        [asked.loss],
+        partial(_read, asked),
+        partial(together, asked),
+        partial(one, asked),
+    )
+
+
+def _read(asked: Question, record: Record) -> Item:
+    item = parse(record, asked.form, asked.column)
+    return replace(item, model=conditioned(item.model, asked.given))
+
+
+def answer_block(
+    records: Sequence[Record],
+    losses: Iterable[SpecLoss],
+    read: Callable[[Record], T],
+    together: Callable[[Sequence[T]], list[Data]],
+    one: Callable[[T], Data],
+) -> list[Result]:
+    """The results for records, in their order; a record that is bad spoils no other.
+
+    Args:
+        records: a block of them.
+        losses: what is asked for.
+        read: a record as data.
+        together: the answers for all that were read.
+        one: the answer for one, asked where that for all fails, to see which fails.
+    """
     results: dict[int, Result] = {}
-    items = []
-    records: list[Record] = pickle.loads(block)
+    items: list[T] = []
     for record in records:
         try:
-            item = parse(record, asked.form, asked.column)
-            items.append(replace(item, model=conditioned(item.model, asked.given)))
+            items.append(read(record))
         except FsmeuError as error:
             results[record.number] = Result(record.number, record.line, None, str(error))
     if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:
-        _compile_now(asked.loss, items)
-    for result in _answers(asked, items):
-        results[result.number] = result
+        for loss in losses:
+            _compile_now(loss, items)
+    try:
+        found = [_result(item, data) for item, data in zip(items, together(items), strict=True)]
+    except FsmeuError:
+        found = [_alone(one, item) for item in items]
+    results.update((result.number, result) for result in found)
     return [results[record.number] for record in records]
 
 
-def _answers(asked: Question, items: Sequence[Item]) -> list[Result]:
-    """The results for all, computed together; where that fails, one by one, to see which fails."""
-    together, _ = QUESTIONS[asked.kind]
+def _alone(one: Callable[[T], Data], item: T) -> Result:
     try:
-        found = together(asked, items)
-    except FsmeuError:
-        return [_alone(asked, item) for item in items]
-    return [_result(item, data) for item, data in zip(items, found, strict=True)]
-
-
-def _alone(asked: Question, item: Item) -> Result:
-    _, one = QUESTIONS[asked.kind]
-    try:
-        return _result(item, one(asked, item))
+        return _result(item, one(item))
     except FsmeuError as error:
         return Result(item.number, item.line, None, str(error))
 
 
-def _result(item: Item, data: Data) -> Result:
+def _result(item: Numbered, data: Data) -> Result:
     names: Data = {"record": item.number}
     if item.id is not None:
         names["id"] = item.id
     return Result(item.number, item.line, {**names, **data})
 
 
-def _compile_now(loss: SpecLoss, items: Sequence[Item]) -> None:
+def _compile_now(loss: SpecLoss, items: Sequence[Numbered]) -> None:
     """Has compiled loops used from the first block on: no digit depends on what came before.
 
     For a corpus of less than one block, which takes less time than loading them, this is not asked.
     """
     from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
 
-    for alphabet in {item.model.alphabet for item in items}:
+    for alphabet in {item.model.alphabet for item in items if item.model is not None}:
         with suppress(FsmeuError):  # labels that do not fit are told of each record
             bound = bind_labels(loss, alphabet, "corpus")
             if isinstance(bound, SpecLoss):

@@ -1,0 +1,62 @@
+"""Corpora drawn from the sentences of one, with replacement (Efron and Tibshirani 1993).
+
+The percentile interval of a statistic holds the middle 95 of 100 of its values for such corpora.
+All statistics are taken of the same draws, so that differences of two are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.limits import DRAWN_CELLS
+
+__all__ = ["Estimate", "drawn_weights", "estimate"]
+
+Floats = NDArray[np.float64]
+
+_ENDS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value, and the interval that holds 95 of 100 of the values of drawn corpora.
+
+    Attributes:
+        value: that of the corpus itself.
+        low: the quantile at .025; None where nothing was drawn.
+        high: the quantile at .975; None where nothing was drawn.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
+    """How often each sentence is in each corpus that is drawn, (some draws, sentences) at a time.
+
+    Args:
+        sentences: how many there are, and how many are drawn for each corpus.
+        draws: how many corpora.
+        seed: of the draws.
+    """
+    random = np.random.default_rng(seed)
+    size = max(1, DRAWN_CELLS // max(1, sentences))
+    for begin in range(0, draws, size):
+        rows = min(size, draws - begin)
+        chosen = random.integers(0, sentences, (rows, sentences))
+        chosen += sentences * np.arange(rows)[:, None]
+        counts = np.bincount(chosen.ravel(), minlength=rows * sentences)
+        yield counts.reshape(rows, sentences).astype(np.float64)
+
+
+def estimate(value: float, drawn: Floats) -> Estimate:
+    """The value of a corpus with the percentile interval of its draws, (draws,)."""
+    if not len(drawn):
+        return Estimate(value)
+    low, high = np.quantile(drawn, _ENDS)
+    return Estimate(value, float(low), float(high))

@@ -1,0 +1,152 @@
+"""Records to be scored: a reference, what systems decided, and a label model if there is one.
+
+In JSON lines these are keys of a record; in columns, columns of a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fsmeu.checking.examples import as_labels
+from fsmeu.corpora.columns import Token, cell_of, independent, tokens_of
+from fsmeu.corpora.condition import conditioned
+from fsmeu.corpora.parse import id_of, object_of, text_of
+from fsmeu.corpora.records import Record
+from fsmeu.errors import InputError, as_number, one_of, sentence
+from fsmeu.fst.alphabet import Label
+from fsmeu.models import Model, from_json
+
+__all__ = ["GoldItem", "Places", "read_gold"]
+
+_OURS = ("id", "z", "y")
+_GOLD, _SYSTEM = "-2", "-1"
+"""The columns that conlleval reads: the reference before the decision, at the end."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the sequences of a record stand.
+
+    Attributes:
+        gold: the key or column of the reference; None for what is usual: "y", and the last column
+            but one.
+        systems: keys or columns of decisions; with none, and without models, the last column.
+        names: names of columns, from the first on.
+    """
+
+    gold: str | None = None
+    systems: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GoldItem:
+    """A record with a reference.
+
+    Attributes:
+        number: the number of the record.
+        line: where it begins.
+        id: what the corpus calls it; None where it does not.
+        model: its label model, or None.
+        gold: its reference.
+        systems: decisions by the key or column that they stand in, each as long as the reference.
+    """
+
+    number: int
+    line: int
+    id: str | int | None
+    model: Model | None
+    gold: Sequence[Label]
+    systems: Mapping[str, Sequence[Label]]
+
+
+def read_gold(record: Record, form: str, places: Places, given: Any = None) -> GoldItem:
+    """The record as data.
+
+    Args:
+        record: the record.
+        form: "jsonl" or "conll".
+        places: where its sequences stand.
+        given: the constraint on which its model is conditioned, or None.
+
+    Raises:
+        FsmeuError: it is no such record.
+    """
+    text = text_of(record)
+    if form == "conll":
+        name, model, found = None, *_of_columns(tokens_of(text), places)
+    else:
+        content = object_of(text)
+        name, (model, found) = id_of(content), _of_object(content, places)
+    gold, systems = found.pop(""), found
+    for where, labels in systems.items():
+        if len(labels) != len(gold):
+            must = f"{where} must have as many labels as the reference, {len(gold)}"
+            raise InputError(sentence("record", must, len(labels)))
+    if model is not None and model.n != len(gold):
+        must = f"the model must be as long as the reference, {len(gold)}"
+        raise InputError(sentence("record", must, model.n))
+    model = None if model is None else conditioned(model, given)
+    return GoldItem(record.number, record.line, name, model, gold, systems)
+
+
+def _of_columns(
+    tokens: Sequence[Token], places: Places
+) -> tuple[Model | None, dict[str, Sequence[Label]]]:
+    """The model of a sentence in columns, and its sequences; the reference has an empty name."""
+    has_model = any(len(token.found) > 1 for token in tokens)
+    if has_model and places.gold is None:
+        must = "the column of the reference must be given where labels have probabilities"
+        raise InputError(sentence("--gold", must, "none", "For example: --gold 2"))
+    model = independent(tokens) if has_model else None
+    usual = not has_model and places.gold is None and not places.systems
+    wanted = {"": places.gold or _GOLD, **{name: name for name in places.systems}}
+    if usual:
+        wanted["last column"] = _SYSTEM
+    columns = {name: _column(place, places.names) for name, place in wanted.items()}
+    cells = {name: [cell_of(token, k) for token in tokens] for name, k in columns.items()}
+    return model, dict(zip(cells, map(as_labels, cells.values()), strict=True))
+
+
+def _column(place: str, names: tuple[str, ...]) -> int:
+    """The number of a column, from 1 or from -1 backwards."""
+    number = as_number(place)
+    if number:
+        return number
+    if not names:
+        must = "a column must be a number, from 1 or from -1 backwards"
+        raise InputError(sentence("column", must, place, "Names are given by --columns A,B,C"))
+    return names.index(one_of("column", "its name", place, names)) + 1
+
+
+def _of_object(
+    content: dict[str, Any], places: Places
+) -> tuple[Model | None, dict[str, Sequence[Label]]]:
+    """The model of a JSON object, and its sequences; the reference has an empty name."""
+    gold = places.gold or "y"
+    ours = {*_OURS, gold, *places.systems}
+    rest = {key: value for key, value in content.items() if key not in ours}
+    model = from_json(rest) if rest else None
+    wanted = {"": gold, **{name: name for name in places.systems}}
+    return model, {name: _labels(content, key, model) for name, key in wanted.items()}
+
+
+def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[Label]:
+    """The labels under a key: a list, or a text that is read as on the command line."""
+    found = content.get(key)
+    if found is None:
+        must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
+        raise InputError(sentence("record", must, f"the keys {', '.join(content)}"))
+    if isinstance(found, str):
+        words = found.replace(",", " ").split()
+        spelled = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
+        return list(as_labels(list(words[0]) if spelled else words))
+    if not isinstance(found, list) or not all(_is_label(label) for label in found):
+        raise InputError(sentence(f"key '{key}'", "must be a list of labels, or a text", found))
+    return found
+
+
+def _is_label(label: object) -> bool:
+    return isinstance(label, int | str) and not isinstance(label, bool) and label != ""

@@ -1,0 +1,203 @@
+"""Scores of a corpus: means over sentences, values of the whole, and their intervals.
+
+On the level of sentences, the value of a decision is the mean of its values for the sentences. On
+the level of the corpus, counts are summed over the sentences and the value is taken once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.corpora.bootstrap import Estimate, drawn_weights, estimate
+from fsmeu.corpora.gold import GoldItem
+from fsmeu.corpora.score import over_labels, sums_up
+from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.fst.alphabet import Label
+from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.semantics.bound import BoundLoss
+
+__all__ = ["LEVELS", "Row", "Tally", "rows_of"]
+
+Floats = NDArray[np.float64]
+
+LEVELS = ("sentence", "corpus")
+
+
+@dataclass
+class Tally:
+    """What was found for the sentences, in blocks of them.
+
+    Attributes:
+        decisions: their names.
+        labels: all labels that occur, by their text.
+        n: the lengths.
+        values: for each block and loss, (sentences, decisions).
+        counts: for each block and loss, (sentences, decisions, counts), or None.
+        items: the records themselves, where they are kept.
+    """
+
+    decisions: tuple[str, ...] = ()
+    labels: dict[str, Label] = field(default_factory=dict)
+    n: list[int] = field(default_factory=list)
+    values: list[list[Floats]] = field(default_factory=list)
+    counts: list[list[Floats | None]] = field(default_factory=list)
+    items: list[GoldItem] = field(default_factory=list)
+
+    def add(self, results: Sequence[dict[str, Any]]) -> None:
+        """Adds a block of what ``answer_scores`` found.
+
+        Raises:
+            InputError: other decisions than before.
+        """
+        for data in results:
+            if not self.n:
+                self.decisions = data["decisions"]
+            if data["decisions"] != self.decisions:
+                must = f"all records must have the decisions {', '.join(self.decisions)}"
+                where = f"record {data['record']:,}"
+                raise InputError(sentence(where, must, ", ".join(data["decisions"])))
+            self.n.append(data["n"])
+            if data["item"] is not None:
+                self.items.append(data["item"])
+        for labels in {data["labels"] for data in results}:
+            for label in labels:
+                self.labels.setdefault(str(label), label)
+        if results:
+            self.values.append([np.array(of) for of in _by_loss(results, "values")])
+            counts = _by_loss(results, "counts")
+            self.counts.append([None if of[0] is None else np.array(of) for of in counts])
+
+
+def _by_loss(results: Sequence[dict[str, Any]], key: str) -> list[list[Any]]:
+    """What the results hold under a key, for each loss."""
+    return [list(of) for of in zip(*(data[key] for data in results), strict=True)]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One decision by one loss on one level.
+
+    Attributes:
+        loss: the name of the loss.
+        kind: "loss" or "utility".
+        decision: the name of the decision.
+        level: one of ``LEVELS``.
+        score: the value with its interval.
+        difference: the same of the value less that of the baseline; None for the baseline.
+    """
+
+    loss: str
+    kind: str
+    decision: str
+    level: str
+    score: Estimate
+    difference: Estimate | None
+
+
+def rows_of(
+    tally: Tally,
+    losses: Sequence[tuple[str, SpecLoss]],
+    baseline: str,
+    draws: int,
+    seed: int,
+    tell: Callable[[int], None] = lambda made: None,
+) -> list[Row]:
+    """The scores of every decision by every loss; by those that do not sum up, of sentences alone.
+
+    Args:
+        tally: what was found for each sentence.
+        losses: names and losses.
+        baseline: the decision that the others are compared with.
+        draws: how many corpora are drawn for the intervals.
+        seed: of the draws.
+        tell: called with the number of draws made since the last call.
+
+    Raises:
+        EmptyError: there are no sentences.
+    """
+    if not tally.n:
+        raise EmptyError(sentence("corpus", "must hold at least one record"))
+    sides = [side for k, named in enumerate(losses) for side in _sides(tally, k, *named)]
+    ones = np.ones((1, len(tally.n)))
+    values = [side.of(ones)[0] for side in sides]
+    drawn: list[list[Floats]] = [[] for _ in sides]
+    for weights in drawn_weights(len(tally.n), draws, seed):
+        for found, side in zip(drawn, sides, strict=True):
+            found.append(side.of(weights))
+        tell(len(weights))
+    rows = []
+    for side, value, parts in zip(sides, values, drawn, strict=True):
+        every = np.concatenate(parts) if parts else np.zeros((0, len(value)))
+        rows += side.rows(tally.decisions, value, every, baseline)
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One loss on one level.
+
+    Attributes:
+        loss: the name of the loss.
+        kind: "loss" or "utility".
+        level: one of ``LEVELS``.
+        of: the values of the decisions, (corpora, decisions), given how often each sentence is in
+            each corpus, (corpora, sentences).
+    """
+
+    loss: str
+    kind: str
+    level: str
+    of: Callable[[Floats], Floats]
+
+    def rows(
+        self, decisions: Sequence[str], value: Floats, drawn: Floats, baseline: str
+    ) -> list[Row]:
+        """A row for each decision: values (decisions,), those of drawn corpora (draws, ...)."""
+        at = decisions.index(baseline)
+        found = []
+        for k, name in enumerate(decisions):
+            score = estimate(float(value[k]), drawn[:, k])
+            less = estimate(float(value[k] - value[at]), drawn[:, k] - drawn[:, at])
+            difference = None if k == at else less
+            found.append(Row(self.loss, self.kind, name, self.level, score, difference))
+        return found
+
+
+def _sides(tally: Tally, k: int, name: str, loss: SpecLoss) -> list[_Side]:
+    values = np.concatenate([block[k] for block in tally.values])
+    sides = [_Side(name, loss.kind, "sentence", lambda weights: weights @ values / len(values))]
+    bound_loss = over_labels(loss, tuple(tally.labels.values()))
+    if sums_up(bound_loss):
+        return sides
+    bound = check_totals(bound_loss, "corpus")
+    parts = [block[k] for block in tally.counts]
+    counts = np.concatenate([part for part in parts if part is not None])
+    lengths = np.array(tally.n, np.float64)
+
+    def whole(weights: Floats) -> Floats:
+        return _values_of_totals(bound, weights, counts, lengths)
+
+    return [*sides, _Side(name, loss.kind, "corpus", whole)]
+
+
+def _values_of_totals(bound: BoundLoss, weights: Floats, counts: Floats, lengths: Floats) -> Floats:
+    """The values of whole corpora, (corpora, decisions); counts are (sentences, decisions, counts).
+
+    Corpora of the same length are valued together: ``n`` is the same for them.
+    """
+    totals = np.tensordot(weights, counts, axes=(1, 0))  # (corpora, decisions, counts)
+    found = np.empty((len(weights), counts.shape[1]))
+    sizes = weights @ lengths
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        names = sentence_counts(bound, [])
+        added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
+        values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
+        found[rows] = values.reshape(len(rows), -1)
+    return found

@@ -1,0 +1,311 @@
+"""`fsmeu score` against seqeval, scikit-learn, nltk and scipy, and against lists of sequences."""
+
+import csv
+import gzip
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+from nltk.metrics.segmentation import pk, windowdiff
+from scipy import stats
+from seqeval.metrics import f1_score
+from seqeval.scheme import IOBES
+from sklearn.metrics import accuracy_score
+
+from tests.cli.oracle import chain, f_score
+
+TAGS = ["O", "B-X", "I-X", "B-YY", "I-YY"]
+IOBES_TAGS = ["O", *(f"{kind}-{name}" for kind in "BIES" for name in ("X", "YY"))]
+
+
+def tagged(seed, labels, sentences=14):
+    """References, and two systems that are right more often than not."""
+    rng = np.random.default_rng(seed)
+    gold, one, two = [], [], []
+    for n in rng.integers(1, 9, sentences):
+        y = rng.integers(0, len(labels), n)
+        other = rng.integers(0, len(labels), (2, n))
+        found = [
+            np.where(rng.random(n) < right, y, z)
+            for right, z in zip((0.8, 0.6), other, strict=True)
+        ]
+        for part, row in zip((gold, one, two), (y, *found), strict=True):
+            part.append([labels[k] for k in row])
+    return gold, one, two
+
+
+def in_columns(*columns):
+    """Sentences in columns, a word before the others, a comment before the first."""
+    lines = ["# sentences"]
+    for sentence in zip(*columns, strict=True):
+        lines += [" ".join(["word", *cells]) for cells in zip(*sentence, strict=True)] + [""]
+    return "\n".join(lines)
+
+
+def scores(data):
+    return {(s["loss"], s["decision"], s["level"]): s for s in data["scores"]}
+
+
+def flat(sequences):
+    return list(itertools.chain.from_iterable(sequences))
+
+
+@pytest.fixture(scope="module")
+def columns(tmp_path_factory):
+    gold, one, two = tagged(0, TAGS)
+    file = tmp_path_factory.mktemp("score") / "c.conll.gz"
+    file.write_bytes(gzip.compress(in_columns(two, gold, one).encode()))
+    return file, gold, one, two
+
+
+def test_columns_as_conlleval_reads_them(fsmeu, columns):
+    """The last column is decided, the one before is the reference."""
+    file, gold, one, _ = columns
+    told = fsmeu("score", file, "-l", "chunk_fscore:empty=0", "-l", "accuracy", "--json").json
+    assert (told["sentences"], told["labels"]) == (len(gold), len(flat(gold)))
+    found = scores(told)
+    whole = found["chunk_fscore:empty=0", "last column", "corpus"]["value"]
+    assert whole == pytest.approx(f1_score(gold, one), rel=1e-12)
+    each = [f1_score([y], [z], zero_division=0) for y, z in zip(gold, one, strict=True)]
+    mean = found["chunk_fscore:empty=0", "last column", "sentence"]["value"]
+    assert mean == pytest.approx(np.mean(each), rel=1e-12)
+    right = found["accuracy", "last column", "corpus"]["value"]
+    assert right == pytest.approx(accuracy_score(flat(gold), flat(one)), rel=1e-12)
+
+
+def test_systems_by_name_and_number_with_paired_intervals(fsmeu, columns):
+    file, gold, one, two = columns
+    given = ["--columns", "word,worse,gold,better", "--gold", "gold", "-s", "better", "-s", "2"]
+    command = ["score", "--corpus", file, *given, "-l", "chunk_fscore", "--draws", 150, "--seed", 3]
+    found = scores(fsmeu(*command, "--output", "json").json)
+
+    def boot(statistic, *data):
+        drawn = stats.bootstrap(
+            data, statistic, paired=True, vectorized=False, n_resamples=150, batch=1,
+            method="percentile", rng=np.random.default_rng(3),
+        )  # fmt: skip
+        return tuple(drawn.confidence_interval)
+
+    def chosen(system, rows):
+        return f1_score([gold[k] for k in rows], [system[k] for k in rows])
+
+    rows = np.arange(len(gold))
+    for name, system in (("better", one), ("2", two)):
+        ends = boot(lambda k, system=system: chosen(system, k), rows)
+        told = found["chunk_fscore", name, "corpus"]
+        assert (told["low"], told["high"]) == pytest.approx(ends, rel=1e-12)
+    told = found["chunk_fscore", "2", "corpus"]
+    ends = boot(lambda k: chosen(two, k) - chosen(one, k), rows)
+    assert (told["difference_low"], told["difference_high"]) == pytest.approx(ends, rel=1e-9)
+    assert found["chunk_fscore", "better", "corpus"]["difference"] is None
+    each = [
+        [f1_score([y], [z], zero_division=1) for y, z in zip(gold, system, strict=True)]
+        for system in (one, two)
+    ]
+    ends = boot(lambda a, b: np.mean(b) - np.mean(a), *map(np.array, each))
+    told = found["chunk_fscore", "2", "sentence"]
+    assert (told["difference_low"], told["difference_high"]) == pytest.approx(ends, rel=1e-9)
+
+
+def test_iobes(fsmeu, tmp_path):
+    gold, one, _ = tagged(2, IOBES_TAGS, 30)
+    file = tmp_path / "c.txt"
+    file.write_text(in_columns(gold, one))
+    told = fsmeu("score", file, "-l", "chunk_fscore_iobes", "--draws", 0, "--json").json
+    whole = scores(told)["chunk_fscore_iobes", "last column", "corpus"]["value"]
+    assert whole == pytest.approx(f1_score(gold, one, mode="strict", scheme=IOBES), rel=1e-12)
+    fsmeu("score", file, "-l", "chunk_fscore").is_refused("line 1", "those of iobes")
+
+
+def test_windows(fsmeu, tmp_path):
+    """Means over segmentations, as nltk has it of each."""
+    rng = np.random.default_rng(4)
+    texts = [["".join(map(str, rng.integers(0, 2, n))) for _ in "zy"] for n in (5, 9, 12)]
+    file = tmp_path / "c.jsonl"
+    file.write_text("".join(json.dumps({"z": z, "y": y}) + "\n" for z, y in texts))
+    command = ["score", file, "-s", "z", "-l", "pk:k=3", "-l", "windowdiff:k=3", "--draws", 0]
+    found = scores(fsmeu(*command, "--json").json)
+    for name, theirs in (("pk:k=3", pk), ("windowdiff:k=3", windowdiff)):
+        wanted = np.mean([theirs(y, z, 3) for z, y in texts])
+        assert found[name, "z", "sentence"]["value"] == pytest.approx(wanted, rel=1e-12)
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Markov chains over 0 and 1, and what each decides by listing all sequences."""
+    rng = np.random.default_rng(7)
+    lines, decided, gold = [], {"viterbi": [], "marginal": [], "meu": []}, []
+    for n in (3, 1, 4, 3, 2, 4):
+        first, step = rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2)
+
+        def chance(y, first=first, step=step):
+            return first[y[0]] * np.prod([step[a, b] for a, b in itertools.pairwise(y)])
+
+        every = {y: chance(y) for y in itertools.product((0, 1), repeat=n)}
+        y = tuple(rng.integers(0, 2, n).tolist())
+        ones = [sum(p for other, p in every.items() if other[i]) for i in range(n)]
+        decided["viterbi"].append(max(every, key=every.get))
+        decided["marginal"].append(tuple(int(p > 0.5) for p in ones))
+        value = {z: sum(float(f_score(z, y)) * p for y, p in every.items()) for z in every}
+        decided["meu"].append(max(value, key=value.get))
+        gold.append(y)
+        model = {"model": "markov", "initial": first.tolist(), "transition": step.tolist(), "n": n}
+        lines.append(json.dumps({**model, "y": y}))
+    file = tmp_path_factory.mktemp("models") / "m.jsonl"
+    file.write_text("\n".join(lines))
+    return file, gold, decided
+
+
+def sequences(n):
+    return list(itertools.product((0, 1), repeat=n))
+
+
+def corpus_f(zs, ys):
+    return float(f_score(flat(zs), flat(ys)))
+
+
+def test_decisions_side_by_side(fsmeu, models):
+    file, gold, decided = models
+    found = scores(fsmeu("score", file, "-l", "fscore", "--json").json)
+    assert {name for _, name, _ in found} == set(decided)
+    for name, zs in decided.items():
+        whole, mean = (found["fscore", name, level] for level in ("corpus", "sentence"))
+        assert whole["value"] == pytest.approx(corpus_f(zs, gold), rel=1e-12)
+        each = [float(f_score(z, y)) for z, y in zip(zs, gold, strict=True)]
+        assert mean["value"] == pytest.approx(np.mean(each), rel=1e-12)
+        assert whole["low"] <= whole["value"] <= whole["high"]
+        less = None if name == "viterbi" else whole["value"] - corpus_f(decided["viterbi"], gold)
+        assert whole["difference"] == (less if less is None else pytest.approx(less, abs=1e-12))
+
+
+def test_decision_for_the_corpus(fsmeu, models):
+    """The best of all hypotheses for three sentences, by listing them; zero_one allows none."""
+    file, *_ = models
+    lines = file.read_text().splitlines()[1:4]
+    records = [json.loads(line) for line in lines]
+    every = []
+    for record in records:
+        first, step = record["initial"], record["transition"]
+        every.append({y: chain(first, step)(y) for y in sequences(record["n"])})
+    chances = [np.prod(ps) for ps in itertools.product(*(one.values() for one in every))]
+    ys = [flat(y) for y in itertools.product(*every)]
+    expected = {
+        zs: sum(p * float(f_score(flat(zs), y)) for p, y in zip(chances, ys, strict=True))
+        for zs in itertools.product(*(sequences(record["n"]) for record in records))
+    }
+    best = max(expected, key=expected.get)
+    command = ["score", "-", "-l", "fscore", "-l", "zero_one", "--decide", "corpus,viterbi"]
+    told = fsmeu(*command, "--json", stdin="\n".join(lines))
+    found = scores(told.json)["fscore", "meu corpus fscore", "corpus"]["value"]
+    assert found == pytest.approx(corpus_f(best, [record["y"] for record in records]), rel=1e-12)
+    assert f"meu corpus fscore: expected {expected[best]:.6f}, proven best" in told.err
+    assert "meu corpus zero_one: " in told.err
+    assert not any("meu corpus zero_one" in key for key in scores(told.json))
+
+
+def test_table_csv_and_plot(fsmeu, models, tmp_path):
+    file, gold, decided = models
+    plot, out = tmp_path / "p" / "s.svg", tmp_path / "o.csv"
+    command = ["score", file, "-l", "fscore", "-l", "zero_one", "--decide", "viterbi,meu"]
+    told = fsmeu(*command, "--plot", plot)
+    assert told.code == 0
+    assert "6 sentences, 17 labels" in told.out
+    assert f"{corpus_f(decided['meu'], gold):.4f}" in told.out
+    assert "meu zero_one" in told.out
+    assert "marginal" not in told.out
+    assert "zero_one: no value of the corpus" in told.err
+    assert "<svg" in plot.read_text()
+    assert fsmeu(*command, "-o", out).out == ""
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert fsmeu(*command, "-o", "csv").out == out.read_text()
+    value = {(r["loss"], r["decision"], r["level"]): r["value"] for r in rows}
+    assert float(value["fscore", "meu fscore", "corpus"]) == pytest.approx(
+        corpus_f(decided["meu"], gold), rel=1e-12
+    )
+    wrong = np.mean([z != y for z, y in zip(decided["viterbi"], gold, strict=True)])
+    assert float(value["zero_one", "viterbi", "sentence"]) == pytest.approx(wrong)
+
+
+def test_probabilities_in_columns_on_a_condition(fsmeu, tmp_path):
+    """The most probable tags that are well formed; what the model does not know is wrong."""
+    file = tmp_path / "c.conll"
+    file.write_text(
+        "a I-X O:0.45 B-X:0.15 I-X:0.4\nb I-X O:0.1 B-X:0.2 I-X:0.7\n\nc B-Z O:1 B-X:0 I-X:0\n"
+    )
+    command = ["score", file, "--gold", 2, "-l", "accuracy", "--decide", "viterbi", "--json"]
+    free, formed = (scores(fsmeu(*command, *more).json) for more in ([], ["--given", "bio"]))
+    # free: O I-X (.315) before I-X I-X (.28); well formed: B-X I-X (.105) before O B-X (.09)
+    assert free["accuracy", "viterbi", "corpus"]["value"] == pytest.approx(1 / 3)
+    assert formed["accuracy", "viterbi", "sentence"]["value"] == pytest.approx(1 / 4)
+
+
+def test_new_names_for_the_labels_of_a_loss(fsmeu, tmp_path):
+    file = tmp_path / "c.conll"
+    file.write_text("a no no\nb yes yes\nc yes no\n")
+    command = ["score", file, "-l", "fscore", "--draws", 0, "--json"]
+    found = scores(fsmeu(*command, "--labels", "no,yes").json)
+    assert found["fscore", "last column", "corpus"]["value"] == pytest.approx(2 / 3)
+    fsmeu(*command).is_refused("decision, fscore", "no")
+
+
+# -- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "parts"),
+    [
+        ('{"probs": [0.5]}', [], ['must have the key "y"']),
+        ('{"probs": [0.5], "y": "01"}', [], ["as long as the reference, 2. Got 1"]),
+        ('{"y": "01"}', [], ["something to score"]),
+        ('{"y": "01", "z": "0"}', ["-s", "z"], ["as many labels as the reference, 2. Got 1"]),
+        ('{"y": [true], "z": "0"}', ["-s", "z"], ["key 'y'", "must be a list of labels"]),
+        ('{"y": "02", "z": "01"}', ["-s", "z"], ["gold, fscore", "2"]),
+        ("", [], ["must hold at least one record"]),
+        ('{"probs": [0.5], "y": "1"}', ["--given", "2"], ["line 1: --given", "not a label"]),
+        ('{"probs": [0.5], "y": "1"}', ["--decide", "all"], ["--decide", "viterbi"]),
+        ('{"probs": [0.5], "y": "1"}', ["--baseline", "x"], ["--baseline", "viterbi"]),
+        ('{"probs": [0.5], "y": "1"}', ["--columns", "a"], ["--columns", "in columns"]),
+        ('{"probs": [0.5], "y": "1"}', ["-o", "x.txt"], ["--output", ".csv"]),
+        ('{"probs": [0.5], "y": "1"}', ["-o", "csv", "--json"], ["--output", "both"]),
+        ('{"probs": [0.5], "y": "1"}', ["--plot", "x.txt"], ["plot", "png"]),
+        (
+            '{"probs": [0.5], "y": "1"}',
+            ["-l", "pk"],
+            ["'k' has no default. Write it: --loss pk:k="],
+        ),
+        ('{"probs": [0.5], "y": "1"}', ["-l", "fscore:beta=x"], ["--loss fscore:beta", "number"]),
+        ('{"probs": [0.5], "y": "1"}', ["--corpus", "x"], ["CORPUS or by --corpus", "both"]),
+    ],
+)
+def test_what_is_refused(fsmeu, tmp_path, line, options, parts):
+    file = tmp_path / "c.jsonl"
+    file.write_text(line)
+    fsmeu("score", file, "-l", "fscore", *options).is_refused(*parts)
+
+
+def test_columns_that_are_refused(fsmeu, tmp_path):
+    file = tmp_path / "c.conll"
+    file.write_text("a O O\nb O\n")
+    fsmeu("score", file, "-l", "accuracy", "--gold", "4", "-s", "1").is_refused("column 4")
+    fsmeu("score", file, "-l", "accuracy", "--gold", "g", "-s", "1").is_refused("--columns A,B,C")
+    named = ["--columns", "word,gold", "--gold", "golt", "-s", "1"]
+    fsmeu("score", file, "-l", "accuracy", *named).is_refused("Did you mean 'gold'?")
+    fsmeu("score", file).is_refused("--loss", "For example")
+    fsmeu("score", "-l", "accuracy").is_refused("CORPUS", "neither")
+    file.write_text("a O:0.5 B:0.5\n")
+    fsmeu("score", file, "-l", "accuracy").is_refused("--gold", "probabilities")
+
+
+def test_bad_records_are_passed_over(fsmeu, tmp_path):
+    file = tmp_path / "c.jsonl"
+    file.write_text('{"probs": [0.9], "y": "1"}\n{"probs": [2], "y": "1"}\n{"y": "1", "z": "1"}\n')
+    told = fsmeu("score", file, "-l", "fscore", "--bad", "skip", "--json")
+    assert told.json["sentences"] == 1
+    assert "line 2" in told.err
+    assert "1 records, 2 bad ones passed over" in told.err
+    fsmeu("score", file, "-l", "fscore").is_refused("line 2")
