@@ -17,6 +17,9 @@ from fsmeu.checking.facts import facts, measured_with, selected_sizes
 from fsmeu.checking.growth import Growth, Order
 from fsmeu.checking.report import Report, loss_to_measure, report
 from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.pages.explore.build import Page, explore
+from fsmeu.drawing.pages.thumbnail import thumbnail
+from fsmeu.drawing.pages.usage import usage
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.messages import WORDS
@@ -27,10 +30,11 @@ from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.semantics.bind import tag_labels
 from fsmeu.losses.sum_over_paths import compile_summed
 
-__all__ = ["Exhibit", "exhibit", "gallery_page"]
+__all__ = ["Exhibit", "anchored", "exhibit", "gallery_page"]
 
 _DRAWN = 14
 _SUMMED = 10
+_EXPLORED = (4, 3, 2, 1)
 _GROUPS = {
     "table": "Counts of the confusion table",
     "chunks": "Chunks of tags",
@@ -50,13 +54,21 @@ class Exhibit:
         found: what is known of it.
         methods: the exact methods that decide for it.
         pictures: drawings of its machine, with what they show.
+        page: a page to explore it in, or None where it cannot be measured.
         anchor: what links to it; empty before it has its place.
     """
 
     found: Report
     methods: tuple[Applies, ...]
     pictures: tuple[tuple[str, Drawing], ...]
+    page: Page | None = None
     anchor: str = ""
+
+    @property
+    def file(self) -> str:
+        """The name of the file of its page, beside the gallery; empty if there is none."""
+        plain = re.sub(r"[^\w-]+", "_", self.anchor)
+        return f"explore-{plain}.html" if self.page is not None else ""
 
     @property
     def group(self) -> str:
@@ -72,7 +84,18 @@ def exhibit(spec: Spec) -> Exhibit:
     found = report(spec)
     sound = found.loss is not None and found.holds and found.properties is not None
     methods = exact_methods(found.loss) if sound and found.loss is not None else ()
-    return Exhibit(found, methods, _pictures(spec) if sound else ())
+    if not sound:
+        return Exhibit(found, methods, ())
+    return Exhibit(found, methods, _pictures(spec), _page(spec))
+
+
+def _page(spec: Spec) -> Page | None:
+    """The page about a loss, for the greatest of a few lengths that it can be made for."""
+    for loss in _variants(spec):
+        for n in _EXPLORED:
+            with suppress(FsmeuError):
+                return explore(loss, n)
+    return None
 
 
 def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
@@ -84,10 +107,10 @@ def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
     loss, plain = chosen
     merged = loss.compile(plain.n, minimize=True)
     with_params = "".join(f", {name} = {loss.params[name]:g}" for name in _open_numbers(spec))
-    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(plain))]
+    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(loss, plain.n))]
     if 1 < merged.states < plain.states:
         caption = f"merged: {merged.states} of {plain.states} states can be told apart"
-        shown.append((caption, draw(merged)))
+        shown.append((caption, draw(loss, plain.n, merged=True)))
     summed = compile_summed(loss, plain.n)
     if 1 < summed.states <= _SUMMED:
         caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
@@ -100,13 +123,16 @@ def _open_numbers(spec: Spec) -> list[str]:
 
 
 def _variants(spec: Spec) -> Iterator[SpecLoss]:
-    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last."""
+    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last.
+
+    Without examples, it is the loss with its defaults, where it has them.
+    """
     labels = tag_labels(["X"]) if spec.bio else None
     wanted = set(_open_numbers(spec))
     found: dict[tuple[tuple[str, float], ...], None] = {}
     for result in run_examples(spec):
         found[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
-    for given in sorted(found, key=lambda given: [(v <= 1, v) for _, v in given]):
+    for given in sorted(found or {(): None}, key=lambda given: [(v <= 1, v) for _, v in given]):
         with suppress(FsmeuError):
             yield loss_to_measure(spec, dict(given), labels)[0]
 
@@ -121,8 +147,12 @@ def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
 
 
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
-    """The whole page: one file that needs no network."""
-    exhibits = _anchored(exhibits)
+    """The whole page: one file that needs no network.
+
+    Args:
+        exhibits: what is shown, as ``anchored`` gives it; pages to explore are linked by ``file``.
+        title: its heading.
+    """
     style, script = _part("gallery.css"), _part("gallery.js")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -153,8 +183,7 @@ def _digest(text: str) -> str:
 def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
     ordered = [one for key in _GROUPS for one in exhibits if one.group == key]
     rows = "\n".join(map(_overview_row, ordered))
-    heads = ("", "what it is", "states", "merged", "additive", "table", "exact decisions")
-    cells = "".join(f"<th scope='col'>{xml_text(head)}</th>" for head in heads)
+    cells = "".join(f"<th scope='col'>{xml_text(head)}</th>" for head in ("", "", *_HEADS))
     return (
         f"<header><h1>{xml_text(title)}</h1>\n"
         f"<p>{len(exhibits)} files, read, checked, measured and drawn as they are. A loss is to be "
@@ -169,6 +198,9 @@ def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
     )
 
 
+_HEADS = ("what it is", "states", "merged", "additive", "table", "exact decisions")
+
+
 def _overview_row(one: Exhibit) -> str:
     spec, known, sizes = one.found.spec, one.found.properties, one.found.growth
     marks = [
@@ -178,8 +210,19 @@ def _overview_row(one: Exhibit) -> str:
     orders = ["", ""] if sizes is None else [_order(sizes.states), _order(sizes.merged)]
     link = f'<a href="#{one.anchor}">{xml_text(spec.name)}</a>'
     cells = [xml_text(spec.summary), *orders, *marks, _methods(one.methods)]
-    inside = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr data-of="{one.anchor}"><th scope="row">{link}</th>{inside}</tr>'
+    inside = "".join(
+        f'<td data-head="{head}"{"" if cell else " class=empty"}>{cell}</td>'
+        for head, cell in zip(_HEADS, cells, strict=True)
+    )
+    stamp = f'<td class="stamp"><a href="#{one.anchor}" tabindex="-1">{_stamp(one)}</a></td>'
+    return f'<tr data-of="{one.anchor}">{stamp}<th scope="row">{link}</th>{inside}</tr>'
+
+
+def _stamp(one: Exhibit) -> str:
+    """The smallest picture of a loss as a thumbnail."""
+    pictures = [drawing.picture for _, drawing in one.pictures]
+    smallest = min(pictures, key=lambda p: max(p.width, 2 * p.height), default=None)
+    return "" if smallest is None else thumbnail(smallest)
 
 
 def _order(order: Order | None) -> str:
@@ -187,7 +230,7 @@ def _order(order: Order | None) -> str:
     return "" if order is None else re.sub(r"\^(\w+)", r"<sup>\1</sup>", xml_text(order))
 
 
-def _anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
+def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     """The same with anchors: their names, numbered where several files use one."""
     placed: dict[str, Exhibit] = {}
     for one in exhibits:
@@ -222,6 +265,7 @@ def _article(one: Exhibit) -> str:
         f'<article id="{one.anchor}" data-words={xml_attribute(_words(one))}>',
         f'<h3>{xml_text(spec.name)} <span class="kind {spec.kind}">{spec.kind}</span></h3>',
         f'<p class="summary">{xml_text(spec.summary)}</p>',
+        _use(one),
         '<div class="columns"><div>',
         f'<pre tabindex="0">{_source(spec.source)}</pre>',
         f'<p class="quiet">{good} of {len(found.examples)} examples hold.</p>',
@@ -234,6 +278,15 @@ def _article(one: Exhibit) -> str:
         "</article>",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _use(one: Exhibit) -> str:
+    """A line of Python, a command, and the link to the page."""
+    found = usage(one.found.spec, one.found.examples, one.found.assumed)
+    lines = [found.python, found.command] if found is not None else []
+    shown = "".join(f"<code>{xml_text(line)}</code>" for line in lines)
+    link = f'<a href="{one.file}">explore it: pairs step by step, probabilities to slide</a>'
+    return f'<div class="use">{shown}{link if one.file else ""}</div>' if shown or one.file else ""
 
 
 def _words(one: Exhibit) -> str:
@@ -285,7 +338,8 @@ def _growth(sizes: Growth) -> str:
         orders = (_order(o) for o in (sizes.states, sizes.merged, sizes.summed, sizes.values))
         rows.append("<td>order</td>" + "".join(f"<td>{order}</td>" for order in orders))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="wide">{table}</div>'
 
 
 def _figure(caption: str, drawing: Drawing) -> str:
