@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.drawing.layout.graphviz import place_with_dot
-from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.layout.layered import place
+from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.render.canvas import Cell, canvas
 from fsmeu.drawing.render.dot import dot, summary_dot
 from fsmeu.drawing.render.files import as_path, write_file

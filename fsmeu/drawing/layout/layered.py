@@ -9,13 +9,13 @@ So no line but its own ever comes near a label.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from fsmeu.drawing.layout.curves import LOOP_HEIGHT, Box, Curve, Point, bracket, loop, through
+from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
+from fsmeu.drawing.layout.loops import LOOP_LIFT, loop_curve, loop_label, loop_rise
 from fsmeu.drawing.layout.order import order_layers
+from fsmeu.drawing.layout.placement import Placement, fit
 from fsmeu.drawing.layout.rows import stack_rows
 from fsmeu.drawing.layout.sides import (
     LEFT,
@@ -28,37 +28,15 @@ from fsmeu.drawing.layout.sides import (
     side_height,
 )
 from fsmeu.drawing.layout.tracks import FIRST, choose_tracks, track_step
-from fsmeu.drawing.scene.frame import LOOP_ROOM, Bundle, Caption, Frame, text_width
+from fsmeu.drawing.scene.frame import Bundle, Frame, text_width
 
-__all__ = ["START_LENGTH", "Placement", "fit", "place"]
+__all__ = ["place"]
 
-_MARGIN = 16.0
 _ROW_GAP = 7.0
 _LANE = 7.0
-_LOOP_LIFT = 3.0
 _LEAST_GAP = 28.0
 _STEEP, _MOST_STEEP = 0.14, 130.0
 _CROWD, _MOST_CROWDED = 1.5, 70.0
-START_LENGTH = 26.0
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where everything is, in pixels from the top left corner.
-
-    Attributes:
-        centres: the centre of each state.
-        curves: the line of each bundle of arcs.
-        labels: the centre of each bundle's label.
-        width: of the whole.
-        height: of the whole.
-    """
-
-    centres: tuple[Point, ...]
-    curves: tuple[Curve, ...]
-    labels: tuple[Point, ...]
-    width: float
-    height: float
 
 
 def place(frame: Frame, depth: Sequence[int]) -> Placement:
@@ -133,8 +111,7 @@ class _Grid:
             if bundle.source == bundle.target:
                 caption = self.frame.captions[bundle.source]
                 beside = self._half_height(bundle.source, touching) - caption.height / 2
-                over = bundle.width + LOOP_ROOM > caption.width
-                rise[bundle.source] = max(LOOP_HEIGHT, beside) if over else LOOP_HEIGHT
+                rise[bundle.source] = loop_rise(caption, bundle, beside)
         return rise
 
     def _room(
@@ -147,7 +124,7 @@ class _Grid:
         for bundle in self.frame.bundles:
             if bundle.source == bundle.target:
                 caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
-                label = _loop_label(caption, bundle, rise)[1]
+                label = loop_label(caption, bundle, rise)[1]
                 top = caption.height / 2 + max(rise, bundle.height / 2 - label) + _ROW_GAP
                 above[bundle.source] = max(above[bundle.source], top)
         return above, below
@@ -186,7 +163,7 @@ class _Grid:
             wide += [(where, text_width(line) / 2) for line in lines]
         for where, half in wide:
             for side in (LEFT, RIGHT):
-                clear[where, side] = max(clear[where, side], half + _LOOP_LIFT)
+                clear[where, side] = max(clear[where, side], half + LOOP_LIFT)
         return clear
 
     def _outer(self, where: int, side: int) -> float:
@@ -216,7 +193,8 @@ class _Grid:
         made = []
         for k, bundle in enumerate(self.frame.bundles):
             if bundle.source == bundle.target:
-                made.append(self._loop(bundle))
+                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
+                made.append(loop_curve(self.centres[bundle.source], caption, bundle, rise))
             elif k in self.track:
                 start, end = self.end_at[k, 0], self.end_at[k, 1]
                 made.append(bracket(self._way(start), self._way(end)[::-1], self._track_x(k)))
@@ -263,14 +241,6 @@ class _Grid:
         where = self.column[end.state]
         return self.x[where] + end.side * self._outer(where, end.side), height
 
-    def _loop(self, bundle: Bundle) -> Curve:
-        caption = self.frame.captions[bundle.source]
-        x, y = self.centres[bundle.source]
-        middle = _loop_place(caption, bundle)
-        feet = [(x + at, y + _top(caption, at)) for at in (middle - 6, middle + 6)]
-        higher = min(feet[0][1], feet[1][1]) - (y - caption.height / 2)
-        return loop(feet[0], feet[1], self.rise[bundle.source] + higher)
-
     def labels(self) -> list[Point]:
         """The centre of each label: in its row, next to the state that is left."""
         places = []
@@ -278,7 +248,7 @@ class _Grid:
             x, y = self.centres[bundle.source]
             caption = self.frame.captions[bundle.source]
             if bundle.source == bundle.target:
-                dx, dy = _loop_label(caption, bundle, self.rise[bundle.source])
+                dx, dy = loop_label(caption, bundle, self.rise[bundle.source])
                 places.append((x + dx, y - caption.height / 2 + dy))
                 continue
             end = self.end_at[k, 0]
@@ -291,54 +261,3 @@ class _Grid:
 def _distinct(points: Sequence[Point]) -> list[Point]:
     """The points without those that repeat the one before."""
     return [p for k, p in enumerate(points) if not k or p != points[k - 1]]
-
-
-def _loop_place(caption: Caption, bundle: Bundle) -> float:
-    """Where a loop stands, from the middle of its state: its label is to fit in beside it."""
-    beside = bundle.width + LOOP_ROOM <= caption.width
-    return -(bundle.width + 4) / 2 if beside else 0.0
-
-
-def _top(caption: Caption, along: float) -> float:
-    """The height of a state's upper outline at a distance from its middle."""
-    radius = caption.height / 2
-    corner = min(max(abs(along) - (caption.width / 2 - radius), 0.0), radius)
-    return -math.sqrt(radius**2 - corner**2)
-
-
-def _loop_label(caption: Caption, bundle: Bundle, rise: float) -> Point:
-    """The centre of a loop's label, from the middle of its state's upper edge.
-
-    It is to the right of the loop, or above it if it would reach beyond its state.
-    """
-    if bundle.width + LOOP_ROOM <= caption.width:
-        x = _loop_place(caption, bundle) + 13 + bundle.width / 2
-        return x, -_LOOP_LIFT - bundle.height / 2
-    return 0.0, -rise - _LOOP_LIFT - bundle.height / 2
-
-
-def _box(centre: Point, width: float, height: float) -> Box:
-    x, y = centre
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def fit(
-    frame: Frame, centres: Sequence[Point], curves: Sequence[Curve], labels: Sequence[Point]
-) -> Placement:
-    """Everything moved so that it lies inside the margins."""
-    boxes = [_box(c, f.width, f.height) for c, f in zip(centres, frame.captions, strict=True)]
-    boxes += [_box(p, b.width, b.height) for p, b in zip(labels, frame.bundles, strict=True)]
-    boxes += [(x, y, x, y) for curve in curves for x, y in curve]
-    if not boxes:
-        return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
-    left = min(box[0] for box in boxes) - _MARGIN - START_LENGTH
-    top = min(box[1] for box in boxes) - _MARGIN
-    width = max(box[2] for box in boxes) + _MARGIN - left
-    height = max(box[3] for box in boxes) + _MARGIN - top
-    return Placement(
-        tuple((x - left, y - top) for x, y in centres),
-        tuple(tuple((x - left, y - top) for x, y in curve) for curve in curves),
-        tuple((x - left, y - top) for x, y in labels),
-        width,
-        height,
-    )

@@ -6,7 +6,8 @@ import unicodedata
 from dataclasses import replace
 
 from fsmeu.drawing.layout.curves import point_at
-from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.layout.layered import place
+from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.scene.frame import Frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.exchange.automaton import Automaton

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fsmeu.drawing.layout.layered import START_LENGTH, Placement
+from fsmeu.drawing.layout.placement import START_LENGTH, Placement
 from fsmeu.drawing.render.shapes import Box, Line, Picture, Shape, Text, mix
 from fsmeu.drawing.scene.frame import FONT, LINE, SMALL, Bundle, Caption, Frame, text_width
 from fsmeu.drawing.scene.route import Route

@@ -11,11 +11,12 @@ __all__ = ["path_data", "svg"]
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 
-def svg(picture: Picture) -> str:
-    """A picture as an SVG document that may also stand inside HTML."""
+def svg(picture: Picture, scale: float = 1.0) -> str:
+    """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
     width, height = _number(picture.width), _number(picture.height)
+    size = [_number(scale * side) for side in (picture.width, picture.height)]
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
         f'font-family="{_FONTS}">'
     )

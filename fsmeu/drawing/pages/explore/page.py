@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fsmeu.drawing.layout.curves import Curve, arrow_head, shorten_end
-from fsmeu.drawing.layout.layered import START_LENGTH, Placement
+from fsmeu.drawing.layout.placement import START_LENGTH, Placement
 from fsmeu.drawing.render.look import flow_of, room_above, writing_above
 from fsmeu.drawing.render.svg import path_data
 from fsmeu.drawing.scene.escape import script_json, visible, xml_text
