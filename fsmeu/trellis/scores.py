@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
@@ -73,22 +74,21 @@ def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
 def _value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
     z, y = trellis.z.reachable(n), trellis.y.reachable(n)
     hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
-    return values_at(trellis, n, hyp, ref, z[:, None] & y)
+    return values_at(trellis.form, n, hyp, ref, z[:, None] & y)
 
 
 def values_at(
-    trellis: SplitTrellis, n: int, hyp: Any, ref: Any, possible: NDArray[np.bool_]
+    form: Split, n: int, hyp: Any, ref: Any, possible: NDArray[np.bool_]
 ) -> tuple[list[Floats], Floats]:
     """The slopes of each joint count and the offset for counts of z and y; 0 where impossible.
 
     Args:
-        trellis: both tapes.
+        form: the split loss.
         n: the length.
         hyp: ends of the counter of z.
         ref: ends of the counter of y; both broadcast to the shape of ``possible``.
         possible: which of them some sequences have.
     """
-    form = trellis.form
     current: dict[str, Any] = {"n": float(n)}
     for part, counts in ((form.z, hyp), (form.y, ref)):
         if part.counter is not None:
