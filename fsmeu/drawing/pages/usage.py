@@ -57,9 +57,9 @@ def _dull(result: ExampleResult) -> tuple[bool, int]:
 def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> Usage | None:
     z, y = result.example.z, result.example.y
     params = {**assumed, **result.bindings}
-    labels = labels_in((z, y), spec.bio) if spec.labels is None else ()
-    types = sorted({str(label)[2:] for label in labels} - {""}) if spec.bio else []
-    chosen: tuple[Label, ...] | None = None if spec.bio or not labels else labels
+    labels = labels_in((z, y), bool(spec.scheme)) if spec.labels is None else ()
+    types = sorted({str(label)[2:] for label in labels} - {""}) if spec.scheme else []
+    chosen: tuple[Label, ...] | None = None if spec.scheme or not labels else labels
     try:
         loss = bind_loss(spec, params, chosen, types or None)
         pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in (z, y)]
