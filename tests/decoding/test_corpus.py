@@ -1,5 +1,7 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences, in fractions."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ import fsmeu
 from fsmeu.decoding import corpus_hulls, corpus_parts, corpus_search
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from tests import corpora_by_listing as listing
+from tests import shelf
 
 DECIDED = ["fscore", "fbeta", "hamming", "chunk_fscore"]
 
@@ -140,6 +143,28 @@ def test_models_of_any_structure():
     listed = [{y: p / mass for y, p in kept.items()}, three]
     few = fsmeu.models.NBest(list(three), [0.25, 0.75], labels=tags)
     check(fsmeu.decode_corpus(loss, [formed, few]), loss, (tags, count, value), listed)
+
+
+def test_the_shelf():
+    """Every loss of two labels, against ``evaluate_corpus`` of all pairs; most can be decided."""
+    rng, lengths, decided = np.random.default_rng(4), [2, 1], 0
+    whole = list(product(*(product([0, 1], repeat=n) for n in lengths)))
+    both = [listing.markov(rng, n, [0, 1]) for n in lengths]
+    models = [model for model, _ in both]
+    chances = [float(both[0][1][one] * both[1][1][other]) for one, other in whole]
+    for loss in (shelf.load(name) for name in fsmeu.library() if not shelf.case(name).labels[2:]):
+        try:
+            found = fsmeu.decode_corpus(loss, models)
+        except InputError:
+            continue
+        values = np.array([[fsmeu.evaluate_corpus(loss, zs, ys) for ys in whole] for zs in whole])
+        sign = 1 if loss.kind == "utility" else -1
+        best = sign * (sign * (values @ chances)).max()
+        assert found.exact, loss
+        assert found.value == pytest.approx(best, rel=1e-12, abs=1e-15), loss
+        assert found.lower - 1e-15 <= best <= found.upper + 1e-15, loss
+        decided += 1
+    assert decided >= 18
 
 
 def test_no_sentences():
