@@ -223,6 +223,8 @@ MOST_LEVEL_CELLS = 20_000_000
 """Tables of counts whose values are listed as a distribution: about 1 GB while they are sorted."""
 RANKED_AT_ONCE = 1_000
 """Positions up to which one table holds the counts of all candidates; then windows are faster."""
+COUNTED_AT_ONCE = 128
+"""The same where positions are counted for values that are linear in true positives."""
 WINDOW_CELLS = 1 << 20
 """Cells of a table of inverse denominators that is made at once: 8 MB."""
 RANKED_CELLS = 8_000_000

@@ -15,10 +15,16 @@ decision, and the most memory that the process had used by then.
     ./run python notebooks/conll2000_corpus.py [--sentences 300 8936] [--tested 2012] [--gap 1e-5]
         [--quick]
 
-TAKES
-The data are found as for ``conll2000_tagger.py``. ``--quick`` trains on 40 sentences and tags 40.
+The decisions take a minute of one processor for each training set, beside the training, and up to
+1.5 GB of memory. The data are found as for ``conll2000_tagger.py``. ``--quick`` trains on 40
+sentences and tags 40.
 
-SEEN
+Seen, chunk F1 of the test set by Viterbi, by sentence and of the corpus: .8790, .8871 and .8882
+with 300 sentences, .9386, .9386 and .9385 with all 8,936. Its expectation: .836794, .843467 and
+.843823; .941662, .942738 and .942805. The last of these is proven to be at most 3e-9 below the best
+with 300 sentences, after three totals, and at most 6e-6 with all, after two. What is decided for is
+what the field believes: with all sentences it expects .0011 more than of Viterbi's tags, and the
+reference tags do not bear that out.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def run_examples(
     labels: Alphabet | Sequence[Label] | str | None = None,
     types: Sequence[str] | None = None,
 ) -> list[ExampleResult]:
-    """Evaluates every example of a loss file with the parameters that it binds.
+    """The outcome of every example of a loss file, with the parameters that it binds.
 
     Args:
         spec: the loss file.

@@ -92,7 +92,7 @@ class Growth:
 
 
 def growth(loss: Loss, longest: int = LONGEST, most_arcs: int = _MOST_ARCS) -> Growth:
-    """Measures machines of growing length until they get large.
+    """The sizes of machines of growing length, until they get large.
 
     Args:
         loss: a loss or utility.

@@ -123,7 +123,7 @@ def report(
     labels: Alphabet | Sequence[Label] | str | None = None,
     longest: int | None = None,
 ) -> Report:
-    """Runs the examples of a loss file, measures its machines, and collects what is derived.
+    """What the examples of a loss file say, the sizes of its machines, and what is derived.
 
     Args:
         spec: the loss file.
@@ -168,7 +168,7 @@ def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
 
 
 def _with_redundant(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
-    """Looks for redundant registers in the largest machine that is small, and not constant."""
+    """The report with redundant registers of the largest machine that is small, not constant."""
     small = [s.n for s in sizes.sizes if s.states <= _MOST_STATES and s.values > 1]
     if not small:
         return found
@@ -178,7 +178,7 @@ def _with_redundant(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
 
 
 def _with_clash(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
-    """Looks for pairs that the confusion table does not tell apart although the value does."""
+    """The report with pairs that the value tells apart although the confusion table does not."""
     last = min(sizes.longest, _ALL_PAIRS)
     if len(loss.alphabet) != 2 or found.properties is None or found.properties.confusion:
         return found

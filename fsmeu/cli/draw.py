@@ -1,4 +1,4 @@
-"""`fsmeu draw`: the machine of a loss as a picture, in the terminal or in a file."""
+"""`fsmeu draw`: a loss, a model or a composition as a picture, in the terminal or in a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 
 from fsmeu.cli.options import (
     LabelList,
-    LossName,
     ModelFile,
     ParamList,
     Probabilities,
@@ -20,13 +19,23 @@ from fsmeu.cli.options import (
 
 if TYPE_CHECKING:
     from fsmeu.drawing.draw import Drawing
-    from fsmeu.losses.loss import SpecLoss
 
 __all__ = ["draw_loss"]
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
 _STDOUT = "-"
 
+_MODEL_FILE = ".json"
+
+_Thing = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[LOSS]",
+        help="A name on the shelf, the path of a loss file, - for standard input; or a model file "
+        "that ends in .json. Left out, the model of --model or --probs is drawn.",
+        show_default=False,
+    ),
+]
 _Length = Annotated[
     int | None,
     typer.Option(
@@ -78,6 +87,9 @@ _Depth = Annotated[
     int | None,
     typer.Option("--depth", metavar="D", min=0, help="Only the first D steps.", show_default=False),
 ]
+_Merged = Annotated[
+    bool, typer.Option("--merged", help="Merge states that no continuation can tell apart.")
+]
 _Short = Annotated[bool, typer.Option("--short", help="States as 1,2 instead of tp=1 ref=2.")]
 _Layout = Annotated[
     str, typer.Option("--layout", metavar="NAME", help="own, or dot for the places of Graphviz.")
@@ -89,7 +101,7 @@ _Limit = Annotated[
 
 
 def draw_loss(
-    loss: LossName,
+    loss: _Thing = None,
     n: _Length = None,
     z: _Hypothesis = None,
     y: _Reference = None,
@@ -99,6 +111,7 @@ def draw_loss(
     form: _Format = None,
     given_z: _GivenZ = False,
     depth: _Depth = None,
+    merged: _Merged = False,
     short: _Short = False,
     summed: Summed = False,
     layout: _Layout = "own",
@@ -107,52 +120,93 @@ def draw_loss(
     labels: LabelList = None,
     types: TypeList = None,
 ) -> None:
-    """Draws the machine of a loss, in the terminal or into a file.
+    """Draws the machine of a loss, a model, or both composed, in the terminal or into a file.
 
-    With a model, states are shaded and arcs are as wide as they are probable. With Z and Y, their
-    path is coloured.
+    With a loss, Z and a model, their composition is drawn: states are shaded and arcs are as wide
+    as they are probable. With Z and Y, their path is coloured. A model alone is drawn without a
+    loss.
     """
-    from fsmeu.cli.inputs import check_labels_known, load_loss
     from fsmeu.drawing.draw import draw
-    from fsmeu.errors import InputError, sentence
-    from fsmeu.losses.sum_over_paths import compile_summed
 
-    loaded = load_loss(loss, param, labels, types)
-    if all(given is None for given in (n, z, y, probs, model)):
-        must = "the length of the sequences must be given"
-        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z and --y Y"))
-    if summed:
-        if n is None or given_z or any(given is not None for given in (z, y, probs, model)):
-            must = "--summed goes with --n alone"
-            raise InputError(sentence("draw", must, None, "Leave sequences and models out"))
-        check_labels_known(loaded)
-        subject: dict[str, Any] = {"loss": compile_summed(loaded, n)}
-        n = None
+    view: dict[str, Any] = {"depth": depth, "short": short, "layout": layout, "limit": limit}
+    if loss is None or loss.lower().endswith(_MODEL_FILE):
+        others = {
+            "--n": n, "--z": z, "--given-z": given_z, "--merged": merged, "--summed": summed,
+            "--param": param, "--labels": labels, "--types": types,
+        }  # fmt: skip
+        subject = _model_subject(loss, (probs, model), y, others)
+    elif summed:
+        with_others = given_z or merged or any(x is not None for x in (z, y, probs, model))
+        subject = _summed_subject(loss, n, with_others, (param, labels, types))
     else:
-        subject = _subject(loaded, (z, y), (probs, model), loss)
-    view: dict[str, Any] = {
-        "given_z": given_z,
-        "depth": depth,
-        "short": short,
-        "layout": layout,
-        "limit": limit,
-    }
-    drawing = draw(subject.pop("loss"), n, **subject, **view)
+        subject = _loss_subject(loss, n, (z, y), (probs, model), (param, labels, types))
+        view |= {"given_z": given_z, "merged": merged}
+    drawing = draw(subject.pop("thing"), **subject, **view)
     if output is None and form is None:
         _print(drawing)
         return
     _write(drawing, output or _STDOUT, form)
 
 
-def _subject(
-    loss: SpecLoss,
+_Choices = tuple[list[str] | None, str | None, str | None]
+
+
+def _model_subject(
+    file: str | None,
+    source: tuple[str | None, str | None],
+    y: str | None,
+    others: dict[str, Any],
+) -> dict[str, Any]:
+    """A model alone, with the path of y if that is given."""
+    from fsmeu.cli.inputs import read_model, sequence
+    from fsmeu.errors import InputError, sentence
+
+    if file is None and source == (None, None):
+        must = "a loss or a model must be given"
+        remedy = "Name a loss, or add --model FILE or --probs P1,P2"
+        raise InputError(sentence("draw", must, None, remedy))
+    for option, given in others.items():
+        if given not in (None, False):
+            must = f"{option} goes with a loss, and there is none"
+            raise InputError(sentence("draw", must, None, "Name a loss, or leave it out"))
+    if file is not None and source != (None, None):
+        must = "a model file is drawn by itself"
+        remedy = "Name a loss, or leave --model and --probs out"
+        raise InputError(sentence(file, must, "two models", remedy))
+    model = read_model(source[0], file or source[1], loss_name="")
+    labels = None if y is None else sequence(model.alphabet, y, "reference y")
+    return {"thing": model, "y": labels}
+
+
+def _summed_subject(loss: str, n: int | None, others: bool, choices: _Choices) -> dict[str, Any]:
+    """The machine whose paths add up."""
+    from fsmeu.cli.inputs import check_labels_known, load_loss
+    from fsmeu.errors import InputError, sentence
+    from fsmeu.losses.sum_over_paths import compile_summed
+
+    loaded = load_loss(loss, *choices)
+    if n is None or others:
+        must = "--summed goes with --n alone"
+        raise InputError(sentence("draw", must, None, "Leave sequences and models out"))
+    check_labels_known(loaded)
+    return {"thing": compile_summed(loaded, n)}
+
+
+def _loss_subject(
+    name: str,
+    n: int | None,
     pair: tuple[str | None, str | None],
     source: tuple[str | None, str | None],
-    name: str,
+    choices: _Choices,
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
-    from fsmeu.cli.inputs import read_model, sequence, sequences
+    from fsmeu.cli.inputs import load_loss, read_model, sequence, sequences
+    from fsmeu.errors import InputError, sentence
 
+    loss = load_loss(name, *choices)
+    if n is None and not any(given is not None for given in (*pair, *source)):
+        must = "the length of the sequences must be given"
+        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z and --y Y"))
     label_model = (
         read_model(*source, loss_name=name) if any(s is not None for s in source) else None
     )
@@ -165,7 +219,7 @@ def _subject(
         None if text is None else sequence(loss.alphabet, text, where)
         for text, where in zip(pair, ("hypothesis z", "reference y"), strict=True)
     )
-    return {"loss": loss, "z": z, "y": y, "model": label_model}
+    return {"thing": loss, "n": n, "z": z, "y": y, "model": label_model}
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:

@@ -24,14 +24,15 @@ _Losses = Annotated[
 
 
 def write_gallery(output: _Folder, losses: _Losses = None) -> None:
-    """Writes a page that shows losses: definition, picture, properties, growth.
+    """Writes a page that shows losses: definition, use, picture, properties, growth.
 
-    The page is made from the files themselves and is one file that needs no network. Machines are
-    drawn for short sequences.
+    The page is made from the files themselves; it needs no network. Machines are drawn for short
+    sequences. Beside it are pages to explore the losses in, as 'fsmeu explore' makes them.
     """
     from fsmeu.cli.inputs import read_loss_file
     from fsmeu.cli.output import line
-    from fsmeu.drawing.pages.gallery import exhibit, gallery_page
+    from fsmeu.drawing.pages.exhibits import anchored, exhibit
+    from fsmeu.drawing.pages.gallery import gallery_page
     from fsmeu.errors import InputError, sentence
     from fsmeu.losses.library import library
 
@@ -41,5 +42,9 @@ def write_gallery(output: _Folder, losses: _Losses = None) -> None:
         raise InputError(sentence(str(output), "-o must name a folder", "a file"))
     output.mkdir(parents=True, exist_ok=True)
     where = output / "index.html"
-    where.write_text(gallery_page([exhibit(spec) for spec in specs]), encoding="utf-8")
+    exhibits = anchored([exhibit(spec) for spec in specs])
+    for one in exhibits:
+        if one.page is not None:
+            one.page.save(output / one.file)
+    where.write_text(gallery_page(exhibits), encoding="utf-8")
     line(str(where))

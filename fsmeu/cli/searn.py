@@ -6,6 +6,7 @@ import typer
 
 from fsmeu.cli.searn_predict import evaluate_tags, predict_tags
 from fsmeu.cli.searn_run import draw_curves, run_tasks
+from fsmeu.cli.searn_table import show_table
 from fsmeu.cli.searn_train import train_tagger
 
 __all__ = ["searn"]
@@ -16,6 +17,7 @@ searn = typer.Typer(
     rich_markup_mode=None,
 )
 searn.command("run")(run_tasks)
+searn.command("table")(show_table)
 searn.command("curves")(draw_curves)
 searn.command("train")(train_tagger)
 searn.command("predict")(predict_tags)

@@ -32,9 +32,14 @@ _Folder = Annotated[
         "--output",
         "-o",
         metavar="FOLDER",
-        help="Where the table (searn.json), the curves (curves.json) and their picture go.",
+        help="Where results go: of each run, so that a second call goes on; the table (searn.json);"
+        " the curves (curves.json) and their picture.",
         show_default=False,
     ),
+]
+_Folds = Annotated[
+    int | None,
+    typer.Option("--folds", min=1, help="Only so many folds, the first ones.", show_default=False),
 ]
 _HeldOut = Annotated[
     bool,
@@ -45,7 +50,7 @@ _Methods = Annotated[
     typer.Option(
         "--method",
         metavar="TEXT",
-        help="Only methods whose names hold this text. Repeatable.",
+        help="Only the method of this name, or those whose names hold it. Repeatable.",
         show_default=False,
     ),
 ]
@@ -60,35 +65,42 @@ def run_tasks(
     output: _Folder = None,
     held_out: _HeldOut = False,
     method: _Methods = None,
+    folds: _Folds = None,
     list_all: _List = False,
     as_json: Json = False,
 ) -> None:
     """Runs experiments and prints a table in the style of Table 1 of Daumé et al. (2009).
 
-    The data are found through FSMEU_DATA, or in ../shared/data beside the project.
+    The data are found through FSMEU_DATA, or in ../shared/data beside the project. With --output,
+    runs that are in the folder are not done again, and fsmeu searn table shows all that are.
     """
-    from fsmeu.cli.output import print_json
+    from fsmeu.cli.output import line, print_json
     from fsmeu.cli.searn_progress import runs_bar
-    from fsmeu.searn.tasks.experiment import as_data, experiment
+    from fsmeu.cli.searn_table import print_results, print_together
+    from fsmeu.searn.tasks.experiment import Plan, as_data, experiment, rows_of
     from fsmeu.searn.tasks.registry import TASKS
 
     if list_all or not tasks:
         _print_tasks(as_json)
         return
     chosen = _chosen(tasks)
-    rows: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
     for name in chosen:
         task = _narrowed(TASKS[name], method)
         with runs_bar() as tell:
-            mine = experiment(task, numbers, quick, held_out, tell=tell)
-        rows += mine
+            plan = Plan(numbers, quick, held_out, folds, _folder(output), tell)
+            mine = experiment(task, plan)
+        rows[name] = rows_of(task, mine)
         if output is not None:
-            _write(output, "searn.json", as_data(rows))
+            _write(output, "searn.json", as_data([row for one in rows.values() for row in one]))
         if not as_json:
-            _print_rows(mine, task.paper)
+            print_results(name, mine)
     if as_json:
-        print_json(as_data(rows))
+        print_json(as_data([row for one in rows.values() for row in one]))
+    elif len(rows) > 1:
+        line()
+        print_together(rows)
 
 
 def draw_curves(
@@ -96,6 +108,7 @@ def draw_curves(
     quick: _Quick = False,
     seeds: _Seeds = 3,
     iterations: _Iterations = 10,
+    folds: _Folds = None,
     output: _Folder = None,
     as_json: Json = False,
 ) -> None:
@@ -107,16 +120,15 @@ def draw_curves(
 
     from fsmeu.cli.output import line, print_json
     from fsmeu.cli.searn_progress import runs_bar
-    from fsmeu.searn.tasks.experiment import as_data, curve
+    from fsmeu.searn.tasks.experiment import Plan, as_data, curve
     from fsmeu.searn.tasks.registry import CURVES, TASKS
 
     rows: list[Row] = []
     for name in _chosen(tasks or list(CURVES)):
         with runs_bar() as tell:
             numbers = range(1 if quick else seeds)
-            rows += curve(
-                TASKS[name], numbers, min(3, iterations) if quick else iterations, quick, tell
-            )
+            plan = Plan(numbers, quick, False, folds, _folder(output), tell)
+            rows += curve(TASKS[name], plan, min(3, iterations) if quick else iterations)
         if output is not None:
             _write(output, "curves.json", as_data(rows))
     if as_json:
@@ -133,7 +145,7 @@ def draw_curves(
 
 
 def _narrowed(task: Any, texts: Sequence[str] | None) -> Any:
-    """The task with those methods alone whose names hold one of the texts.
+    """The task with those methods alone whose names are or hold one of the texts.
 
     Raises:
         InputError: there is none.
@@ -144,10 +156,15 @@ def _narrowed(task: Any, texts: Sequence[str] | None) -> Any:
 
     if not texts:
         return task
-    kept = [one for one in task.methods if any(text in one.name for text in texts)]
+    names = {one.name for one in task.methods}
+    found = {
+        name
+        for text in texts
+        for name in ([text] if text in names else [one for one in names if text in one])
+    }
+    kept = [one for one in task.methods if one.name in found]
     if not kept:
-        names = ", ".join(one.name for one in task.methods)
-        must = f"a method of {task.name} must be one of {names}" if names else "it has no choice"
+        must = f"a method of {task.name} must be one of " + ", ".join(sorted(names))
         raise InputError(sentence("--method", must, ", ".join(texts)))
     return replace(task, methods=kept)
 
@@ -162,6 +179,19 @@ def _chosen(tasks: Sequence[str]) -> list[str]:
     return [one_of("searn", "a task", name, [*TASKS, "all"]) for name in tasks]
 
 
+def _folder(output: str | None) -> Any:
+    """The folder of results, which is no file."""
+    from pathlib import Path
+
+    from fsmeu.errors import InputError, sentence
+
+    if output is None:
+        return None
+    if Path(output).exists() and not Path(output).is_dir():
+        raise InputError(sentence("--output", "it must be a folder", f"the file {output}"))
+    return Path(output)
+
+
 def _write(folder: str, name: str, data: Any) -> None:
     import json
     from pathlib import Path
@@ -169,25 +199,6 @@ def _write(folder: str, name: str, data: Any) -> None:
     from fsmeu.cli.output import place_for
 
     place_for(Path(folder) / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
-
-
-def _print_rows(rows: Sequence[Row], paper: Any) -> None:
-    """Prints one line for each method, however long it is."""
-    from fsmeu.cli.output import line
-
-    if not rows:
-        return
-    width = max(len(row.method) for row in rows)
-    beside = {"accuracy", "sequences"} & set(rows[0].scores) - {rows[0].score}
-    more = sorted(beside)
-    heads = "".join(f"{name:>11}" for name in ("95% interval", *more))
-    line(f"\n{rows[0].task:<{width}}{rows[0].score:>10}  {heads}  train s  test s    MB  paper")
-    for row in rows:
-        span = f"{100 * row.low:.2f}-{100 * row.high:.2f}"
-        scores = "".join(f"{100 * row.scores[name]:>11.2f}" for name in more)
-        used = f"{row.training:>9.1f}{row.predicting:>8.1f}{row.memory:>6.0f}"
-        printed = f"{paper[row.method]:>7.2f}" if row.method in paper else ""
-        line(f"{row.method:<{width}}{100 * row.value:>10.2f}  {span:>12}{scores}{used}{printed}")
 
 
 def _print_curves(rows: Sequence[Row]) -> None:

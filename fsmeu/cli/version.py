@@ -11,7 +11,7 @@ from fsmeu.fst.versions import openfst_version, pynini_version
 
 
 def versions() -> dict[str, str]:
-    """Returns the versions that a number computed here depends on."""
+    """The versions that a number computed here depends on."""
     return {
         "fsmeu": fsmeu.__version__,
         "pynini": pynini_version(),
@@ -22,5 +22,5 @@ def versions() -> dict[str, str]:
 
 
 def version_text() -> str:
-    """Returns the versions as text, one a line."""
+    """The versions as text, one a line."""
     return "\n".join(f"{name} {version}" for name, version in versions().items())

@@ -127,14 +127,20 @@ def _best(
         paths = (_best_path(trellis, hypotheses, scores, row) for row in range(len(problems)))
     held, why = _are_finite(scores), "the worth of a step must be a number that doubles can hold"
     return [
-        _found(problem, errors, *path) if fine else why
-        for problem, errors, fine, path in zip(problems, scores.errors, held, paths, strict=True)
+        _found(problem, scores.errors.of_best(row, path[1]), *path) if held[row] else why
+        for row, (problem, path) in enumerate(zip(problems, paths, strict=True))
     ]
 
 
 def _are_finite(scores: StepScores) -> NDArray[np.bool_]:
-    """Whether all worths are numbers that doubles can hold, (batch,)."""
+    """Whether all worths are numbers that doubles can hold, (batch,).
+
+    Sums of squares are finite where all numbers are, but for very large ones: quick to rule out.
+    """
     found: NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(scores.ends), axis=1)
+    with np.errstate(over="ignore"):
+        if np.isfinite(sum(np.vdot(worth, worth) for worth in scores.steps)):
+            return found
     for worth in scores.steps:
         found &= np.logical_and.reduce(np.isfinite(worth), axis=(1, 2))
     return found

@@ -1,7 +1,7 @@
 """The expected value of every single-label change of a sequence.
 
-It comes from one forward and one backward pass over the machine with the hypothesis free: forward
-mass before a position, times what the rest of the sequence is worth after it, for each label that
+It comes from one forward and one backward sweep over the machine with the hypothesis free: forward
+mass before a position, times what the rest of the sequence is worth from there, for each label that
 could stand there.
 """
 
@@ -15,27 +15,13 @@ from numpy.typing import NDArray
 from fsmeu.decoding.problem import Problem
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import CELLS_PER_STATE, HELD_STEPS
-from fsmeu.trellis.source import cube_source
+from fsmeu.trellis.source import model_source
+from fsmeu.trellis.transfer import Transfer, backward_step, forward_step, make_transfer
 
 __all__ = ["Changes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class _Arcs:
-    """The arcs of the model at one position, by the label they read and where they lead.
-
-    Attributes:
-        after: the model state that each kind of arc leads to, (kinds,).
-        label: the label of y that it reads, (kinds,).
-        factors: its weight from every model state, (kinds, model states).
-    """
-
-    after: Ints
-    label: Ints
-    factors: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +38,12 @@ class _Step:
     gains: Floats | None
     width: int
 
+    def given(self, label: int, labels: int) -> Transfer:
+        """Where each (label of y, state) leads with this label of z."""
+        pairs = slice(label * labels, (label + 1) * labels)
+        gains = None if self.gains is None else self.gains[:, :, pairs]
+        return make_transfer(self.targets[:, pairs], gains, self.width)
+
 
 class Changes:
     """Expected values of single-label changes, for any number of sequences of one problem."""
@@ -60,15 +52,8 @@ class Changes:
         self._clock, self._n = problem.clock, problem.n
         self._size = len(problem.loss.alphabet)
         self._view = problem.loss.view(problem.n, None, weights=True)
-        source = cube_source(problem.model)
-        self._start, self._final = source.start, source.final
-        self._arcs = []
-        for i in range(problem.n):
-            self._clock.check()
-            cube = source.factors(i)
-            assert isinstance(cube, np.ndarray)
-            after, label = np.nonzero(cube.any(axis=2))
-            self._arcs.append(_Arcs(after, label, cube[after, label]))
+        self._source = model_source(problem.model)
+        self._widths = problem.model.layered().widths
 
     def values(self, indices: Ints) -> Floats:
         """Expected value of the sequence with the label at i replaced by a, for every (i, a).
@@ -77,56 +62,26 @@ class Changes:
             OutOfTimeError: the time of the problem is over.
         """
         layers, held = self._layers(indices)
-        mass = np.zeros((1 + self._view.linear, len(self._start), 1))
-        mass[0, :, 0] = self._start
+        mass = np.zeros((1 + self._view.linear, len(self._source.start), 1))
+        mass[0, :, 0] = self._source.start
         masses = [mass]
         for i, label in enumerate(indices.tolist()):
             self._clock.check()
-            step = self._step(i, layers, held)
-            masses.append(self._moved(i, step, label, masses[-1]))
+            transfer = self._step(i, layers, held).given(label, self._size)
+            masses.append(forward_step(transfer, masses[-1], self._source.factors(i)))
         ending, slopes = self._view.values(layers[-1])
-        worth = np.concatenate([ending[None], slopes])[:, None, :] * self._final[:, None]
+        worth = np.concatenate([ending[None], slopes])[:, None, :] * self._source.final[:, None]
         table = np.empty((self._n, self._size))
         for i in range(self._n - 1, -1, -1):
-            step = self._step(i, layers, held)
-            flow = self._arcs[i].factors @ masses.pop(i)
+            step, factors, mass = self._step(i, layers, held), self._source.factors(i), masses[i]
+            after = worth
             for label in range(self._size):
                 self._clock.check()
-                reached = self._reached(i, step, label, worth)
-                table[i, label] = float((flow * reached).sum())
+                before, _ = backward_step(step.given(label, self._size), after, factors)
+                table[i, label] = float(np.vdot(mass, before))
                 if label == indices[i]:
-                    kept = reached
-            worth = self._arcs[i].factors.T @ kept
+                    worth = before
         return table
-
-    def _columns(self, i: int, step: _Step, label: int) -> tuple[Ints, Floats | None]:
-        """Targets (kinds of arcs, states) with this label of z, and gains (linear, same shape)."""
-        pairs = label * self._size + self._arcs[i].label
-        targets = step.targets[:, pairs].T
-        return targets, None if step.gains is None else step.gains[:, :, pairs].transpose(0, 2, 1)
-
-    def _moved(self, i: int, step: _Step, label: int, mass: Floats) -> Floats:
-        """The mass (quantities, model states, states) after position i."""
-        targets, gains = self._columns(i, step, label)
-        flow = self._arcs[i].factors @ mass
-        if gains is not None:
-            flow = np.concatenate([flow[:1], flow[1:] + gains * flow[:1]])
-        models = len(self._final) if i + 1 == self._n else self._arcs[i + 1].factors.shape[1]
-        place = self._arcs[i].after[:, None] * step.width + targets
-        taken = targets >= 0
-        place, size = place[taken], models * step.width
-        sums = [np.bincount(place, row[taken], minlength=size) for row in flow]
-        moved: Floats = np.stack(sums).reshape(len(flow), models, step.width).astype(np.float64)
-        return moved
-
-    def _reached(self, i: int, step: _Step, label: int, worth: Floats) -> Floats:
-        """What each (kind of arc, state) is worth with this label of z, for each quantity."""
-        targets, gains = self._columns(i, step, label)
-        padded = np.concatenate([worth, np.zeros((*worth.shape[:2], 1))], axis=2)
-        reached = padded[:, self._arcs[i].after[:, None], targets]
-        if gains is not None:
-            reached[0] += (gains * reached[1:]).sum(axis=0)
-        return reached
 
     def _layers(self, indices: Ints) -> tuple[list[Ints], dict[int, _Step]]:
         """States that one change can reach, layer by layer, and as many steps as memory takes."""
@@ -144,7 +99,7 @@ class Changes:
             changed = np.union1d(on_path, targets[:, columns])
             layers.append(changed[changed >= 0])
             kept = kept[kept >= 0]
-            masses += len(codes) * self._arcs[i].factors.shape[1]
+            masses += len(codes) * self._widths[i]
             guard_size("search", masses // CELLS_PER_STATE)
             cells += targets.size * (1 + self._view.linear)
             if cells <= HELD_STEPS:

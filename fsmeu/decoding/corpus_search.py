@@ -173,10 +173,7 @@ def _bounds(
     near = spread(parts, ks, [cut.slopes for cut in cuts], sign)
     values, loose = totals.ends[ks], near.away + totals.errors[ks]
     for factor, cut in zip(near.factors, cuts, strict=True):
-        sums = cut.sums[ks]
-        values = values + np.where(
-            np.isfinite(sums), factor * np.where(factor > 0, sums, 0.0), sums
-        )
+        values = values + factor * cut.sums[ks]
         loose = loose + factor * cut.error
     return values, loose
 

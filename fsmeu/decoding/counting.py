@@ -51,11 +51,16 @@ def _counting(problem: Problem) -> Answer | str:
 def counting_many(problems: Sequence[Problem]) -> list[Answer | str]:
     """The same for several problems that differ in the numbers of the model only."""
     from fsmeu.decoding.by_tape import best_by_tape  # loads scipy, which takes a while
+    from fsmeu.decoding.counting_windows import counting_in_windows, is_for_windows
 
     form = problems[0].split
     names = [joint_count.register for joint_count in form.joint_counts] if form else []
     counts = ", ".join(names) or "no joint count"
     why = f"the value is linear in {counts}, and otherwise looks at one count of each tape"
+    if all(map(is_for_windows, problems)):
+        answers = [counting_in_windows(problem, why) for problem in problems]
+        if all(answers):
+            return [answer for answer in answers if answer is not None]
     return [
         found
         if isinstance(found, str)

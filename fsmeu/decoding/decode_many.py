@@ -12,6 +12,7 @@ from fsmeu.decoding.choice import METHODS, first_among
 from fsmeu.decoding.clock import checked_seconds
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many_by_tape import by_tape_together
+from fsmeu.decoding.fast_ratio import in_best_order
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
@@ -154,8 +155,10 @@ def _ranked_together(
         problem = Problem(bound, Bernoulli(p[0]), as_constraint(constraint, BINARY, p.shape[1]))
         if first_among(problem, method, (RANKING_FAST.name,)) is None:
             return {}
-        order = np.argsort(-p, axis=1, kind="stable")
-        values, errors = fast_values(problem, np.take_along_axis(p, order, axis=1))
+        ordered = in_best_order(problem)
+        ones = p if ordered is problem else 1.0 - p
+        order = np.argsort(-ones, axis=1, kind="stable")
+        values, errors = fast_values(ordered, np.take_along_axis(ones, order, axis=1))
     except RangeError:
         raise
     except FsmeuError:
@@ -164,7 +167,7 @@ def _ranked_together(
     best, proven = _best_of_each(problem.sign * values, errors)
     chosen = np.zeros(p.shape, np.int64)
     np.put_along_axis(chosen, order, (np.arange(n) < best[:, None]).astype(np.int64), axis=1)
-    labels = np.array(bound.alphabet.labels, dtype=object)[chosen].tolist()
+    labels = np.array(ordered.loss.alphabet.labels, dtype=object)[chosen].tolist()
     value = values[np.arange(len(rows)), best].tolist()
     return {
         row: Decision(labels[k], value[k], RANKING_FAST.name, True, n + 1, WHY)

@@ -7,6 +7,7 @@ true positives never make the value worse.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import lcm
 
@@ -18,8 +19,9 @@ from fsmeu.decoding.ranking import ranked_problem
 from fsmeu.limits import LARGEST_DENOMINATOR
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional, fractional
+from fsmeu.models import Independent
 
-__all__ = ["average", "extremes", "fast_ratio", "whole_weights"]
+__all__ = ["average", "extremes", "fast_ratio", "in_best_order", "whole_weights"]
 
 Floats = NDArray[np.float64]
 
@@ -33,10 +35,41 @@ def fast_ratio(problem: Problem) -> Fractional | str:
     return problem.kept("ratio", lambda: _checked_ratio(problem))
 
 
+def _ratio(problem: Problem) -> Fractional | None:
+    """The value as a ratio of sums of counts, if it is one."""
+    form, _ = ranked_problem(problem)
+    return problem.kept("fractional", lambda: fractional(form, problem.n))
+
+
+def in_best_order(problem: Problem) -> Problem:
+    """The problem with its labels in the order in which there is such a ratio; else as it is.
+
+    A ratio that counts true positives of the first label counts ref on its own in terms of the
+    second. A sequence has each label where the problem itself has the other one.
+
+    Raises:
+        RangeError: a value lies outside the declared range.
+    """
+    ratio = None if problem.constraint is not None else _ratio(problem)
+    if ratio is None or not ratio.numerator[3]:
+        return problem
+    turned = _turned(problem)
+    return problem if isinstance(fast_ratio(turned), str) else turned
+
+
+def _turned(problem: Problem) -> Problem:
+    """The same problem with the labels in the other order."""
+    _, p = ranked_problem(problem)
+    labels = problem.model.labels[::-1]
+    first = problem.model.probabilities[:, 0] if isinstance(problem.model, Independent) else 1.0 - p
+    model = Independent(np.stack([p, first], axis=1), labels)
+    return replace(problem, loss=problem.loss.with_labels(model.alphabet), model=model)
+
+
 def _checked_ratio(problem: Problem) -> Fractional | str:
     """The ratio, for which the recurrence and the ranking principle hold; or what does not hold."""
     form, _ = ranked_problem(problem)
-    ratio = fractional(form, problem.n)
+    ratio = _ratio(problem)
     if ratio is None:
         return "the value must be a ratio of sums of counts"
     fault = _fault(ratio, problem.n, problem.sign)

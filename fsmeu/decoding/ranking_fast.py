@@ -7,12 +7,13 @@ positions, so one array serves all n + 1 candidates.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.fast_ratio import average, fast_ratio, whole_weights
+from fsmeu.decoding.fast_ratio import average, fast_ratio, in_best_order, whole_weights
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
@@ -49,10 +50,19 @@ def _condition(problem: Problem) -> str | None:
     if fault is not None:
         return fault
     ratio = fast_ratio(problem)
-    return ratio if isinstance(ratio, str) else None
+    if isinstance(ratio, str) and in_best_order(problem) is problem:
+        return ratio
+    return None
 
 
 def _ranking_fast(problem: Problem) -> Answer:
+    """The best sequence, in the order of the labels in which the value is such a ratio."""
+    ordered = in_best_order(problem)
+    answer = _best_ranked(ordered)
+    return answer if ordered is problem else replace(answer, indices=1 - answer.indices)
+
+
+def _best_ranked(problem: Problem) -> Answer:
     """The best of the n + 1 sequences that rank positions by probability, in O(n^2).
 
     Requires independent labels of two kinds and a fractional-linear value of the confusion table

@@ -9,7 +9,9 @@
   ``formats.to_openfst_text``, ``formats.from_openfst_text``: exchange with other tools
 
 A picture is made in steps: ``subject`` (what is asked for), ``automaton`` (its arcs, registers and
-values; parts of it: ``project``, ``route``), ``frame`` (captions, merged arcs), ``layout`` or
-``graphviz`` (places), ``look`` (shapes), and ``svg``, ``raster``, ``tikz`` (formats); ``dot``,
-``listing`` and ``canvas`` are text; ``summary`` stands in for machines that are too large.
+values; parts of it: ``project``, ``route``, ``merged``), ``frame`` (captions, merged arcs; what is
+said once: ``legend``; names for the states of models: ``histories``), ``layered`` or ``graphviz``
+(places), ``look`` (shapes), and ``svg``, ``raster``, ``tikz`` (formats); ``dot``, ``listing`` and
+``canvas`` are text; ``summary`` stands in for machines that are too large. ``cards`` and ``prints``
+are what notebooks and ``print`` show of the objects that people hold.
 """

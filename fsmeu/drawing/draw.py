@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.drawing.layout.graphviz import place_with_dot
-from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.layout.layered import place
+from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.render.canvas import Cell, canvas
 from fsmeu.drawing.render.dot import dot, summary_dot
 from fsmeu.drawing.render.files import as_path, write_file
@@ -21,10 +22,11 @@ from fsmeu.drawing.render.shapes import Picture
 from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.render.tikz import tikz
+from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
-from fsmeu.errors import one_of, truth, whole
+from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
@@ -35,7 +37,7 @@ FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
 LAYOUTS = ("own", "dot")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drawing:
     """A machine that shows itself: in a notebook as SVG, printed as text, saved in any format.
 
@@ -95,7 +97,7 @@ class Drawing:
         """The machine in the language of Graphviz."""
         if self.summary is not None:
             return summary_dot(self.summary)
-        return dot(self.automaton, self.frame, self.route)
+        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.route)
 
     @property
     def tex(self) -> str:
@@ -150,6 +152,16 @@ class Drawing:
     def _repr_svg_(self) -> str:
         return self.svg
 
+    def _repr_html_(self) -> str:
+        from fsmeu.drawing.pages.cards import card
+
+        return card(self)
+
+    def __repr__(self) -> str:
+        """Names what is drawn and its size."""
+        size = f"{self.automaton.states:,} states, {self.automaton.arcs:,} arcs"
+        return f"<drawing of {visible(shorten(self.automaton.name))}: {size}>"
+
     def __str__(self) -> str:
         return self.text
 
@@ -165,6 +177,7 @@ def draw(
     given_z: bool = False,
     registers: Sequence[str] | None = None,
     depth: int | None = None,
+    merged: bool = False,
     short: bool = False,
     layout: str = "own",
     limit: int = LIMIT,
@@ -185,6 +198,8 @@ def draw(
             Figure 1).
         registers: the registers to keep; states that agree in them are drawn as one.
         depth: draw only what is within so many steps of the start.
+        merged: merge states that no continuation can tell apart; a register shows what the states
+            hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
         layout: "own", or "dot" for the places that Graphviz finds, where its program is installed.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
@@ -197,7 +212,8 @@ def draw(
     layout = one_of("draw", "layout", layout, LAYOUTS)
     limit = whole("draw", "limit", limit)
     short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
-    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states)
+    merged = truth("draw", "merged", merged)
+    asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
     automaton, route = find_subject(asked)
     drawing = Drawing(automaton, route, layout, limit, short)
     if path is not None:

@@ -198,7 +198,7 @@ def _of_composition(composition: Composition) -> Automaton:
 def _of_model(model: Model) -> Automaton:
     table = table_from_layered(model.layered())
     names = _names(model.alphabet)
-    name = f"{type(model).__name__}, n = {model.n}"
+    name = f"{model.title}, n = {model.n}"
     ending, values = _ends(table)
     return Automaton(
         name, table, ending, values, names, names, masses=forward(table), acceptor=True

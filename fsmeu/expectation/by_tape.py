@@ -70,14 +70,9 @@ def split_values(
         arcs = [len(layer.weight) for layer in layered[0].layers]
         # A sweep holds the weights of all layers: a few times the numbers of one.
         block = max(1, trellis.steps(0).layer_cells // max(cells, *arcs, sum(arcs) // 8))
-        found = []
-        for begin in range(0, len(z), block):
-            rows = slice(begin, begin + block)
-            found.append(hypothesis_values(trellis, references, z[rows], layered[rows]))
+        return hypothesis_values(trellis, references, z, layered, block)
     except (LossFileError, SizeLimitError, UncountableError):
         return None
-    values, masses = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return values, masses
 
 
 @one_thread()

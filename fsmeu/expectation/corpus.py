@@ -84,7 +84,7 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
     whole = sum_of_all(sums.windows, mass_to_cut(corpus), 1 + len(loss.split.joint_counts))
     trellis = split_trellis(loss, loss.split, max((len(z) for z in zs), default=0))
     masses, *expected = whole.tables
-    slopes, offset = values_at(trellis, n, int(sums.hyp.sum()), whole.counts, masses > 0)
+    slopes, offset = values_at(trellis.form, n, int(sums.hyp.sum()), whole.counts, masses > 0)
     pairs = zip(expected, slopes, strict=True)
     value = float(masses @ offset) + sum(float(one @ slope) for one, slope in pairs)
     check_finite("expect_corpus", value)

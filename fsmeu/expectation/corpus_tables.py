@@ -38,8 +38,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
-"""The error of one transform of a convolution, for each doubling of its size, as a part of the
-norms of both tables."""
+"""The error of the transforms of a convolution, for each doubling of its size, as a part of the
+sum of the norms of both tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +169,9 @@ def _plus(left: _Table, right: _Table) -> _Table:
         return _Table(left.chances * right.chances, left.possible & right.possible, error)
     possible = _convolved(left.possible.astype(np.float64), right.possible) > 0.5
     chances = np.where(possible, _convolved(left.chances, right.chances), 0.0)
-    # The sum of a side is 1: it makes no norm greater.
-    sides = [float(np.linalg.norm(one.chances)) for one in (left, right)]
-    error += _FFT_UNITS * math.log2(2 + chances.size) * math.prod(sides)
+    # A transform errs by a part of the norm, and is multiplied by numbers up to the other's sum, 1.
+    sides = sum(float(np.linalg.norm(one.chances)) for one in (left, right))
+    error += _FFT_UNITS * math.log2(2 + chances.size) * sides
     return _Table(np.maximum(chances, 0.0), possible, error)
 
 

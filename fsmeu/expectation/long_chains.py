@@ -78,7 +78,7 @@ def _value(loss: SpecLoss, z: Ints, model: Layered, sides: tuple[float, float]) 
     matrix = product_of_all(stretches(_dense(model, len(counted)), counted, gains[:, 1:]))
     found, low = _ending(model, matrix.tables, counted, gains[:, 0])
     ref = low + matrix.low + np.arange(found.shape[1])
-    slopes, offset = values_at(trellis, n, ended, ref, found[0] > 0)
+    slopes, offset = values_at(form, n, ended, ref, found[0] > 0)
     value = float(found[0] @ offset) + sum(
         float(one @ slope) for one, slope in zip(found[1:], slopes, strict=True)
     )

@@ -9,10 +9,10 @@ _OPENFST_OF_PYNINI = {"2.1.5": "1.8.2", "2.1.6": "1.8.3", "2.1.7": "1.8.4"}
 
 
 def pynini_version() -> str:
-    """Returns the version of pynini."""
+    """The version of pynini."""
     return metadata.version("pynini")
 
 
 def openfst_version() -> str:
-    """Returns the version of OpenFst that this pynini is built for, or 'unknown'."""
+    """The version of OpenFst that this pynini is built for, or 'unknown'."""
     return _OPENFST_OF_PYNINI.get(pynini_version(), "unknown")

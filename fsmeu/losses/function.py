@@ -150,6 +150,10 @@ class FunctionLoss:
     name: str
     kind: str
 
+    def __repr__(self) -> str:
+        """Names what it computes."""
+        return f"<{self.kind} {shorten(self.name)}, in Python>"
+
     def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
         """The value of one pair of sequences."""
         return evaluate(self, z, y)

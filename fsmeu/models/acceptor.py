@@ -109,6 +109,11 @@ class Acceptor(Model):
     def _build(self) -> Layered:
         return normalize(self.machine, "Acceptor fst") if self.normalized else self.machine
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return "lattice"
+
     def to_json(self) -> dict[str, Any]:
         """The layers as plain lists and numbers."""
         scale = {"log_scale": self.log_scale} if self.log_scale else {}

@@ -19,7 +19,7 @@ from fsmeu.fst.layers import Floats
 from fsmeu.fst.sequences import listed, plain
 from fsmeu.models.checks import check_arcs, first_index, index_text, real_array
 from fsmeu.models.distances import logarithm
-from fsmeu.models.hidden import checked_rows
+from fsmeu.models.hidden import checked_rows, posterior
 from fsmeu.models.independent import Bernoulli, Independent
 from fsmeu.models.potentials import Potentials
 
@@ -172,4 +172,5 @@ def from_hmmlearn(
     unary = real_array(emitted, f"{where} likelihoods")
     start = checked_rows(first, f"{where} startprob_", 1)
     unary[:1] += logarithm(start)
-    return Potentials(unary, logarithm(checked_rows(links, f"{where} transmat_", 2)), labels)
+    transitions = logarithm(checked_rows(links, f"{where} transmat_", 2))
+    return posterior(Potentials(unary, transitions, labels))

@@ -72,6 +72,11 @@ class Model(ABC):
         """
         return None
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words, for pictures and cards."""
+        return type(self).__name__
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""

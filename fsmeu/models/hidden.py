@@ -17,7 +17,7 @@ from fsmeu.models.distances import logarithm
 from fsmeu.models.independent import alphabet_of
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["checked_rows", "hmm"]
+__all__ = ["checked_rows", "hmm", "posterior"]
 
 
 def hmm(
@@ -60,7 +60,13 @@ def hmm(
     unary[:1] += logarithm(first)
     pairwise = logarithm(links)
     _check_possible(unary, pairwise, seen)
-    return Potentials(unary, pairwise, alphabet.labels)
+    return posterior(Potentials(unary, pairwise, alphabet.labels))
+
+
+def posterior(model: Potentials) -> Potentials:
+    """The same model, which says of itself that it is one of hidden labels, given observations."""
+    model._keep(_origin="hidden Markov model, given its observations")
+    return model
 
 
 def checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:

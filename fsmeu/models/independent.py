@@ -68,6 +68,11 @@ class Bernoulli(Parametrized):
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
         return np.array([arcs[1] - arcs[0] for arcs in arc_gradients], dtype=np.float64)
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return "independent labels"
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""
         return {"model": "bernoulli", "p": self.p.tolist()}
@@ -116,6 +121,11 @@ class Independent(Parametrized):
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
         return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
+
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return "independent labels"
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""

@@ -32,7 +32,7 @@ MAX_NESTING = 8
 
 
 def from_json(source: Mapping[str, Any] | str | Path) -> Model:
-    """Reads a model.
+    """The model that a JSON text describes.
 
     Args:
         source: what ``to_json`` gave, or JSON text of it (starting with a brace), or the path of a

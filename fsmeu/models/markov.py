@@ -120,6 +120,11 @@ class Markov(Parametrized):
         transition = steps.sum(axis=0) if self.homogeneous else steps
         return {"initial": initial, "transition": transition}
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return f"Markov chain of order {self.order}"
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""
         return {
@@ -173,7 +178,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:
-    """Guesses the first labels at once, then reads them: one arc per tuple and position."""
+    """The first layers: all first labels are guessed at once, then read, an arc for each tuple."""
     state = np.arange(len(first), dtype=np.int64)
     layers = []
     for k in range(depth):

@@ -66,6 +66,11 @@ class Mixture(Model):
         unambiguous = len(parts) == 1 and parts[0].unambiguous
         return Layered(self.alphabet, start, layers, final, unambiguous)
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return f"mixture of {len(self.models)} models"
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""
         return {

@@ -110,7 +110,7 @@ def _best(
 
 
 def _read(first: _Entries, steps: list[_Entries], n: int) -> list[tuple[Ints, float]]:
-    """Follows the entries from the start to the end."""
+    """The label sequences that entries stand for, with their weights, from start to end."""
     sequences = np.empty((len(first.state), n), np.int64)
     entry = first.follow
     for position, step in enumerate(steps[:n]):

@@ -81,6 +81,11 @@ class NBest(Model):
         possible = self.probabilities > 0
         return _trie(self.alphabet, self.indices[possible], self.probabilities[possible])
 
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return f"list of {len(self.indices):,} sequences"
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers."""
         names = np.array(self.labels, dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -48,6 +48,7 @@ class Potentials(Parametrized):
     labels: tuple[Label, ...]
     n: int
     zeros_stay: ClassVar[bool] = True
+    _origin: str = field(init=False, default="linear-chain conditional random field")
 
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
@@ -129,6 +130,11 @@ class Potentials(Parametrized):
                 links[i - 1] = arcs.reshape(size, size)
         pairwise = links.sum(axis=0) if self.pairwise.ndim == 2 else links
         return {"unary": unary, "pairwise": pairwise}
+
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return self._origin
 
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers; a forbidden potential is the text "-inf"."""

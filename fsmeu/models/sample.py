@@ -15,7 +15,7 @@ _SOURCES = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 
 def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
-    """Draws label sequences with probabilities proportional to their weights.
+    """Label sequences drawn with probabilities proportional to their weights.
 
     Args:
         layered: the acceptor.

@@ -17,7 +17,8 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
-from fsmeu.trellis.scores import errors_of, held_counts, swept_worths
+from fsmeu.trellis.path_errors import path_errors
+from fsmeu.trellis.scores import held_counts, swept_worths
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 
 __all__ = ["BasisScores", "basis_of", "basis_scores"]
@@ -93,7 +94,8 @@ def basis_scores(
     errors = np.zeros((joint, len(models), basis.shape[1]))
     for q in range(joint):
         slopes = [basis.T if k == q else none for k in range(joint)]
-        errors[q] = errors_of(slopes, none, swept.ending, counts, swept.sizes, swept.operations)
+        known = path_errors(slopes, none, swept.ending, counts, swept.sizes, swept.operations)
+        errors[q] = known.absolute
     owners = []
     for i, plan in enumerate(hypotheses.plans[:n]):
         added = trellis.amounts(plan.features, references.plans[i], i, n)

@@ -61,6 +61,12 @@ def forward(mass, gather, members, arcs, goals, index, amounts, weights, turns, 
                 for e in range(arcs[g], arcs[g + 1]):
                     moved[s, goals[e], 0] += weights[s, index[e]] * number
                 continue
+            first, arc = gather[g], arcs[g]
+            if gather[g + 1] - first == 1 and arcs[g + 1] - arc == 1:  # no row to share
+                member, goal, weight = members[first], goals[arc], weights[s, index[arc]]
+                for c in range(columns):
+                    moved[s, goal, c] += weight * mass[s, member, c]
+                continue
             row[:] = 0.0
             for e in range(gather[g], gather[g + 1]):
                 member = members[e]
@@ -76,12 +82,17 @@ def forward(mass, gather, members, arcs, goals, index, amounts, weights, turns, 
 
 
 @compiled
-def backward(value, gather, members, arcs, goals, index, amounts, weights, turns, ahead, before):
-    """Fills ``ahead`` (batch, counted targets, columns), ``before`` (batch, pairs, columns)."""
+def backward(
+    value, gather, members, arcs, goals, index, amounts, weights, turns, ahead, sums, before
+):  # fmt: skip
+    """Fills ``ahead`` (batch, counted targets, columns), ``before`` (batch, pairs, columns).
+
+    And the first rows of ``sums`` (batch, rows, columns): what the arcs of each set lead to.
+    """
     ahead[:] = 0.0
     before[:] = 0.0
+    sums[:] = 0.0
     batch, pairs, columns = value.shape
-    row = np.empty(columns)
     for s in range(batch):
         for place in range(amounts.shape[0]):
             begin = place * pairs
@@ -91,18 +102,18 @@ def backward(value, gather, members, arcs, goals, index, amounts, weights, turns
                 number = 0.0
                 for e in range(arcs[g], arcs[g + 1]):
                     number += weights[s, index[e]] * ahead[s, goals[e], 0]
+                sums[s, g, 0] = number
                 for e in range(gather[g], gather[g + 1]):
                     before[s, members[e], 0] += number
                 continue
-            row[:] = 0.0
             for e in range(arcs[g], arcs[g + 1]):
                 goal, weight = goals[e], weights[s, index[e]]
                 for c in range(columns):
-                    row[c] += weight * ahead[s, goal, c]
+                    sums[s, g, c] += weight * ahead[s, goal, c]
             for e in range(gather[g], gather[g + 1]):
                 member = members[e]
                 for c in range(columns):
-                    before[s, member, c] += row[c]
+                    before[s, member, c] += sums[s, g, c]
 
 
 @compiled
@@ -140,17 +151,18 @@ def _add_products(into, s, begins, left, left_rows, right, right_rows, roots):
 @compiled
 def flows(
     mass, moved, ahead, weights, roots, known, targets, holders, held, bundles, goals, index,
-    collect, entry_holder, entry_bundle, found,
+    collect, entry_holder, entry_sum, sums, found,
 ):  # fmt: skip
     """Fills ``found`` (batch, features, columns) with what flows through each feature.
 
-    The matrix (known, targets) is ``by_target``, (holders, held) ``others.holders``, (bundles,
-    goals, with weights by index) ``others.bundles``; the rest are the uses of each feature.
+    The matrix (known, targets) is ``by_target``, (holders, held) ``others.holders``; (bundles,
+    goals, with weights by index) are the bundles whose sums are the last of ``sums`` (batch, rows,
+    columns), which are filled here; the rest are the uses of each feature.
     """
     batch, _, columns = mass.shape
     found[:] = 0.0
     masses = np.empty((holders.shape[0] - 1, columns))
-    values = np.empty((bundles.shape[0] - 1, columns))
+    filled = sums.shape[1] - (bundles.shape[0] - 1)
     for s in range(batch):
         _add_products(found, s, known, moved[s], targets, ahead[s], targets, roots)
         masses[:] = 0.0
@@ -159,13 +171,12 @@ def flows(
                 member = held[e]
                 for c in range(columns):
                     masses[h, c] += mass[s, member, c]
-        values[:] = 0.0
-        for b in range(values.shape[0]):
+        for b in range(bundles.shape[0] - 1):
             for e in range(bundles[b], bundles[b + 1]):
                 goal, weight = goals[e], weights[s, index[e]]
                 for c in range(columns):
-                    values[b, c] += weight * ahead[s, goal, c]
-        _add_products(found, s, collect, masses, entry_holder, values, entry_bundle, roots)
+                    sums[s, filled + b, c] += weight * ahead[s, goal, c]
+        _add_products(found, s, collect, masses, entry_holder, sums[s], entry_sum, roots)
 
 
 @compiled
@@ -183,22 +194,24 @@ def forward_run(mass, gather, members, arcs, goals, index, amounts, weights, tur
 def backward_run(
     value, gather, members, arcs, goals, index, amounts, weights, turns, mass, after, moved, known,
     targets, holders, held, bundles, bundle_goals, bundle_index, collect, entry_holder,
-    entry_bundle, before, found,
+    entry_sum, before, found,
 ):  # fmt: skip
     """Fills ``before`` (batch, pairs, columns), and ``found`` for all positions of a run."""
     batch, _, columns = value.shape
     ahead = np.empty((batch, moved.shape[2], columns))
+    sums = np.empty((batch, gather.shape[0] - 1 + bundles.shape[0] - 1, columns))
     ahead_of, spare = value, np.empty(before.shape)
     roots = turns.shape[1] > 0
     for i in range(weights.shape[0] - 1, -1, -1):
         into = before if i % 2 == 0 else spare
         backward(
-            ahead_of, gather, members, arcs, goals, index, amounts, weights[i], turns, ahead, into
-        )
+            ahead_of, gather, members, arcs, goals, index, amounts, weights[i], turns, ahead, sums,
+            into,
+        )  # fmt: skip
         flows(
             after[i - 1] if i else mass, moved[i], ahead, weights[i], roots, known, targets,
-            holders, held, bundles, bundle_goals, bundle_index, collect, entry_holder,
-            entry_bundle, found[i],
+            holders, held, bundles, bundle_goals, bundle_index, collect, entry_holder, entry_sum,
+            sums, found[i],
         )  # fmt: skip
         ahead_of = into
 
@@ -242,6 +255,14 @@ def _move_rows(
     for a in range(amounts.shape[0]):
         plain = a if amounts[a] == 0 else plain
     for g in range(gather.shape[0] - 1):
+        first, arc = gather[g], arcs[g]
+        # One pair with one arc has no row to share.
+        alone = gather[g + 1] - first == 1 and arcs[g + 1] - arc == 1
+        if alone and gaining.shape[0] == 0 and amounts[place[arc]] == 0:
+            member, to, weight = members[first], pair[arc], weights[s, index[arc]]
+            for c in range(numbers):
+                into[s, to, c] += weight * before[s, member, c]
+            continue
         rows[plain, :] = 0.0
         for e in range(gather[g], gather[g + 1]):
             member = members[e]

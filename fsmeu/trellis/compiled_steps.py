@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,20 +52,18 @@ def backward(
     """The backward values of the pairs before a run, and what flows through each feature."""
     batch, _, columns = value.shape
     before = np.empty((batch, plan.gather.shape[1], columns))
-    found = np.empty((len(weights), batch, plan.by_target.shape[0], columns))
+    found = np.empty((len(weights), batch, plan.feature_count, columns))
     turns = counts.turns(plan.amounts)
-    shown = (*plan.by_target.rows, *plan.others.loops)
-    compiled_loops.backward_run(value, *plan.loops, weights, turns, *swept, *shown, before, found)
+    parts = (weights, turns, *swept, *plan.flow_loops)
+    compiled_loops.backward_run(value, *plan.loops, *parts, before, found)
     return before, found
 
 
 def worth(added: Amounts, met: Floats, chances: Floats, sign: float) -> tuple[Floats, Floats]:
     """The worth of score rows, (batch, rows + 1, k), and bounds on amounts, (counts, batch)."""
-    matrix = added.matrix
-    found = np.empty((len(met), matrix.shape[0] + 1, met.shape[2]))
+    found = np.empty((len(met), len(added.count) + 1, met.shape[2]))
     expected = np.empty((added.counts, len(met)))
-    amounts = (matrix.indptr, matrix.indices, matrix.data)
-    compiled_loops.worth(*amounts, met, chances, sign, added.count, found, expected)
+    compiled_loops.worth(*added.loops, met, chances, sign, added.count, found, expected)
     return found, expected
 
 
@@ -84,7 +80,15 @@ def means(plan: Plan, mass: Floats, weights: Floats, added: Amounts, rows: Ints)
             gaining = np.array([count for count, _ in found], np.int64)
             gains = np.stack([one for _, one in found])
     after = np.empty((batch, plan.targets // len(plan.amounts), quantities, size))
-    loops = (*plan.counting_loops, weights, gains, gaining, *terms, *_of_terms(plan, added))
+    loops = (
+        *plan.counting_loops,
+        weights,
+        gains,
+        gaining,
+        *terms,
+        *added.loops,
+        *plan.uses.arc_loops,
+    )
     compiled_loops.means(mass, *loops, after)
     return after
 
@@ -94,24 +98,16 @@ def means_back(
 ) -> tuple[Floats, Floats]:
     """What the numbers before add, (as mass), and derivatives for the arcs, (batch, arcs)."""
     before, slopes = np.empty(mass.shape), np.empty(weights.shape)
-    loops = (*plan.counting_loops, weights, added.term_count, rows, *_of_terms(plan, added))
+    loops = (
+        *plan.counting_loops,
+        weights,
+        added.term_count,
+        rows,
+        *added.loops,
+        *plan.uses.arc_loops,
+    )
     compiled_mean_gradients.means_back(mass, *loops, worth, before, slopes)
     return before, slopes
-
-
-def _of_terms(plan: Plan, added: Amounts) -> tuple[NDArray[Any], ...]:
-    """What the loops of expectations read of terms: what they add, and where features are used."""
-    uses, matrix = plan.uses.by_feature, added.matrix
-    return (
-        matrix.indptr,
-        matrix.indices,
-        matrix.data,
-        uses.pointers,
-        uses.holder,
-        uses.goal,
-        uses.arc,
-        *plan.uses.holders.rows,
-    )
 
 
 def best(plan: BestPlan, layer: BestLayer, scores: Floats) -> BestLayer:

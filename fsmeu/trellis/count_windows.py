@@ -8,13 +8,22 @@ number of operations behind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Window", "count_window", "running_sums", "with_event", "without_ends"]
+__all__ = [
+    "Others",
+    "Window",
+    "count_window",
+    "running_sums",
+    "with_event",
+    "without_each",
+    "without_ends",
+]
 
 Floats = NDArray[np.float64]
 
@@ -54,20 +63,93 @@ class Window:
         return _cut(self.low + other.low, chances, self.lost + other.lost, operations)
 
 
+class Others(NamedTuple):
+    """For each of some events, the distribution of the count of all others.
+
+    Attributes:
+        begin: the number of the first of these events.
+        low: the least count.
+        chances: P(count = low + j) without each event, (events, width).
+        lost: a bound on the mass that is missing in each.
+        operations: a bound on the number of roundings behind each probability.
+    """
+
+    begin: int
+    low: int
+    chances: Floats
+    lost: float
+    operations: int
+
+
 def count_window(p: Floats) -> Window:
     """The number of events that happen.
 
     Args:
         p: the probability of each event, (n,).
     """
-    parts = [Window(0, row, 0.0, 2 * _LEAVES) for row in _small_counts(p)]
-    if not parts:
+    if not len(p):
         return Window(0, np.ones(1))
+    (first,) = _levels(_groups(p))[-1]
+    return _cut(first.low, first.chances, first.lost, first.operations)
+
+
+def without_each(p: Floats) -> Iterator[Others]:
+    """The number of events that happen without each one of them, in their order.
+
+    From the counts of halves, quarters and so on: what is outside of a part is what is outside of
+    the part that holds it, and the other half of that. All sums are of nonnegative numbers.
+
+    Args:
+        p: the probability of each event, (n,).
+    """
+    outside = [Window(0, np.ones(1))]
+    for level in reversed(_levels(_groups(p))[:-1]):
+        outside = [
+            outside[k // 2] + level[k ^ 1] if k ^ 1 < len(level) else outside[k // 2]
+            for k in range(len(level))
+        ]
+    for begin in range(0, len(p), _LEAVES):
+        yield _without_each(begin, p[begin : begin + _LEAVES], outside[begin // _LEAVES])
+
+
+def _without_each(begin: int, p: Floats, outside: Window) -> Others:
+    """The same for the events of one group, given the count of all other groups."""
+    chances = np.zeros(_LEAVES)
+    chances[: len(p)] = p
+    halves, roundings = [np.stack([1.0 - chances, chances], axis=1)], [0]
+    while len(halves[-1]) > 2:
+        roundings.append(2 * roundings[-1] + halves[-1].shape[1] + 1)
+        halves.append(_products(halves[-1][0::2], halves[-1][1::2]))
+    rows, operations = outside.chances[None], outside.operations
+    for parts, behind in zip(reversed(halves), reversed(roundings), strict=True):
+        other = parts.reshape(-1, 2, parts.shape[1])[:, ::-1].reshape(parts.shape)
+        rows = _products(np.repeat(rows, 2, axis=0), other)
+        operations += behind + parts.shape[1] + 1
+    return Others(begin, outside.low, rows[: len(p)], outside.lost, operations)
+
+
+def _products(left: Floats, right: Floats) -> Floats:
+    """The convolutions of rows with rows, (rows, widths of both less 1)."""
+    width = left.shape[1]
+    found = np.zeros((len(left), width + right.shape[1] - 1))
+    for k in range(right.shape[1]):
+        found[:, k : k + width] += left * right[:, k : k + 1]
+    return found
+
+
+def _groups(p: Floats) -> list[Window]:
+    """The counts of groups of up to 64 events."""
+    return [Window(0, row, 0.0, 2 * _LEAVES) for row in _small_counts(p)]
+
+
+def _levels(parts: list[Window]) -> list[list[Window]]:
+    """The parts, the sums of two of them in a row, of two of these, up to the sum of all."""
+    found = [parts]
     while len(parts) > 1:
         pairs = [one + other for one, other in zip(parts[0::2], parts[1::2], strict=False)]
         parts = pairs + parts[len(parts) - len(parts) % 2 :]
-    first = parts[0]
-    return _cut(first.low, first.chances, first.lost, first.operations)
+        found.append(parts)
+    return found
 
 
 def with_event(window: Window, probability: float) -> Window:

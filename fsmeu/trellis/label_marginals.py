@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fsmeu.limits import LABEL_TABLE_CELLS
 from fsmeu.trellis.counts import Coefficients
 from fsmeu.trellis.means import score_rows
-from fsmeu.trellis.scores import Sizes, StepScores, errors_of, value_tables
+from fsmeu.trellis.path_errors import Sizes, path_errors
+from fsmeu.trellis.scores import StepScores, value_tables
 from fsmeu.trellis.split_trellis import Hypotheses, SplitTrellis
 from fsmeu.trellis.tape import TapeLayer
 from fsmeu.trellis.terms import Amounts
@@ -66,6 +67,7 @@ def _is_small(trellis: SplitTrellis, i: int) -> bool:
     return rows * trellis.y.layer(i).targets.size <= LABEL_TABLE_CELLS
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def scores_by_marginals(
     trellis: SplitTrellis,
     hypotheses: Hypotheses,
@@ -99,8 +101,9 @@ def scores_by_marginals(
         steps += [worth[:, k] for k in range(len(places))]
         expected = _expected(added, table, known)
         sizes.see(added, expected.reshape(len(slopes), batch, len(places)))
-    ending, operations = np.ones((batch, 1)), roundings + n + labels + 8
-    errors = errors_of(slopes, offset, ending, Coefficients(1), sizes, operations)
+    ending, operations = np.ones((batch, 1)), roundings + labels + 8
+    operations += n * (len(trellis.terms) + 1)  # the steps of a path are added up
+    errors = path_errors(slopes, offset, ending, Coefficients(1), sizes, operations)
     return StepScores(steps, sign * np.tile(offset[:, 0], (batch, 1)), errors)
 
 

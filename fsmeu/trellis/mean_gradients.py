@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fsmeu.fst.layers import Layered
 from fsmeu.trellis.means import (
     final_weights,
+    places_of,
     positions,
     score_rows,
     start_masses,
@@ -49,7 +50,8 @@ def hypothesis_gradients(
     """
     rows, ended = score_rows(trellis, z)
     mass, masses = start_masses(trellis, references, z.shape[1], models), []
-    swept = list(positions(trellis, references, rows, models))
+    places = places_of(trellis, references, z.shape[1])
+    swept = list(positions(trellis, places, rows, models))
     for at in swept:
         mass = with_room(mass, at.room)
         masses.append(mass)

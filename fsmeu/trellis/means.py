@@ -22,10 +22,12 @@ from fsmeu.trellis.steps import Steps
 from fsmeu.trellis.terms import Amounts
 
 __all__ = [
+    "Place",
     "Position",
     "final_weights",
     "hypothesis_sums",
     "hypothesis_values",
+    "places_of",
     "positions",
     "score_rows",
     "start_masses",
@@ -41,6 +43,7 @@ def hypothesis_values(
     references: References,
     z: Ints,
     models: Sequence[Layered],
+    block: int | None = None,
 ) -> tuple[Floats, Floats]:
     """The expected value of each hypothesis under its model, and the models' masses, (batch,).
 
@@ -49,9 +52,10 @@ def hypothesis_values(
         references: the tape of y composed with the models' structure.
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
+        block: how many hypotheses are swept at once; None for all.
     """
     n = z.shape[1]
-    ending, ended = hypothesis_sums(trellis, references, z, models)
+    ending, ended = hypothesis_sums(trellis, references, z, models, block)
     slopes, offset = value_tables(trellis, n)
     values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
     for count, slope in enumerate(slopes, start=1):
@@ -64,6 +68,7 @@ def hypothesis_sums(
     references: References,
     z: Ints,
     models: Sequence[Layered],
+    block: int | None = None,
 ) -> tuple[Floats, Ints]:
     """Masses and expectations of joint counts by the end of y's counter, and the ends of z's.
 
@@ -74,15 +79,45 @@ def hypothesis_sums(
         references: the tape of y composed with the models' structure.
         z: label indices of the hypotheses, (batch, n).
         models: a model of this structure for each.
+        block: how many hypotheses are swept at once; None for all.
     """
-    n = z.shape[1]
+    n, size = z.shape[1], block or len(z)
     rows, ended = score_rows(trellis, z)
-    mass = start_masses(trellis, references, n, models)
-    for at in positions(trellis, references, rows, models):
-        mass = with_room(mass, at.room)
-        mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
-    final = final_weights(references, models)
-    return np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1]), ended
+    places = places_of(trellis, references, n)
+    found = []
+    for begin in range(0, len(z), size):
+        some = slice(begin, begin + size)
+        shown = [np.ascontiguousarray(one[:, some]) for one in rows]
+        mass = start_masses(trellis, references, n, models[some])
+        for at in positions(trellis, places, shown, models[some]):
+            mass = with_room(mass, at.room)
+            mass = at.steps.means(at.plan, mass, at.weights, at.added, at.rows)
+        final = final_weights(references, models[some])
+        found.append(np.einsum("bp,bpqc->bqc", final, mass[..., : trellis.y.most(n) + 1]))
+    return np.concatenate(found), ended
+
+
+class Place(NamedTuple):
+    """What a position of the sweep has in common for all hypotheses and models.
+
+    Attributes:
+        plan: the plan of the references.
+        added: what terms add.
+        room: how many values of the counter the numbers before it are given.
+    """
+
+    plan: Plan
+    added: Amounts
+    room: int
+
+
+def places_of(trellis: SplitTrellis, references: References, n: int) -> list[Place]:
+    """The positions of sequences of length n, in their order."""
+    found = []
+    for i, plan in enumerate(references.plans[:n]):
+        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
+        found.append(Place(plan, added, _room(trellis, i + 1, n)))
+    return found
 
 
 class Position(NamedTuple):
@@ -117,7 +152,7 @@ def start_masses(
 
 def positions(
     trellis: SplitTrellis,
-    references: References,
+    places: Sequence[Place],
     rows: Sequence[Ints],
     models: Sequence[Layered],
 ) -> Iterator[Position]:
@@ -125,16 +160,13 @@ def positions(
 
     Args:
         trellis: both tapes.
-        references: the tape of y composed with the models' structure.
+        places: what the positions have in common for all sweeps.
         rows: the score rows of each position, (terms, batch).
-        models: a model of this structure for each hypothesis.
+        models: a model for each hypothesis.
     """
-    n, weights = len(rows), arc_weights(models)
-    steps = trellis.steps(len(models) * n)
-    for i in range(n):
-        plan = references.plans[i]
-        added = trellis.amounts(trellis.z.layer(i).shown, plan, i, n)
-        yield Position(plan, weights[i], added, rows[i], _room(trellis, i + 1, n), steps)
+    steps = trellis.steps(len(models) * len(rows))
+    for place, weights, shown in zip(places, arc_weights(models), rows, strict=True):
+        yield Position(place.plan, weights, place.added, shown, place.room, steps)
 
 
 def score_rows(trellis: SplitTrellis, z: Ints) -> tuple[list[Ints], Ints]:

@@ -7,7 +7,6 @@ together are added up once for all pairs that share them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,12 +33,8 @@ class Plan:
         amounts: the distinct amounts that steps count.
         most: the greatest amount that a step of the tape counts, whatever the acceptor reads.
         gather: (sets of pairs, pairs before): ones.
-        scatter: the transpose of gather.
         arcs_to_targets: (sets of pairs, counted targets): weights.
         features: for each term, the numbers of its rows of feature values that occur.
-        by_target: (features of all terms, counted targets): ones, for the terms whose feature is
-            known from the counted target.
-        others: the uses of the features of all other terms.
         met: what all terms add where these references meet features of hypotheses, with these
             features and the position where that matters; kept by whoever asks.
     """
@@ -47,11 +42,8 @@ class Plan:
     amounts: tuple[int, ...]
     most: int
     gather: Sparse
-    scatter: Sparse
     arcs_to_targets: Sparse
     features: tuple[Ints, ...]
-    by_target: Sparse
-    others: Uses
     _shown: Shown
     met: dict[int, tuple[tuple[Ints, ...], int, Amounts]] = field(default_factory=dict)
 
@@ -60,18 +52,45 @@ class Plan:
         """The number of counted targets."""
         return self.arcs_to_targets.shape[1]
 
-    @property
+    @cached_property
     def feature_count(self) -> int:
         """The number of features of all terms."""
-        return self.by_target.shape[0]
+        return sum(map(len, self.features))
+
+    @cached_property
+    def scatter(self) -> Sparse:
+        """The transpose of gather."""
+        sets, pairs = self.gather.shape
+        owner = np.repeat(np.arange(sets), np.diff(self.gather.pointers))
+        return sparse(self.gather.columns, owner, (pairs, sets))
+
+    @cached_property
+    def _by_target(self) -> tuple[Sparse, list[int]]:
+        return _by_target(self._shown)
+
+    @property
+    def by_target(self) -> Sparse:
+        """Ones, (features of all terms, counted targets).
+
+        For the terms whose feature is known from the counted target.
+        """
+        return self._by_target[0]
+
+    @cached_property
+    def others(self) -> Uses:
+        """The uses of the features of all other terms."""
+        return uses_of(self._shown, self._by_target[1])
 
     @cached_property
     def loops(self) -> tuple[Ints, ...]:
         """Rows of gather, those of arcs_to_targets with indices, and the amounts."""
-        index = self.arcs_to_targets.index
-        assert index is not None
-        amounts = np.array(self.amounts, np.int64)
-        return *self.gather.rows, *self.arcs_to_targets.rows, index, amounts
+        arcs, amounts = self.arcs_to_targets, np.array(self.amounts, np.int64)
+        return *self.gather.rows, *arcs.rows, arcs.weight_index, amounts
+
+    @cached_property
+    def flow_loops(self) -> tuple[Ints, ...]:
+        """Rows of by_target, and the loops of the other uses."""
+        return *self.by_target.rows, *self.others.loops(self.arcs_to_targets)
 
     @cached_property
     def counting_loops(self) -> tuple[Ints, ...]:
@@ -100,10 +119,16 @@ class Plan:
 
     @cached_property
     def operations(self) -> int:
-        """The greatest number of sums and products between a pair before and one after."""
-        both = (self.gather, self.scatter, self.arcs_to_targets)
+        """The greatest number of sums and products between a pair before and one after.
+
+        What flows through a later position has passed this one forward, through an earlier one
+        backward: the greater of both counts, and what counting an amount takes.
+        """
         columns = int(np.bincount(self.arcs_to_targets.columns).max(initial=0))
-        return 8 + len(self.amounts) + columns + sum(matrix.longest_row for matrix in both)
+        forward = self.gather.longest_row + columns
+        backward = self.arcs_to_targets.longest_row + self.scatter.longest_row
+        counting = 0 if self.amounts == (0,) else 8 + len(self.amounts)
+        return max(forward, backward) + counting
 
     @cached_property
     def flow_operations(self) -> int:
@@ -132,23 +157,20 @@ def plan_layer(product: ProductLayer, tape: TapeLayer) -> Plan:
     features = tuple(one for one, _ in found)
     places = tuple(place for _, place in found)
     shown = Shown(features, places, product.source, pairs, which, arc, target, targets)
-    by_target, others = _by_target(shown, goal)
     return Plan(
         amounts=tuple(amounts.tolist()) or (0,),
         most=int(tape.counted.max(initial=0)),
         gather=sparse(sets, member, (count, pairs)),
-        scatter=sparse(member, sets, (pairs, count)),
         arcs_to_targets=sparse(number, target, (count, targets), arc),
         features=features,
-        by_target=by_target,
-        others=uses_of(shown, others),
         _shown=shown,
     )
 
 
-def _by_target(shown: Shown, goal: Ints) -> tuple[Sparse, Sequence[int]]:
+def _by_target(shown: Shown) -> tuple[Sparse, list[int]]:
     """The matrix (features, counted targets) of terms that these tell apart, and other terms."""
     rows, columns, others, known = [], [], [], 0
+    goal = shown.target[shown.joined]
     targets = distinct(goal)[0]
     for k, (features, place) in enumerate(zip(shown.features, shown.places, strict=True)):
         one = known_from(place, goal, shown.targets)

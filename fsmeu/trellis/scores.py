@@ -21,20 +21,18 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.layers import Layered
 from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.counts import Coefficients, Counts, Roots
-from fsmeu.trellis.roundings import UNIT
+from fsmeu.trellis.path_errors import PathErrors, Sizes, path_errors
 from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
 from fsmeu.trellis.sweep import forward, runs_of
-from fsmeu.trellis.terms import Amounts
 
 __all__ = [
-    "Sizes",
     "StepScores",
     "SweptWorths",
     "arc_weights",
-    "errors_of",
     "held_counts",
     "step_scores",
     "swept_worths",
@@ -43,8 +41,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-
-_LEAST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +51,12 @@ class StepScores:
         steps: for each position, the worth of score rows and of one more that is 0,
             (batch, rows + 1, k).
         ends: the worth of ending at k, whatever the path, (batch, k).
-        errors: bounds on the error of the worth of every path that ends at k, (batch, k).
+        errors: bounds on the error of the worth of paths.
     """
 
     steps: list[Floats]
     ends: Floats
-    errors: Floats
+    errors: PathErrors
 
 
 def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
@@ -78,22 +74,21 @@ def value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
 def _value_tables(trellis: SplitTrellis, n: int) -> tuple[list[Floats], Floats]:
     z, y = trellis.z.reachable(n), trellis.y.reachable(n)
     hyp, ref = np.arange(len(z))[:, None], np.arange(len(y))[None, :]
-    return values_at(trellis, n, hyp, ref, z[:, None] & y)
+    return values_at(trellis.form, n, hyp, ref, z[:, None] & y)
 
 
 def values_at(
-    trellis: SplitTrellis, n: int, hyp: Any, ref: Any, possible: NDArray[np.bool_]
+    form: Split, n: int, hyp: Any, ref: Any, possible: NDArray[np.bool_]
 ) -> tuple[list[Floats], Floats]:
     """The slopes of each joint count and the offset for counts of z and y; 0 where impossible.
 
     Args:
-        trellis: both tapes.
+        form: the split loss.
         n: the length.
         hyp: ends of the counter of z.
         ref: ends of the counter of y; both broadcast to the shape of ``possible``.
         possible: which of them some sequences have.
     """
-    form = trellis.form
     current: dict[str, Any] = {"n": float(n)}
     for part, counts in ((form.z, hyp), (form.y, ref)):
         if part.counter is not None:
@@ -135,7 +130,7 @@ def step_scores(
     slopes, offset = value_tables(trellis, n)
     *worth, ends = _worths(trellis, n, counts)
     swept = swept_worths(trellis, references, hypotheses, models, counts, worth, len(offset), sign)
-    errors = errors_of(slopes, offset, swept.ending, counts, swept.sizes, swept.operations)
+    errors = path_errors(slopes, offset, swept.ending, counts, swept.sizes, swept.operations)
     return StepScores(swept.steps, sign * (swept.ending @ ends), errors)
 
 
@@ -153,7 +148,7 @@ class SweptWorths(NamedTuple):
             (batch, rows + 1, k).
         ending: the distribution of y's counter, (batch, columns).
         sizes: how much the joint counts can add.
-        operations: a bound on the number of roundings behind a probability.
+        operations: a bound on the number of roundings behind the worth of a path.
     """
 
     steps: list[Floats]
@@ -209,6 +204,7 @@ def swept_worths(
     ending = np.einsum("bp,bpc->bc", final, last)
     operations = sum(plan.operations for plan in plans) + final.shape[1] + counts.size
     operations += max((plan.flow_operations for plan in plans), default=0)
+    operations += n * (len(trellis.terms) + 1)  # the steps of a path are added up
     return SweptWorths(steps[::-1], ending, sizes, operations)
 
 
@@ -252,62 +248,3 @@ def _expected(
     blocks = np.split(flows, np.cumsum([len(one) for one in features])[:-1], axis=1)
     shares = [block @ worth[t.count] for block, t in zip(blocks, trellis.terms, strict=True)]
     return np.concatenate(shares, axis=1)
-
-
-class Sizes:
-    """How much the joint counts can add, for bounds on errors; sums over positions.
-
-    Attributes:
-        greatest: for each joint count the greatest amount, (counts,).
-        expected: the same, amounts weighted by the probability of what y shows, (counts, batch).
-        terms: the greatest number of amounts that are added up for one step.
-    """
-
-    def __init__(self, counts: int, batch: int) -> None:
-        self.greatest, self.expected = np.zeros(counts), np.zeros((counts, batch))
-        self.terms = 1
-
-    def see(self, added: Amounts, expected: Floats) -> None:
-        """Adds a run: what terms add at each position, and how much that is expected to be.
-
-        Args:
-            added: what terms add.
-            expected: the expected amounts, (counts, batch, positions).
-        """
-        length = expected.shape[2]
-        self.greatest += length * added.greatest
-        self.terms = max(self.terms, added.longest_row)
-        self.expected += expected[:, :, 0] if length == 1 else expected.sum(axis=2)
-
-
-def errors_of(
-    slopes: Sequence[Floats],
-    offset: Floats,
-    ending: Floats,
-    counts: Counts,
-    sizes: Sizes,
-    operations: int,
-) -> Floats:
-    """Bounds on the error of the worth of every path, for each end k, (batch, k).
-
-    A probability errs by a part of itself for every operation on the way (coefficients); or all of
-    them together, as the root of the sum of squares, by a part of their sum (roots of unity: each
-    operation errs by a unit of rounding of the sum of weights, and the transform back magnifies
-    nothing).
-    """
-    chances = np.abs(counts.probabilities(ending))
-    rounding = 2 * (operations + sizes.terms) * UNIT
-    exact = isinstance(counts, Coefficients)
-    total = np.maximum(1.0, chances.sum(axis=1))
-    errors = np.zeros((len(ending), len(offset)))
-    shares = [(offset, 1.0, np.ones(len(ending)))]
-    shares += list(zip(slopes, sizes.greatest.tolist(), sizes.expected, strict=True))
-    for values, greatest, expected in shares:
-        size = np.abs(values)
-        parts = rounding if exact else 2 * (sizes.terms + counts.size) * UNIT
-        errors += greatest * (parts + 4 * UNIT) * (chances @ size.T)
-        if not exact:
-            magnified = np.linalg.norm(size, axis=1)
-            errors += 4 * rounding * (expected * total)[:, None] * magnified
-        errors += greatest * _LEAST * UNIT * operations * size.sum(axis=1)
-    return errors

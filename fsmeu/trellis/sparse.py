@@ -50,6 +50,12 @@ class Sparse:
         return self.pointers, self.columns
 
     @property
+    def weight_index(self) -> Ints:
+        """The index of the weight of each entry, of a matrix that has weights."""
+        assert self.index is not None
+        return self.index
+
+    @property
     def longest_row(self) -> int:
         """The greatest number of entries of a row."""
         return int(np.diff(self.pointers).max(initial=0))

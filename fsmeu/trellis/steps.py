@@ -6,13 +6,12 @@ takes a while, so that they are taken once a trellis has been swept often.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from importlib.util import find_spec
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.extras import is_installed
 from fsmeu.limits import COMPILED_AFTER
 from fsmeu.trellis import numpy_steps
 from fsmeu.trellis.best_plan import BestLayer, BestPlan
@@ -164,13 +163,8 @@ class Steps(Protocol):
 
 def steps_after(positions: int) -> Steps:
     """What computes a position of a trellis of which so many have been computed."""
-    if positions < COMPILED_AFTER or not _is_installed():
+    if positions < COMPILED_AFTER or not is_installed("numba"):
         return numpy_steps
     from fsmeu.trellis import compiled_steps
 
     return compiled_steps
-
-
-@lru_cache(maxsize=1)
-def _is_installed() -> bool:
-    return find_spec("numba") is not None

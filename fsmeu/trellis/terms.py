@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,9 +78,26 @@ class Amounts:
         return all(table is None for table in self.dense)
 
     @cached_property
+    def loops(self) -> tuple[NDArray[Any], ...]:
+        """Where the amounts of each score row begin, their features, and the amounts."""
+        return self.matrix.indptr, self.matrix.indices, self.matrix.data
+
+    @cached_property
     def absolute(self) -> csr_array:
         """The absolute values of the amounts."""
         return abs(self.matrix)
+
+    @cached_property
+    def signs(self) -> NDArray[np.bool_]:
+        """Whether some amounts of each joint count are below 0, and above, (2, joint counts)."""
+        count = np.repeat(self.count, np.diff(self.matrix.indptr))  # of each amount
+        found = [np.bincount(count, side, self.counts) for side in _sides(self.matrix.data)]
+        return np.array(found) > 0
+
+
+def _sides(numbers: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which numbers are below 0, and which are above."""
+    return numbers < 0, numbers > 0
 
 
 def join_terms(terms: Sequence[Term], blocks: Sequence[csr_array], counts: int) -> Amounts:

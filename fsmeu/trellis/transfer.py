@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +41,7 @@ class Transfer:
         gains: what each linear register gains, (linear, symbols, states), or None.
         width: number of states of the next layer.
         stride: the number of states that flat indices symbol * stride + state count with.
-        before: for each target the flat indices that lead there, padded with one index past the
-            end; shape (most predecessors, width). None when that would be large.
-        order: flat indices sorted by target, for the other way of summing.
-        starts: where each target's run begins in ``order``.
-        reached: the targets that have a run.
-        uniform: True when gains are the same in every state.
+        whole: the transfer between all states, where this one is between prefixes of them.
         joined: transfers of this step followed by another, kept by whoever made them.
     """
 
@@ -53,12 +49,41 @@ class Transfer:
     gains: Floats | None
     width: int
     stride: int
-    before: Ints | None
-    order: Ints
-    starts: Ints
-    reached: Ints
-    uniform: bool = False
+    whole: Transfer | None = None
     joined: dict[int, tuple[Transfer, Transfer]] = field(default_factory=dict)
+
+    @cached_property
+    def uniform(self) -> bool:
+        """True when gains are the same in every state."""
+        return self.gains is None or bool((self.gains == self.gains[:, :, :1]).all())
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The flat indices that lead to each target."""
+        symbols, states = np.nonzero(self.targets >= 0)
+        target = self.targets[symbols, states]
+        order = np.argsort(target, kind="stable")
+        counts = np.bincount(target, minlength=self.width)
+        reached = np.flatnonzero(counts)
+        starts = (np.cumsum(counts) - counts)[reached]
+        return Runs((symbols * self.stride + states)[order], starts, reached, counts)
+
+    @cached_property
+    def before(self) -> Ints | None:
+        """For each target the flat indices that lead there, (most predecessors, width).
+
+        Padded with one index past the end; None when that would be large.
+        """
+        if self.whole is not None and self.whole.before is not None:
+            return self.whole.before[:, : self.width]
+        order, starts, reached, counts = self.runs
+        most = int(counts.max(initial=0))
+        if most > FEW_SOURCES:
+            return None
+        found = np.full((most, self.width), self.targets.shape[0] * self.stride, np.int64)
+        rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
+        found[rank, np.repeat(reached, counts[reached])] = order
+        return found
 
     @cached_property
     def by_symbol(self) -> tuple[Ints, Ints, Ints]:
@@ -74,26 +99,27 @@ class Transfer:
         return (symbols * self.targets.shape[1] + states)[order], starts, found
 
 
+class Runs(NamedTuple):
+    """Flat indices sorted by target, for sums over runs.
+
+    Attributes:
+        order: the flat indices.
+        starts: where each run begins.
+        reached: the target of each run.
+        counts: how many indices lead to each target, (width,).
+    """
+
+    order: Ints
+    starts: Ints
+    reached: Ints
+    counts: Ints
+
+
 def make_transfer(targets: Ints, gains: Floats | None, width: int) -> Transfer:
-    """The transfer with these targets (states, symbols) and gains, prepared for summing."""
+    """The transfer with these targets (states, symbols) and gains (linear, states, symbols)."""
     turned = np.ascontiguousarray(targets.T)
     turned_gains = None if gains is None else np.ascontiguousarray(gains.transpose(0, 2, 1))
-    flat = turned.ravel()
-    order = np.argsort(flat, kind="stable")
-    order = order[np.searchsorted(flat[order], 0) :]
-    counts = np.bincount(flat[order], minlength=width)
-    reached = np.flatnonzero(counts)
-    starts = (np.cumsum(counts) - counts)[reached]
-    most = int(counts.max(initial=0))
-    before = None
-    if most <= FEW_SOURCES:
-        before = np.full((most, width), flat.size, np.int64)
-        rank = np.arange(len(order)) - np.repeat(starts, counts[reached])
-        before[rank, flat[order]] = order
-    uniform = gains is None or bool((gains == gains[:, :1]).all())
-    return Transfer(
-        turned, turned_gains, width, len(targets), before, order, starts, reached, uniform
-    )
+    return Transfer(turned, turned_gains, width, len(targets))
 
 
 def restrict(whole: Transfer, before: int, after: int) -> Transfer:
@@ -103,11 +129,7 @@ def restrict(whole: Transfer, before: int, after: int) -> Transfer:
     """
     targets = whole.targets[:, :before]
     gains = None if whole.gains is None else whole.gains[:, :, :before]
-    if whole.before is None:
-        return make_transfer(targets.T, None if gains is None else gains.transpose(0, 2, 1), after)
-    inside = whole.before[:, :after]
-    empty = whole.order[:0]
-    return Transfer(targets, gains, after, whole.stride, inside, empty, empty, empty)
+    return Transfer(targets, gains, after, whole.stride, whole)
 
 
 class Workspace:
@@ -162,8 +184,9 @@ def forward_step(
         spread.take(transfer.before, axis=-1, out=gathered, mode="clip")
         return np.add.reduce(gathered, axis=-2, out=space.result((*rows, transfer.width)))
     moved = np.zeros((*rows, transfer.width))
-    gathered = spread.take(transfer.order, axis=-1)
-    moved[..., transfer.reached] = np.add.reduceat(gathered, transfer.starts, axis=-1)
+    order, starts, reached, _ = transfer.runs
+    gathered = spread.take(order, axis=-1)
+    moved[..., reached] = np.add.reduceat(gathered, starts, axis=-1)
     return moved
 
 

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.fst.distinct import distinct
+from fsmeu.fst.distinct import distinct, distinct_rows, first_places
 from fsmeu.trellis.sparse import Sparse, distinct_sets, sparse
 
 __all__ = ["Shown", "Uses", "UsesByFeature", "uses_of"]
@@ -71,13 +71,29 @@ class Uses:
     bundle: Ints
     collect: Sparse
 
+    def loops(self, arcs: Sparse) -> tuple[Ints, ...]:
+        """What loops read that have the sums over the rows of a matrix of arcs already.
+
+        Rows of holders; rows of those bundles that are no row of the matrix, with indices; and by
+        feature the holder and the sum of each use. Sums are numbered: first those over the rows of
+        the matrix, then those over these bundles.
+
+        Args:
+            arcs: (sets of pairs, counted targets): weights.
+        """
+        number, new = _numbered_after(arcs, self.bundles)
+        sizes = np.diff(self.bundles.pointers)
+        pointers, entries = np.append(0, np.cumsum(sizes[new])), np.repeat(new, sizes)
+        bundles = (pointers, self.bundles.columns[entries], self.bundles.weight_index[entries])
+        used = self.collect.columns
+        by_feature = (self.collect.pointers, self.holder[used], number[self.bundle[used]])
+        return *self.holders.rows, *bundles, *by_feature
+
     @cached_property
-    def loops(self) -> tuple[Ints, ...]:
-        """Rows of holders, those of bundles with indices, and holder and bundle by feature."""
-        used, index = self.collect.columns, self.bundles.index
-        assert index is not None
-        by_feature = (self.collect.pointers, self.holder[used], self.bundle[used])
-        return *self.holders.rows, *self.bundles.rows, index, *by_feature
+    def arc_loops(self) -> tuple[Ints, ...]:
+        """The uses of each feature, arc by arc, and rows of holders."""
+        by = self.by_feature
+        return by.pointers, by.holder, by.goal, by.arc, *self.holders.rows
 
     @cached_property
     def by_feature(self) -> UsesByFeature:
@@ -87,14 +103,29 @@ class Uses:
         sizes = end - begin
         ends = np.append(0, np.cumsum(sizes))
         at = np.repeat(begin - ends[:-1], sizes) + np.arange(ends[-1])
-        index = bundles.index
-        assert index is not None
         return UsesByFeature(
             ends[self.collect.pointers],
             np.repeat(self.holder[use], sizes),
             bundles.columns[at],
-            index[at],
+            bundles.weight_index[at],
         )
+
+
+def _numbered_after(arcs: Sparse, bundles: Sparse) -> tuple[Ints, NDArray[np.bool_]]:
+    """A number for each bundle, and whether it is neither a row of arcs nor an earlier bundle.
+
+    A bundle that is a row has the number of that row; the others are numbered after the rows.
+    """
+    rows, sets = arcs.shape[0], arcs.shape[0] + bundles.shape[0]
+    sizes = np.concatenate([np.diff(arcs.pointers), np.diff(bundles.pointers)])
+    goal = np.concatenate([arcs.columns, bundles.columns])
+    weight = np.concatenate([arcs.weight_index, bundles.weight_index])
+    member = distinct_rows([goal, weight])[1]
+    same = distinct_sets(np.repeat(np.arange(sets), sizes), member, sets)[0]
+    first = first_places(same, _count(same))[same]
+    new = (first == np.arange(sets)) & (first >= rows)
+    number = np.where(first < rows, first, rows - 1 + np.cumsum(new)[first])
+    return number[rows:], new[rows:]
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,7 +34,7 @@ def test_plain(monkeypatch):
     """Forty thousand a second without it; the same threshold."""
     rows, labels = examples(40_000)
     fast = learned(rows, labels)
-    monkeypatch.setattr(loops, "_is_installed", lambda: False)
+    monkeypatch.setattr(loops, "is_installed", lambda name: False)
     assert learned(rows, labels).threshold_ == pytest.approx(fast.threshold_, rel=1e-9)
     took = seconds(lambda: learned(rows, labels), repeats=3)
     assert record("FOFO, 40,000 examples, numpy: taken | allowed", took, 1.0, at_least=1)

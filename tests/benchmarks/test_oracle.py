@@ -97,7 +97,7 @@ def test_queries_compiled(monkeypatch):
 
 def test_queries_plain(monkeypatch):
     """At least 10,000 a second without numba, also one by one."""
-    monkeypatch.setattr(loops, "_is_installed", lambda: False)
+    monkeypatch.setattr(loops, "is_installed", lambda name: False)
     y = references(1)[0]
     oracles = CostOracles(loss(), [y])
     one = oracles.oracle(0)
@@ -119,7 +119,7 @@ def test_building(monkeypatch, installed):
         pytest.importorskip("numba", reason=NUMBA)
         monkeypatch.setattr(loops, "COMPILED_ORACLE_WORK", 0)
     else:
-        monkeypatch.setattr(loops, "_is_installed", lambda: False)
+        monkeypatch.setattr(loops, "is_installed", lambda name: False)
     CostOracle(loss(), references(1, seed=9)[0])  # loads what is loaded once
     chunk_f1, (first, second, *others) = loss(), references(52)
     CostOracle(chunk_f1, first)

@@ -47,6 +47,26 @@ def test_composition_shows_probabilities(fsmeu, tmp_path):
     assert fsmeu("draw", "fscore", "--z", "11", "--model", model).out == ran.out
 
 
+def test_models_are_drawn_without_a_loss(fsmeu, tmp_path):
+    """A JSON file by itself, or --model, or --probs; y colours its path."""
+    model = tmp_path / "model.json"
+    model.write_text(
+        '{"model": "hmm", "initial": [1, 0], "transition": [[0.5, 0.5], [0, 1]], '
+        '"emission": [[1, 0], [0.5, 0.5]], "observations": [0, 0], "labels": ["A", "B"]}'
+    )
+    ran = fsmeu("draw", model, "-f", "txt")
+    assert ran.out.startswith("hidden Markov model, given its observations, n = 2: ")
+    assert fsmeu("draw", "--model", model, "-f", "txt").out == ran.out
+    assert "independent labels" in fsmeu("draw", "--probs", "0.2,0.4").out
+    starred = fsmeu("draw", model, "--y", "A B", "-f", "txt").out
+    assert sum(line.startswith("*") for line in starred.splitlines()) == 3 + 2
+
+
+def test_merged_machine_is_drawn(fsmeu):
+    ran = fsmeu("draw", "fscore", "--n", "3", "--merged", "-f", "txt")
+    assert ran.out.startswith("utility fscore, n = 3, merged from 20 states: 8 states")
+
+
 def test_figure_of_the_paper(fsmeu):
     """Registers that follow z alone can be left out, and the machine cut off."""
     words = ["--n", "4", "--given-z", "--depth", "3", "--labels", "n,Y", "--short", "-f", "dot"]
@@ -100,6 +120,14 @@ def test_large_machine_is_summed_up(fsmeu):
         (["fscore", "--n", "400"], "50,000 states"),
         (["fscore", "--n", "2", "-o", "/dev/null/x.svg"], "cannot be used"),
         (["nothing_like_this", "--n", "2"], "nothing_like_this"),
+        ([], "a loss or a model must be given"),
+        (["nothing.json"], "cannot be read"),
+        (["nothing.json", "--probs", "0.5"], "drawn by itself"),
+        (["--probs", "0.5", "--n", "1"], "--n goes with a loss"),
+        (["--probs", "0.5", "--merged"], "--merged goes with a loss"),
+        (["--probs", "0.5", "--y", "2"], "must be one of 0, 1"),
+        (["fscore", "--z", "1", "--probs", "0.5", "--merged"], "drawn as it is"),
+        (["fscore", "--n", "2", "--merged", "--summed"], "--n alone"),
     ],
 )
 def test_bad_input_is_refused(fsmeu, words, part):

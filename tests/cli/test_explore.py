@@ -45,10 +45,24 @@ def test_probabilities_to_begin_with(fsmeu):
     assert data_of(page)["weights"] == [[0.25], [0.75]]
 
 
+@pytest.mark.parametrize("labels", ["O,B-NP,I-NP", "I-A,B-A,O,B-B,I-B", "B-X,O"])
+def test_first_pair_of_tags_is_well_formed(fsmeu, labels):
+    """Every I follows a B or I of its type."""
+    page = fsmeu("explore", "hamming", "--labels", labels, "-n", "1", "-o", "-").out
+    data = data_of(page)
+    for tape in ("z", "y"):
+        tags = [data["labels"][k] for k in data["pattern"][tape]] * 3
+        for before, tag in zip(["O", *tags], tags, strict=False):
+            assert tag[0] != "I" or before in (f"B-{tag[2:]}", tag)
+        assert any(tag.startswith("B") for tag in tags)
+
+
 def test_labels_can_be_chosen(fsmeu):
     """A loss that leaves its labels open takes those that are given."""
     page = fsmeu("explore", "hamming", "--labels", "A,B,C", "-n", "1", "-o", "-").out
     assert data_of(page)["labels"] == ["A", "B", "C"]
+    assert data_of(page)["pattern"] is None
+    assert all(sum(row) == pytest.approx(1) for row in data_of(page)["weights"])
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,16 @@
 """`fsmeu gallery`: the page holds what the files say, and nothing that they could smuggle in."""
 
+import shlex
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from fsmeu.losses.library import grammar_folder, load
+import fsmeu as package
+from fsmeu.checking.examples import run_examples
+from fsmeu.checking.report import loss_to_measure
+from fsmeu.drawing.pages.usage import usage
+from fsmeu.losses.library import grammar_folder, library, load, read_spec
 
 VOID = {"meta", "input"}
 HOSTILE = """
@@ -64,7 +69,8 @@ def shelf(tmp_path_factory):
     ran = CliRunner().invoke(app, ["gallery", "-o", str(folder), *names])
     assert ran.exit_code == 0, ran.output
     assert ran.output.strip() == str(folder / "index.html")
-    assert [path.name for path in folder.iterdir()] == ["index.html"]
+    pages = {f"explore-{name}.html" for name in names}
+    assert {path.name for path in folder.iterdir()} == {"index.html", *pages}
     return names, (folder / "index.html").read_text(encoding="utf-8")
 
 
@@ -111,6 +117,43 @@ def test_pictures_are_there_and_well_formed(shelf):
     ]
 
 
+def test_index_has_thumbnails_of_the_machines(shelf):
+    """One for each loss, small, without words; as many states as one of its pictures."""
+    names, text = shelf
+    page = Page(text)
+    rows = page.all("tr", next(t for t in page.all("table") if t["at"].get("id") == "overview"))
+    assert len(rows) == len(names) + 1
+    for row in rows[1:]:
+        (stamp,) = page.all("svg", row)
+        assert float(stamp["at"]["width"]) <= 132
+        assert float(stamp["at"]["height"]) <= 66
+        assert not page.all("text", row)
+    stamps = [part.split("</svg>")[0] for part in text.split('class="stamp"')[1:]]
+    for name, stamp in zip(["fscore", "chunk_recall"], (stamps[0], stamps[1]), strict=True):
+        article = text[text.index(f'<article id="{name}"') :].split("</article>")[0]
+        pictures = [part.split("</svg>")[0] for part in article.split("<figure>")[1:]]
+        states = {
+            p.count("rx=") - p.count('fill="none" stroke="#222222" stroke-width="0.8"')
+            for p in pictures
+        }
+        assert stamp.count("rx=") in states
+
+
+@pytest.mark.parametrize("name", library())
+def test_lines_of_usage_say_what_is_so(fsmeu, name):
+    """The line of Python is run as it stands; the command ends in the same value."""
+    spec = read_spec(name)
+    line = usage(spec, run_examples(spec), loss_to_measure(spec, {})[1])
+    code, _, value = line.python.partition("  # ")
+    assert eval(code, {"fsmeu": package}) == pytest.approx(float(value), rel=1e-5)
+    if name in ("pk", "chunk_fscore", "cost_matrix"):
+        words = shlex.split(line.command)
+        assert words[0] == "fsmeu"
+        ran = fsmeu(*words[1:])
+        assert ran.code == 0
+        assert any(part.startswith(value[:4]) for part in ran.out.split()[-3:])
+
+
 def test_properties_and_methods_are_told(shelf):
     page = Page(shelf[1])
     article = next(a for a in page.all("article") if a["at"]["id"] == "pk")
@@ -125,7 +168,8 @@ def test_nothing_is_fetched(shelf):
     for element in page.elements:
         for name in ("src", "href", "action", "data"):
             value = element["at"].get(name) or ""
-            assert value.startswith("#") or value == ""
+            beside = name == "href" and value in {f"explore-{one}.html" for one in shelf[0]}
+            assert value.startswith("#") or value == "" or beside
     assert len(page.all("script")) == len(page.all("style")) == 1
     policy = next(m["at"]["content"] for m in page.all("meta") if "content" in m["at"])
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
@@ -168,7 +212,11 @@ def test_files_of_one_name_have_places_of_their_own(fsmeu, tmp_path):
     page = Page((tmp_path / "index.html").read_text(encoding="utf-8"))
     places = [article["at"]["id"] for article in page.all("article")]
     assert places == ["same", "same-2"]
-    assert [a["at"]["href"] for a in page.all("a")] == ["#same", "#same-2"]
+    links = [a["at"]["href"] for a in page.all("a")]
+    assert links[:4] == ["#same", "#same", "#same-2", "#same-2"]  # thumbnail and name
+    assert links[4:] == ["explore-same.html", "explore-same-2.html"]
+    for k, link in enumerate(links[4:], start=1):
+        assert f'"values":[0.0,{k}.0]' in (tmp_path / link).read_text(encoding="utf-8")
 
 
 def test_bad_places_and_names_are_refused(fsmeu, tmp_path):

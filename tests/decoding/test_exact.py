@@ -33,7 +33,7 @@ ALGEBRA = {
     "precision": RANKED | {"counting"},
     "recall": RANKED | {"counting"},
     "run_length": SUMS,
-    "specificity": {"counting", "ranking"},
+    "specificity": {"ranking_fast", "counting", "ranking"},
     "threshold": set(),
     "weighted_cost": SUMS | {"ranking"},
     "windowdiff": SUMS,

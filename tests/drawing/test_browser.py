@@ -1,5 +1,6 @@
 """The pages in a real browser: numbers equal Python's, keys and dark mode work, all is inside."""
 
+from fractions import Fraction
 from itertools import product
 
 import pytest
@@ -94,22 +95,75 @@ def test_numbers_are_those_of_python(show, name, params, z, y, p):
 
 
 def test_more_than_two_labels(show):
-    """With three labels there is a slider for each; they are divided by their sum."""
+    """With three labels there is a slider for each; the others keep proportions and sum to 1."""
     names = ["A", "B", "CC"]
     loss = fsmeu.load("hamming", labels=names)
     tab = show(fsmeu.explore(loss, n=3))
-    weights = [[0.5, 0.25, 0.25], [1.0, 0.5, 0.1], [0.0, 0.3, 0.9]]
-    for i, row in enumerate(weights):
-        for k, weight in enumerate(row):
-            tab.put(f"number-{i}-{k}", weight)
+    weights = [[Fraction(1, 4) if k != i else Fraction(1, 2) for k in range(3)] for i in range(3)]
+    for i, k, given in ((0, 0, "0.5"), (1, 2, "0.125"), (2, 1, "1"), (2, 0, "0.5"), (2, 1, "0.25")):
+        tab.put(f"number-{i}-{k}", given)
+        others = sum(weights[i]) - weights[i][k]
+        left = 1 - Fraction(given)
+        weights[i] = [
+            Fraction(given) if j == k else left * (w / others if others else Fraction(1, 2))
+            for j, w in enumerate(weights[i])
+        ]
+        shown = [float(tab.find(f"#number-{i}-{j}").get_attribute("value")) for j in range(3)]
+        assert shown == pytest.approx([float(w) for w in weights[i]], abs=1e-7)
+        assert tab.find(f"label[for=range-{i}-{k}]").text == f"P(y{i + 1} = {names[k]})"
     tab.put("z", "A CC B")
     tab.put("y", "A,B,B")
-    model = fsmeu.models.Independent([[w / sum(row) for w in row] for row in weights], labels=names)
+    model = fsmeu.models.Independent([[float(w) for w in row] for row in weights], labels=names)
     z = ["A", "CC", "B"]
     assert tab.number("value") == pytest.approx(1 / 3, abs=CLOSE)
     assert tab.number("expected") == pytest.approx(fsmeu.expect(loss, z, model).value, abs=CLOSE)
     best = min(fsmeu.expect(loss, h, model).value for h in product(names, repeat=3))
     assert tab.number("best") == pytest.approx(best, abs=CLOSE)
+
+
+def test_chunk_losses_can_be_read(show):
+    """The first pair is well-formed, the picture merged and no smaller than can be read.
+
+    Steps are those of the loss itself, values those of the pair, and the picture follows.
+    """
+    loss = fsmeu.load("chunk_fscore", types=["NP"])
+    tab = show(fsmeu.explore(loss, n=4))
+    assert tab.find("#z").get_attribute("value") == "B-NP I-NP O B-NP"
+    assert tab.find("#y").get_attribute("value") == "B-NP O B-NP O"
+    assert len(tab.all(".node")) == loss.compile(4, minimize=True).states
+    assert f"stand for {loss.compile(4).states}" in tab.find("#note").text
+    tab.put("y", "B-NP I-NP O O")
+    z, y = ["B-NP", "I-NP", "O", "B-NP"], ["B-NP", "I-NP", "O", "O"]
+    assert tab.number("value") == pytest.approx(fsmeu.evaluate(loss, z, y), abs=CLOSE)
+    rows = [row.text.split()[-5:-1] for row in tab.all("#trace tbody tr")]
+    assert rows[-1] == ["0", "1", "2", "1"]  # ay tp hyp ref
+    chances = [[0.5 if k == i % 3 else 0.25 for k in range(3)] for i in range(4)]
+    model = fsmeu.models.Independent(chances, labels=loss.labels)
+    assert tab.number("expected") == pytest.approx(fsmeu.expect(loss, z, model).value, abs=CLOSE)
+    tried = (fsmeu.expect(loss, h, model).value for h in product(loss.labels, repeat=4))
+    assert tab.number("best") == pytest.approx(max(tried), abs=CLOSE)
+    for button in ("first", "on", "on"):
+        tab.find(f"#{button}").click()
+        here = tab.find(".node.here text")
+        assert here.size["height"] > 8
+        stage, place = tab.find("#stage").rect, here.rect
+        assert stage["x"] <= place["x"] <= stage["x"] + stage["width"]
+        assert stage["y"] <= place["y"] <= stage["y"] + stage["height"]
+    tab.find("#length").send_keys("2")
+    assert tab.find("#z").get_attribute("value") == "B-NP I-NP"
+
+
+@pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
+def test_pages_fit_a_telephone(show, browser, name):
+    """At 390 pixels nothing is wider than the window, except what scrolls by itself."""
+    telephone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", telephone)
+    try:
+        loss = fsmeu.load(name) if name == "fscore" else fsmeu.load(name, types=["NP"])
+        show(fsmeu.explore(loss, n=2))
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_every_length_has_its_own_values(show):

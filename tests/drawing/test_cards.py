@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.drawing.pages.distribution import distribution_picture
+from fsmeu.drawing.render.shapes import Box, Line
 
 F1 = fsmeu.load("fscore")
 LABELS = [f"B-{k}" for k in range(200)]
@@ -25,7 +27,27 @@ HELD = {
     "machine": lambda: F1.compile(12),
     "summed machine": lambda: fsmeu.compile_summed(F1, 12),
     "composition": lambda: fsmeu.compose(F1, "01100101", SHORT),
+    "loss in Python": lambda: fsmeu.function_loss(Differences(), LABELS),
+    "drawing": lambda: fsmeu.draw(F1, n=12),
+    "page": lambda: fsmeu.explore(F1, 2),
+    "hidden chain": lambda: fsmeu.models.hmm(
+        [0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], [0, 1, 1]
+    ),
 }
+PRINTED = ("long model", "wide model", "chain", "expectation", "levels", "hidden chain")
+
+
+class Differences:
+    """A loss as an object."""
+
+    def start(self):
+        return 0
+
+    def step(self, state, z, y):
+        return state + (z != y)
+
+    def value(self, state):
+        return state
 
 
 class Balanced(HTMLParser):
@@ -38,6 +60,9 @@ class Balanced(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.open.append(tag)
         self.rows += tag == "tr"
+
+    def handle_startendtag(self, tag, attrs):
+        pass
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -52,19 +77,68 @@ def test_text_is_one_short_line(name):
     assert "object at 0x" not in text
 
 
-@pytest.mark.parametrize("name", [name for name in HELD if "machine" not in name])
+@pytest.mark.parametrize("name", HELD)
 def test_notebooks_show_one_screen(name):
-    thing = HELD[name]()
-    if name == "composition":
-        assert thing._repr_svg_().startswith("<svg")
-        return
-    shown = thing._repr_html_()
+    """Few rows, and pictures in a box that is no higher than a screen and scrolls."""
+    shown = HELD[name]()._repr_html_()
     read = Balanced()
     read.feed(shown)
     assert not read.open
     assert read.rows <= 17
-    assert shown.count("\n") <= 40
-    assert len(shown) < 20_000
+    if "<svg" in shown:
+        assert "max-height:520px;overflow:auto" in shown
+        shown = shown[: shown.index("<svg")] + shown[shown.rindex("</svg>") :]
+    if name != "page":
+        assert shown.count("\n") <= 40
+        assert len(shown) < 20_000
+    assert 'height="680"' in shown or name != "page"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_print_shows_one_screen_of_numbers(name):
+    thing = HELD[name]()
+    lines = str(thing).splitlines()
+    assert 3 <= len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert "array(" not in str(thing)
+
+
+def test_printed_numbers_are_those_of_the_object():
+    """A row for each value with its probability and a bar; of many values, ranges of them."""
+    e = fsmeu.expect(F1, "10", [0.5, 0.25])
+    rows = [line.split() for line in str(e).splitlines()]
+    assert rows[0] == ["expectation", repr(e.value)]
+    assert [row[:2] for row in rows[1:]] == [["0", "0.5"], ["0.666667", "0.125"], ["1", "0.375"]]
+    assert [len(row[2]) for row in rows[1:]] == [32, 8, 24]
+    many = fsmeu.expect(F1, "01100101", SHORT)
+    shares = [line.split() for line in str(many).splitlines()[1:]]
+    assert sum(float(row[3]) for row in shares) == pytest.approx(1, abs=1e-3)
+    for low, _, high, share, *_ in shares:
+        last = float(high) == 1
+        inside = (many.levels.values >= float(low) - 1e-4) & (
+            (many.levels.values < float(high) - 1e-4) | last
+        )
+        assert many.levels.probabilities[inside].sum() == pytest.approx(float(share), rel=1e-3)
+    assert "0.65" in str(SHORT).splitlines()[2].split()
+
+
+def test_distributions_are_drawn():
+    """Bars are as high as they are probable, and the mean stands where it belongs."""
+    e = fsmeu.expect(F1, "10", [0.5, 0.25])
+    picture = distribution_picture(e.levels, e.value)
+    bars = [shape for shape in picture.shapes if isinstance(shape, Box)]
+    heights = np.array([bar.height for bar in bars])
+    assert heights / heights[0] == pytest.approx([1, 0.25, 0.75])
+    places = np.array([bar.x for bar in bars])
+    mean = next(
+        s for s in picture.shapes if isinstance(s, Line) and s.curve[0][0] == s.curve[-1][0]
+    )
+    span = places[-1] - places[0]
+    assert (places - places[0]) / span == pytest.approx([0, 2 / 3, 1])
+    assert (mean.curve[0][0] - places[0]) / span == pytest.approx(0.125 * 2 / 3 + 0.375)
+    assert "<svg" in e._repr_html_()
+    one = fsmeu.expect(fsmeu.load("hamming"), "1", [1.0])
+    assert "<svg" in one._repr_html_()
 
 
 def test_numbers_are_those_of_the_object():

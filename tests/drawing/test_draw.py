@@ -169,8 +169,9 @@ def test_models_can_be_drawn():
     """A label model is drawn as an acceptor with its probabilities, a path by y alone."""
     drawing = fsmeu.draw(fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=2), y="01")
     assert {b.lines[0] for b in drawing.frame.bundles} == {
-        "0/0.3", "1/0.7", "0/0.6", "1/0.4", "0/0.2", "1/0.8",
+        "0.3", "0.7", "0.6", "0.4", "0.2", "0.8",
     }  # fmt: skip
+    assert [c.lines[0] for c in drawing.frame.captions] == ["start", "0", "1", "0", "1"]
     assert len(drawing.route.arcs) == 2
 
 
@@ -295,7 +296,7 @@ def test_graphviz_is_for_those_who_ask_for_it(fscore, monkeypatch, tmp_path):
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
     """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fsmeu.drawing.render.plotting.find_spec", lambda name: None)
+    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
     drawing = fsmeu.draw(fscore, n=1)
     with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
         drawing.render("png")

@@ -2,19 +2,30 @@
 
 import pytest
 
-from fsmeu.drawing.pages.gallery import exhibit, gallery_page
+from fsmeu.drawing.pages.exhibits import anchored, exhibit
+from fsmeu.drawing.pages.gallery import gallery_page
 from fsmeu.losses.library import read_spec
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver.common.by import By
 
+OUTSIDE = """
+const scrolls = (e) => e && (["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX)
+  || scrolls(e.parentElement));
+const out = [...document.querySelectorAll("body *")].filter((e) =>
+  e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement));
+return [document.documentElement.scrollWidth, out.map((e) => e.outerHTML.slice(0, 80))];
+"""
 NAMES = ("fscore", "hamming", "zero_one", "transitions")
 
 
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
     path = tmp_path_factory.mktemp("gallery") / "index.html"
-    path.write_text(gallery_page([exhibit(read_spec(name)) for name in NAMES]), encoding="utf-8")
+    exhibits = anchored([exhibit(read_spec(name)) for name in NAMES])
+    path.write_text(gallery_page(exhibits), encoding="utf-8")
+    for one in exhibits:
+        one.page.save(path.parent / one.file)
     browser.get_log("browser")
     browser.get(path.as_uri())
     return browser
@@ -61,6 +72,17 @@ def test_links_lead_to_the_losses(page):
         assert page.find_element(By.ID, target).tag_name == "article"
 
 
+def test_links_lead_to_pages_about_the_losses(page):
+    here = page.current_url
+    links = [a.get_attribute("href") for a in page.find_elements(By.CSS_SELECTOR, ".use a")]
+    assert len(links) == len(NAMES)
+    for link, name in zip(sorted(links), sorted(NAMES), strict=True):
+        page.get(link)
+        assert page.find_element(By.ID, "title").text.endswith(name)
+    page.get(here)
+    assert page.get_log("browser") == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_stand_out_from_the_ground(page, scheme):
     """Text of states, arcs and page differ from what is behind them, by day and by night."""
@@ -85,9 +107,14 @@ def _brightness(colour):
     return sum(float(number) for number in numbers[:3]) / 3
 
 
-def test_narrow_windows_need_no_sideways_scrolling(page):
-    size = page.get_window_size()
-    page.set_window_size(600, 900)
-    wide = page.execute_script("return [document.body.scrollWidth, window.innerWidth]")
-    page.set_window_size(size["width"], size["height"])
-    assert wide[0] <= wide[1]
+@pytest.mark.parametrize("width", [390, 600, 1200])
+def test_no_window_needs_sideways_scrolling(page, width):
+    """Not the page as a whole, and nothing sticks out but what scrolls by itself."""
+    screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    try:
+        wide = page.execute_script(OUTSIDE)
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide[0] <= width
+    assert wide[1] == []

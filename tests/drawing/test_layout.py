@@ -14,6 +14,9 @@ from fsmeu.drawing.layout.curves import arrow_head, point_at, through
 from fsmeu.drawing.layout.layered import place
 from fsmeu.drawing.layout.order import count_crossings, order_layers
 from fsmeu.drawing.layout.rows import spread, stack_rows
+from fsmeu.drawing.layout.tracks import choose_tracks
+from fsmeu.drawing.render.shapes import Line, Text
+from fsmeu.drawing.scene.frame import text_width
 
 LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]
 
@@ -76,18 +79,116 @@ def test_labels_stay_clear_of_states(drawing):
         assert not hit, bundle
 
 
-def test_labels_of_sixty_states_rarely_overlap():
-    """At 56 states, of 140 labels no two cover each other by more than a third."""
-    drawing = fsmeu.draw(fsmeu.load("fscore"), n=5, layout="own")
-    assert drawing.automaton.states == 56
-    places = zip(drawing.frame.bundles, drawing.placement.labels, strict=True)
-    rects = [(x - b.width / 2, y - 6, x + b.width / 2, y + 6) for b, (x, y) in places]
-    for a, b in combinations(rects, 2):
-        wide = min(a[2], b[2]) - max(a[0], b[0])
-        high = min(a[3], b[3]) - max(a[1], b[1])
-        if wide > 0 and high > 0:
-            smaller = min((r[2] - r[0]) * (r[3] - r[1]) for r in (a, b))
-            assert wide * high <= smaller / 3
+CHAIN = fsmeu.models.Markov([0.35, 0.65], [[0.9, 0.1], [0.55, 0.45]], n=4)
+LETTERS = ["O", "B-NP", "I-NP"]
+FIELD = fsmeu.models.from_potentials(
+    np.arange(12).reshape(4, 3) % 5, np.arange(9).reshape(3, 3) % 4, labels=LETTERS
+)
+PAIRS = fsmeu.models.Markov(
+    [[0.1, 0.2], [0.3, 0.4]], [[[0.25, 0.75], [0.5, 0.5]], [[0.6, 0.4], [0.9, 0.1]]], n=5
+)
+PK, DIFF = fsmeu.load("pk", k=2), fsmeu.load("windowdiff", k=3)
+CHUNKS = fsmeu.load("chunk_fscore", types=["NP"])
+F1 = fsmeu.load("fscore")
+SHOWN = {
+    "pk": lambda: fsmeu.draw(PK, n=4),
+    "pk merged": lambda: fsmeu.draw(PK, n=4, merged=True),
+    "pk summed": lambda: fsmeu.draw(fsmeu.compile_summed(fsmeu.load("pk", k=3), 6)),
+    "windowdiff": lambda: fsmeu.draw(fsmeu.load("windowdiff", k=2), n=3),
+    "windowdiff summed": lambda: fsmeu.draw(fsmeu.compile_summed(DIFF, 16)),
+    "fscore": lambda: fsmeu.draw(F1, n=5),
+    "fscore merged": lambda: fsmeu.draw(F1, n=5, merged=True),
+    "fscore summed": lambda: fsmeu.draw(fsmeu.compile_summed(F1, 3)),
+    "chunks": lambda: fsmeu.draw(CHUNKS, n=2),
+    "chunks merged": lambda: fsmeu.draw(CHUNKS, n=3, merged=True),
+    "jaccard": lambda: fsmeu.draw(fsmeu.load("jaccard"), n=3),
+    "hamming summed": lambda: fsmeu.draw(fsmeu.compile_summed(fsmeu.load("hamming"), 3)),
+    "composition": lambda: fsmeu.draw(fsmeu.compose(F1, [0, 1, 0, 1], CHAIN)),
+    "independent": lambda: fsmeu.draw(fsmeu.models.Bernoulli([0.45, 0.1, 0.35])),
+    "chain": lambda: fsmeu.draw(CHAIN),
+    "order two": lambda: fsmeu.draw(PAIRS),
+    "field": lambda: fsmeu.draw(FIELD),
+    "list": lambda: fsmeu.draw(fsmeu.models.NBest(["0110", "0100", "1110"], [0.5, 0.3, 0.2])),
+}
+
+
+def label_boxes(drawing):
+    """Left, top, right and bottom of each label, shape (lines, 4)."""
+    half = np.array([(b.width / 2, b.height / 2) for b in drawing.frame.bundles])
+    at = np.array(drawing.placement.labels)
+    return np.hstack([at - half, at + half])
+
+
+def samples(curve):
+    """Points along a curve, close together, from the definition of a cubic piece."""
+    t = np.linspace(0, 1, 60)[:, None]
+    pieces = [np.array(curve[k : k + 4]) for k in range(0, len(curve) - 1, 3)]
+    return np.vstack(
+        [
+            (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t**2 * c + t**3 * d
+            for a, b, c, d in pieces
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_labels_belong_to_their_lines_at_a_glance(name):
+    """A label lies on its own line, beside the state that is left; nothing else touches it."""
+    drawing = SHOWN[name]()
+    found, places = label_boxes(drawing), drawing.placement
+    wide = np.minimum(found[:, None, 2:], found[None, :, 2:])
+    shared = wide - np.maximum(found[:, None, :2], found[None, :, :2])
+    overlaps = (shared > 1e-6).all(axis=2)
+    assert overlaps.sum() == len(found)  # each with itself
+    for k, (bundle, curve) in enumerate(zip(drawing.frame.bundles, places.curves, strict=True)):
+        points = samples(curve)
+        inside = (points[:, None] > found[:, :2]) & (points[:, None] < found[:, 2:])
+        touched = set(np.flatnonzero(inside.all(axis=2).any(axis=0)).tolist())
+        x, y = places.labels[k]
+        cx, cy = places.centres[bundle.source]
+        caption = drawing.frame.captions[bundle.source]
+        if bundle.source == bundle.target:
+            assert touched == set()
+            assert np.abs(points - (x, y)).max(axis=1).min() <= max(bundle.width, 26)
+            assert y < cy - caption.height / 2
+        else:
+            assert touched == {k}
+            assert np.hypot(*(points - (x, y)).T).min() < bundle.width / 50 + 2
+            assert 0 < abs(x - cx) - caption.width / 2 - bundle.width / 2 < 32
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_all_text_is_inside_the_picture(name):
+    """No text, line or state reaches beyond the canvas, and no heading lies on another."""
+    picture = SHOWN[name]().picture
+    texts = [shape for shape in picture.shapes if isinstance(shape, Text)]
+    ends = {"start": (0, 1), "middle": (0.5, 0.5), "end": (1, 0)}
+    spans = []
+    for text in texts:
+        width = text_width(text.text, text.size)
+        before, after = ends[text.anchor]
+        spans.append((text.x - before * width, text.y, text.x + after * width))
+        assert spans[-1][0] >= 0
+        assert spans[-1][2] <= picture.width
+        assert text.size / 2 <= text.y <= picture.height - text.size / 2
+    for (a, top, b), (c, other, d) in combinations(sorted(spans), 2):
+        assert abs(top - other) > 8 or min(b, d) - max(a, c) <= 1
+    for shape in picture.shapes:
+        if isinstance(shape, Line):
+            points = samples(shape.curve)
+            assert (points >= 0).all()
+            assert (points <= (picture.width, picture.height)).all()
+
+
+@given(st.lists(st.tuples(st.floats(0, 500), st.floats(0, 500)), max_size=12))
+def test_tracks_keep_lines_apart(spans):
+    """Lines of one track do not overlap, and no track is left empty."""
+    chosen = choose_tracks(spans)
+    ends = [(min(span), max(span)) for span in spans]
+    for (a, track), (b, other) in combinations(zip(ends, chosen, strict=True), 2):
+        if track == other:
+            assert a[1] < b[0] or b[1] < a[0]
+    assert set(chosen) == set(range(len(set(chosen))))
 
 
 def crossings_by_definition(left, right, links):

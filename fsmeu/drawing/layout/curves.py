@@ -1,4 +1,4 @@
-"""Lines of a picture: Bézier curves, points on them, arrow heads, places for labels."""
+"""Lines of a picture: Bézier curves, points on them, arrow heads."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
-__all__ = ["arrow_head", "bulge", "loop", "place_labels", "point_at", "shorten_end", "through"]
+__all__ = ["arrow_head", "bracket", "loop", "point_at", "shorten_end", "through"]
 
 Point = tuple[float, float]
 Curve = tuple[Point, ...]  # 3k + 1 points: ends and control points of k cubic pieces
@@ -16,8 +14,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 LOOP_HEIGHT = 17.0
 _PULL = 0.45
-_STOPS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8)
-_CLEARANCE = 1.5
+_CORNER, _ROUND = 10.0, 0.5523  # radius of a corner; control points of a quarter of a circle
 
 
 def through(points: Sequence[Point]) -> Curve:
@@ -29,16 +26,40 @@ def through(points: Sequence[Point]) -> Curve:
     return tuple(curve)
 
 
-def bulge(start: Point, end: Point, reach: float) -> Curve:
-    """A curve between two points of one column that swings out sideways by about ``reach``."""
-    swing = reach * 4 / 3
-    return (start, (start[0] + swing, start[1]), (end[0] + swing, end[1]), end)
+def bracket(start: Sequence[Point], end: Sequence[Point], x: float) -> Curve:
+    """A line that leaves along level points, turns, goes up or down at ``x``, and comes back.
+
+    Args:
+        start: points from the beginning to where it turns; the last two are level.
+        end: points from where it comes back to its end; the first two are level.
+        x: where the upright stretch is.
+    """
+    y0, y1 = start[-1][1], end[0][1]
+    down = 1.0 if y1 > y0 else -1.0
+    radius = min(_CORNER, abs(y1 - y0) / 2, abs(x - start[-1][0]), abs(x - end[0][0]))
+    out = radius if x > start[-1][0] else -radius
+    first = through([*start, (x - out, y0)])
+    last = through([(x - out, y1), *end])
+    turn, back = y0 + down * radius, y1 - down * radius
+    pull = 1 - _ROUND
+    return (
+        *first,
+        (x - pull * out, y0),
+        (x, y0 + down * pull * radius),
+        (x, turn),
+        (x, turn),
+        (x, back),
+        (x, back),
+        (x, y1 - down * pull * radius),
+        (x - pull * out, y1),
+        *last,
+    )
 
 
-def loop(x: float, top: float) -> Curve:
-    """A loop that stands on the top of a state."""
-    rise = top - LOOP_HEIGHT * 4 / 3
-    return ((x - 7, top), (x - 15, rise), (x + 15, rise), (x + 7, top))
+def loop(left: Point, right: Point, height: float = LOOP_HEIGHT) -> Curve:
+    """A loop that stands on the top of a state, from its left foot to its right one."""
+    rise = min(left[1], right[1]) - height * 4 / 3
+    return (left, (left[0] - 7, rise), (right[0] + 7, rise), right)
 
 
 def point_at(curve: Curve, where: float) -> Point:
@@ -81,44 +102,3 @@ def _ending(curve: Curve, reach: float) -> tuple[Point, float, float]:
         if length >= reach or step == 100:
             break
     return (tip, dx / length, dy / length) if length else (tip, 1.0, 0.0)
-
-
-def place_labels(
-    curves: Sequence[Curve | None], sizes: Sequence[Point], taken: Sequence[Box]
-) -> list[Point]:
-    """Centres for labels on curves, chosen so that few boxes overlap.
-
-    Args:
-        curves: the line that each label belongs to, None for labels that are placed elsewhere.
-        sizes: width and height of each label.
-        taken: boxes that labels should stay clear of.
-    """
-    boxes = np.array(taken, float).reshape(-1, 4)
-    places: list[Point] = []
-    for curve, (width, height) in zip(curves, sizes, strict=True):
-        if curve is None:
-            places.append((0.0, 0.0))
-            continue
-        best: tuple[float, Point, Box] | None = None
-        for stop in _STOPS:
-            x, y = point_at(curve, stop)
-            half_width, half_height = width / 2 + _CLEARANCE, height / 2 + _CLEARANCE
-            box = (x - half_width, y - half_height, x + half_width, y + half_height)
-            overlap = _overlap(boxes, box)
-            if best is None or overlap < best[0] - 1e-9:
-                best = (overlap, (x, y), box)
-            if overlap == 0:
-                break
-        assert best is not None
-        places.append(best[1])
-        boxes = np.vstack([boxes, best[2]])
-    return places
-
-
-def _overlap(boxes: np.ndarray, box: Box) -> float:
-    """The area that a box shares with others."""
-    if not len(boxes):
-        return 0.0
-    wide = np.minimum(boxes[:, 2], box[2]) - np.maximum(boxes[:, 0], box[0])
-    high = np.minimum(boxes[:, 3], box[3]) - np.maximum(boxes[:, 1], box[1])
-    return float((np.maximum(wide, 0) * np.maximum(high, 0)).sum())

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.drawing.layout.curves import Curve, Point
-from fsmeu.drawing.layout.layered import Placement, fit
+from fsmeu.drawing.layout.placement import Placement, fit
 from fsmeu.drawing.scene.frame import Caption, Frame
 from fsmeu.errors import FsmeuError, sentence
 

@@ -1,63 +1,42 @@
 """A layered layout that needs no other program: left to right by the steps from the start.
 
 States stand in columns by their depth, ordered to cross little (``order``) and set at heights near
-their neighbours (``rows``). Arcs that lead back over several columns get lanes of their own.
+their neighbours (``rows``). The label of a line stands beside the state that the line leaves
+(``sides``); only then come the tracks of lines within the column (``tracks``), and the space in
+which lines to other columns change their height. Lines over several columns get lanes of their own.
+So no line but its own ever comes near a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from fsmeu.drawing.layout.curves import (
-    LOOP_HEIGHT,
-    Box,
-    Curve,
-    Point,
-    bulge,
-    loop,
-    place_labels,
-    point_at,
-    through,
-)
+from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
+from fsmeu.drawing.layout.loops import LOOP_LIFT, loop_curve, loop_label, loop_rise
 from fsmeu.drawing.layout.order import order_layers
+from fsmeu.drawing.layout.placement import Placement, fit
 from fsmeu.drawing.layout.rows import stack_rows
-from fsmeu.drawing.scene.frame import Bundle, Caption, Frame
+from fsmeu.drawing.layout.sides import (
+    LEFT,
+    RIGHT,
+    End,
+    Side,
+    ends_of,
+    lay_side,
+    on_outline,
+    side_height,
+)
+from fsmeu.drawing.layout.tracks import FIRST, choose_tracks, track_step
+from fsmeu.drawing.scene.frame import Bundle, Frame, text_width
 
-__all__ = ["START_LENGTH", "Placement", "fit", "place"]
+__all__ = ["place"]
 
-_MARGIN = 16.0
 _ROW_GAP = 7.0
 _LANE = 7.0
-_LOOP_LIFT, _LOOP_REACH = 3.0, 40.0
-_TIP = 14.0
-_LEAST_GAP = 46.0
-_AROUND_LABEL = 38.0
-_STEEP, _MOST_STEEP = 0.10, 110.0
+_LEAST_GAP = 28.0
+_STEEP, _MOST_STEEP = 0.14, 130.0
 _CROWD, _MOST_CROWDED = 1.5, 70.0
-_PORT = 6.0
-START_LENGTH = 26.0
-LEFT, RIGHT = -1, 1
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Where everything is, in pixels from the top left corner.
-
-    Attributes:
-        centres: the centre of each state.
-        curves: the line of each bundle of arcs.
-        labels: the centre of each bundle's label.
-        width: of the whole.
-        height: of the whole.
-    """
-
-    centres: tuple[Point, ...]
-    curves: tuple[Curve, ...]
-    labels: tuple[Point, ...]
-    width: float
-    height: float
 
 
 def place(frame: Frame, depth: Sequence[int]) -> Placement:
@@ -70,7 +49,7 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     last = max(depth, default=0)
     column = [d if d >= 0 else last + 1 for d in depth]
     grid = _Grid(frame, column)
-    return _finish(frame, grid.centres, grid.curves())
+    return fit(frame, grid.centres, grid.curves(), grid.labels())
 
 
 class _Grid:
@@ -80,23 +59,31 @@ class _Grid:
         self.frame, self.column = frame, column
         self.lanes: dict[int, list[int]] = {}
         items = list(column)
-        links: list[Point] = []
+        links: list[tuple[int, int]] = []
         for k, bundle in enumerate(frame.bundles):
             links += self._links(k, bundle, items)
         layers: list[list[int]] = [[] for _ in range(max(items, default=-1) + 1)]
         for item, where in enumerate(items):
             layers[where].append(item)
-        pairs = [(int(a), int(b)) for a, b in links]
         ends = [(bundle.source, bundle.target) for bundle in frame.bundles]
         peers = [(a, b) for a, b in ends if a != b and column[a] == column[b]]
-        layers = order_layers(layers, pairs, peers)
-        above, below = self._room(len(items))
-        self.y = stack_rows(layers, pairs, above, below)
-        self.x, self.half = self._columns(layers, items)
+        layers = order_layers(layers, links, peers)
+        rank = {item: k for layer in layers for k, item in enumerate(layer)}
+        touching = ends_of(frame.bundles, column, rank, self.lanes)
+        self.rise = self._rises(touching)
+        self.y = stack_rows(layers, links, *self._room(len(items), touching))
+        self.sides = {
+            key: lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
+            for key, found in touching.items()
+        }
+        self.end_at = {(e.bundle, e.role): e for found in touching.values() for e in found}
+        self.track, self.tracks = self._tracks()
+        self.clear = self._clear(len(layers))
+        self.x = self._columns(len(layers))
         self.centres = tuple((self.x[c], self.y[s]) for s, c in enumerate(column))
 
     def _links(self, number: int, bundle: Bundle, items: list[int]) -> list[tuple[int, int]]:
-        """Neighbours that a bundle makes; back over several columns it needs lanes."""
+        """Neighbours that a bundle makes; over several columns it needs lanes."""
         start, end = self.column[bundle.source], self.column[bundle.target]
         if start == end:
             return []
@@ -110,159 +97,167 @@ class _Grid:
         pairs = pairwise(chain)
         return [(a, b) if step > 0 else (b, a) for a, b in pairs]
 
-    def _room(self, items: int) -> tuple[list[float], list[float]]:
-        """The room each item needs above and below its centre."""
-        above = [_LANE] * items
-        below = [_LANE] * items
-        for state, caption in enumerate(self.frame.captions):
-            above[state] = below[state] = caption.height / 2 + _ROW_GAP
+    def _half_height(self, state: int, touching: dict[tuple[int, int], list[End]]) -> float:
+        """Half the height of a state together with the rows beside it."""
+        rows = (
+            side_height(touching.get((state, s), ()), self.frame.bundles) for s in (LEFT, RIGHT)
+        )
+        return max(self.frame.captions[state].height, *rows) / 2
+
+    def _rises(self, touching: dict[tuple[int, int], list[End]]) -> dict[int, float]:
+        """How high the loop of each state is: a label above it must clear the rows beside."""
+        rise = {}
         for bundle in self.frame.bundles:
             if bundle.source == bundle.target:
                 caption = self.frame.captions[bundle.source]
-                rise = _loop_label(caption, bundle)[1] - bundle.height / 2
-                above[bundle.source] += max(LOOP_HEIGHT, -rise)
+                beside = self._half_height(bundle.source, touching) - caption.height / 2
+                rise[bundle.source] = loop_rise(caption, bundle, beside)
+        return rise
+
+    def _room(
+        self, items: int, touching: dict[tuple[int, int], list[End]]
+    ) -> tuple[list[float], list[float]]:
+        """The room each item needs above and below its centre."""
+        above, below = [_LANE] * items, [_LANE] * items
+        for state in range(len(self.frame.captions)):
+            above[state] = below[state] = self._half_height(state, touching) + _ROW_GAP
+        for bundle in self.frame.bundles:
+            if bundle.source == bundle.target:
+                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
+                label = loop_label(caption, bundle, rise)[1]
+                top = caption.height / 2 + max(rise, bundle.height / 2 - label) + _ROW_GAP
+                above[bundle.source] = max(above[bundle.source], top)
         return above, below
 
-    def _columns(
-        self, layers: list[list[int]], items: list[int]
-    ) -> tuple[list[float], list[float]]:
-        """The centre and half the width of each column."""
-        half = [8.0] * len(layers)
+    def _row(self, end: End) -> float:
+        """The height of the row of an end."""
+        return self.y[end.state] + self.sides[end.state, end.side].rows[end.bundle, end.role]
+
+    def _tracks(self) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+        """The track of each line within a column, and how many there are at each side."""
+        beside: dict[tuple[int, int], list[int]] = {}
+        for (k, role), end in self.end_at.items():
+            if end.peer and role == 0:
+                beside.setdefault((self.column[end.state], end.side), []).append(k)
+        track: dict[int, int] = {}
+        count: dict[tuple[int, int], int] = {}
+        for key, lines in beside.items():
+            spans = [(self._row(self.end_at[k, 0]), self._row(self.end_at[k, 1])) for k in lines]
+            chosen = choose_tracks(spans)
+            track |= dict(zip(lines, chosen, strict=True))
+            count[key] = max(chosen) + 1
+        return track, count
+
+    def _clear(self, columns: int) -> dict[tuple[int, int], float]:
+        """How far from the middle of a column its states and labels reach, to each side."""
+        clear = {(c, side): 8.0 for c in range(columns) for side in (LEFT, RIGHT)}
         for state, caption in enumerate(self.frame.captions):
-            where = self.column[state]
-            half[where] = max(half[where], caption.width / 2)
-        gap = [_LEAST_GAP] * len(layers)
-        crowd = [0] * len(layers)
+            for side in (LEFT, RIGHT):
+                key = self.column[state], side
+                found = self.sides.get((state, side))
+                reach = found.reach if found is not None else 0.0
+                clear[key] = max(clear[key], caption.width / 2 + reach)
+        over = [b for b in self.frame.bundles if b.source == b.target]
+        wide = [(self.column[b.source], b.width / 2) for b in over]
+        for where, lines in enumerate(self.frame.headings[:columns]):
+            wide += [(where, text_width(line) / 2) for line in lines]
+        for where, half in wide:
+            for side in (LEFT, RIGHT):
+                clear[where, side] = max(clear[where, side], half + LOOP_LIFT)
+        return clear
+
+    def _outer(self, where: int, side: int) -> float:
+        """How far from the middle of a column its tracks reach."""
+        tracks = self.tracks.get((where, side), 0)
+        beyond = FIRST + tracks * track_step(tracks) if tracks else 0.0
+        return self.clear[where, side] + beyond
+
+    def _columns(self, columns: int) -> list[float]:
+        """The middle of each column."""
+        steep, crowd = [0.0] * columns, [0] * columns
         for bundle in self.frame.bundles:
             start, end = self.column[bundle.source], self.column[bundle.target]
-            if bundle.source != bundle.target:
-                steep = abs(self.y[bundle.source] - self.y[bundle.target]) * _STEEP
-                need = bundle.width + _AROUND_LABEL + min(steep, _MOST_STEEP)
-                where = min(start, end) if start != end else start
-                gap[where] = max(gap[where], need)
+            if start != end:
+                where = min(start, end)
+                away = abs(self.y[bundle.source] - self.y[bundle.target])
+                steep[where] = max(steep[where], min(away * _STEEP, _MOST_STEEP))
                 crowd[where] += 1
-        x = [half[0]] if layers else []
-        for k in range(1, len(layers)):
-            room = gap[k - 1] + min(_CROWD * crowd[k - 1], _MOST_CROWDED)
-            x.append(x[-1] + half[k - 1] + room + half[k])
-        return x, half
+        x = [0.0] if columns else []
+        for k in range(1, columns):
+            free = _LEAST_GAP + steep[k - 1] + min(_CROWD * crowd[k - 1], _MOST_CROWDED)
+            x.append(x[-1] + self._outer(k - 1, RIGHT) + free + self._outer(k, LEFT))
+        return x
 
     def curves(self) -> list[Curve]:
         """The line of each bundle."""
-        ports = self._ports()
         made = []
         for k, bundle in enumerate(self.frame.bundles):
-            x, y = self.centres[bundle.source]
             if bundle.source == bundle.target:
-                made.append(loop(x, y - self.frame.captions[bundle.source].height / 2))
-                continue
-            start, end = (self._edge(*ports[k, role]) for role in (0, 1))
-            if self.column[bundle.source] == self.column[bundle.target]:
-                side = RIGHT if end[1] > start[1] else LEFT
-                reach = min(20 + 0.12 * abs(end[1] - start[1]), 70)
-                made.append(bulge(start, end, side * reach))
+                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
+                made.append(loop_curve(self.centres[bundle.source], caption, bundle, rise))
+            elif k in self.track:
+                start, end = self.end_at[k, 0], self.end_at[k, 1]
+                made.append(bracket(self._way(start), self._way(end)[::-1], self._track_x(k)))
             else:
-                made.append(through([start, *self._lane_points(k, bundle), end]))
+                made.append(through(self._across(k, bundle)))
         return made
 
-    def _lane_points(self, number: int, bundle: Bundle) -> list[Point]:
-        """Where a lane enters and leaves each column it passes."""
-        forward = self.column[bundle.target] > self.column[bundle.source]
-        points = []
-        step = 1 if forward else -1
-        where = self.column[bundle.source]
-        for item in self.lanes.get(number, []):
-            where += step
-            edges = (self.x[where] + side * self.half[where] for side in (-step, step))
-            points += [(x, self.y[item]) for x in edges]
+    def _way(self, end: End) -> list[Point]:
+        """From the outline of a state through its row to where nothing is beside its column."""
+        where, side = self.column[end.state], end.side
+        x, y = self.centres[end.state]
+        caption, found = self.frame.captions[end.state], self.sides[end.state, side]
+        key = end.bundle, end.role
+        dx, dy = on_outline(caption, found.ports[key], side)
+        points = [(x + dx, y + dy)]
+        row = y + found.rows[key]
+        if found.fan:
+            points.append((x + side * (caption.width / 2 + found.fan), row))
+        points.append((x + side * self.clear[where, side], row))
         return points
 
-    def _sides(self, bundle: Bundle) -> tuple[int, int]:
-        start, end = self.column[bundle.source], self.column[bundle.target]
-        if start == end:
-            down = self.y[bundle.target] > self.y[bundle.source]
-            return (RIGHT, RIGHT) if down else (LEFT, LEFT)
-        return (RIGHT, LEFT) if end > start else (LEFT, RIGHT)
+    def _track_x(self, number: int) -> float:
+        end = self.end_at[number, 0]
+        where, side = self.column[end.state], end.side
+        step = track_step(self.tracks[where, side])
+        beyond = self.clear[where, side] + FIRST + self.track[number] * step
+        return self.x[where] + side * beyond
 
-    def _ports(self) -> dict[tuple[int, int], tuple[int, int, float]]:
-        """Where bundles touch their states: state, side, distance from the middle."""
-        at: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
+    def _across(self, number: int, bundle: Bundle) -> list[Point]:
+        """The points of a line to another column, past the tracks and through its lanes."""
+        start, end = (self.end_at[number, role] for role in (0, 1))
+        first, last = self._way(start), self._way(end)
+        points = [*first, self._past(start, first[-1][1])]
+        where, step = self.column[bundle.source], start.side
+        for item in self.lanes.get(number, []):
+            where += step
+            points += [
+                (self.x[where] + side * self._outer(where, side), self.y[item])
+                for side in (-step, step)
+            ]
+        return _distinct([*points, self._past(end, last[-1][1]), *last[::-1]])
+
+    def _past(self, end: End, height: float) -> Point:
+        where = self.column[end.state]
+        return self.x[where] + end.side * self._outer(where, end.side), height
+
+    def labels(self) -> list[Point]:
+        """The centre of each label: in its row, next to the state that is left."""
+        places = []
         for k, bundle in enumerate(self.frame.bundles):
+            x, y = self.centres[bundle.source]
+            caption = self.frame.captions[bundle.source]
             if bundle.source == bundle.target:
+                dx, dy = loop_label(caption, bundle, self.rise[bundle.source])
+                places.append((x + dx, y - caption.height / 2 + dy))
                 continue
-            lanes = self.lanes.get(k, [])
-            toward = (lanes or [bundle.target])[0], (lanes or [bundle.source])[-1]
-            ends = (bundle.source, bundle.target)
-            for role, side in enumerate(self._sides(bundle)):
-                key = (ends[role], side)
-                at.setdefault(key, []).append((self.y[toward[role]], k, role))
-        ports = {}
-        for (state, side), touching in at.items():
-            room = 0.62 * self.frame.captions[state].height
-            step = min(_PORT, room / len(touching))
-            for rank, (_, k, role) in enumerate(sorted(touching)):
-                ports[k, role] = (state, side, (rank - (len(touching) - 1) / 2) * step)
-        return ports
-
-    def _edge(self, state: int, side: int, offset: float) -> Point:
-        """The point on a state's outline, whose ends are half circles."""
-        x, y = self.centres[state]
-        caption = self.frame.captions[state]
-        radius = caption.height / 2
-        inset = radius - (max(radius**2 - offset**2, 0.0)) ** 0.5
-        return x + side * (caption.width / 2 - inset), y + offset
+            end = self.end_at[k, 0]
+            found: Side = self.sides[end.state, end.side]
+            out = caption.width / 2 + found.fan + 1 + bundle.width / 2
+            places.append((x + end.side * out, y + found.rows[k, 0]))
+        return places
 
 
-def _loop_label(caption: Caption, bundle: Bundle) -> Point:
-    """The centre of a loop's label, from the middle of its state's upper edge.
-
-    It is to the right of the loop, or above it if it would reach far beyond its state.
-    """
-    if 15 + bundle.width <= caption.width / 2 + _LOOP_REACH:
-        return 15 + bundle.width / 2, -_LOOP_LIFT - bundle.height / 2
-    return 0.0, -LOOP_HEIGHT - _LOOP_LIFT - bundle.height / 2
-
-
-def _finish(frame: Frame, centres: Sequence[Point], curves: Sequence[Curve]) -> Placement:
-    """Labels, and everything moved so that the picture begins at its margin."""
-    boxes = [_box(c, f.width, f.height) for c, f in zip(centres, frame.captions, strict=True)]
-    fixed: dict[int, Point] = {}
-    for k, bundle in enumerate(frame.bundles):
-        if bundle.source == bundle.target:
-            caption = frame.captions[bundle.source]
-            (x, y), (dx, dy) = centres[bundle.source], _loop_label(caption, bundle)
-            fixed[k] = (x + dx, y - caption.height / 2 + dy)
-            boxes.append(_box(fixed[k], bundle.width, bundle.height))
-    boxes += [_box(curve[-1], _TIP, _TIP) for curve in curves]  # arrows are to be seen
-    sizes = [(bundle.width, bundle.height) for bundle in frame.bundles]
-    free = [None if k in fixed else curve for k, curve in enumerate(curves)]
-    labels = [fixed.get(k, p) for k, p in enumerate(place_labels(free, sizes, boxes))]
-    return fit(frame, centres, curves, labels)
-
-
-def _box(centre: Point, width: float, height: float) -> Box:
-    x, y = centre
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
-def fit(
-    frame: Frame, centres: Sequence[Point], curves: Sequence[Curve], labels: Sequence[Point]
-) -> Placement:
-    """Everything moved so that it lies inside the margins."""
-    boxes = [_box(c, f.width, f.height) for c, f in zip(centres, frame.captions, strict=True)]
-    boxes += [_box(p, b.width, b.height) for p, b in zip(labels, frame.bundles, strict=True)]
-    spots = [point_at(curve, k / 16) for curve in curves for k in range(17)]
-    boxes += [(x, y, x, y) for x, y in spots]
-    if not boxes:
-        return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
-    left = min(box[0] for box in boxes) - _MARGIN - START_LENGTH
-    top = min(box[1] for box in boxes) - _MARGIN
-    width = max(box[2] for box in boxes) + _MARGIN - left
-    height = max(box[3] for box in boxes) + _MARGIN - top
-    return Placement(
-        tuple((x - left, y - top) for x, y in centres),
-        tuple(tuple((x - left, y - top) for x, y in curve) for curve in curves),
-        tuple((x - left, y - top) for x, y in labels),
-        width,
-        height,
-    )
+def _distinct(points: Sequence[Point]) -> list[Point]:
+    """The points without those that repeat the one before."""
+    return [p for k, p in enumerate(points) if not k or p != points[k - 1]]

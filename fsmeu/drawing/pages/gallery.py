@@ -1,36 +1,25 @@
-"""A page of losses, made from their files: definition, picture, properties, growth of each."""
+"""A page of losses: definition, use, picture, properties and growth of each."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
-from fsmeu.checking.applies import Applies, exact_methods
-from fsmeu.checking.examples import run_examples
+from fsmeu.checking.applies import Applies
 from fsmeu.checking.facts import facts, measured_with, selected_sizes
 from fsmeu.checking.growth import Growth, Order
-from fsmeu.checking.report import Report, loss_to_measure, report
-from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.draw import Drawing
+from fsmeu.drawing.pages.exhibits import Exhibit
+from fsmeu.drawing.pages.thumbnail import thumbnail
+from fsmeu.drawing.pages.usage import usage
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
-from fsmeu.errors import FsmeuError
-from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.messages import WORDS
-from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.machine.minimize import same_values
-from fsmeu.losses.sum_over_paths import compile_summed
 
-__all__ = ["Exhibit", "exhibit", "gallery_page"]
+__all__ = ["gallery_page"]
 
-_DRAWN = 14
-_SUMMED = 10
 _GROUPS = {
     "table": "Counts of the confusion table",
     "chunks": "Chunks of tags",
@@ -42,87 +31,13 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Exhibit:
-    """One loss of the page.
-
-    Attributes:
-        found: what is known of it.
-        methods: the exact methods that decide for it.
-        pictures: drawings of its machine, with what they show.
-        anchor: what links to it; empty before it has its place.
-    """
-
-    found: Report
-    methods: tuple[Applies, ...]
-    pictures: tuple[tuple[str, Drawing], ...]
-    anchor: str = ""
-
-    @property
-    def group(self) -> str:
-        """Where it is shown: by what is derived of it, not by its name."""
-        known = self.found.properties
-        if self.found.spec.scheme:
-            return "chunks"
-        return "table" if known is not None and known.confusion else "sequences"
-
-
-def exhibit(spec: Spec) -> Exhibit:
-    """Measures and draws a loss file."""
-    found = report(spec)
-    sound = found.loss is not None and found.holds and found.properties is not None
-    methods = exact_methods(found.loss) if sound and found.loss is not None else ()
-    return Exhibit(found, methods, _pictures(spec) if sound else ())
-
-
-def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
-    """The machine of the greatest small length, with its states merged, with its paths summed."""
-    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
-    chosen = next(small, None)
-    if chosen is None:
-        return ()
-    loss, plain = chosen
-    merged = loss.compile(plain.n, minimize=True)
-    with_params = "".join(f", {name} = {loss.params[name]:g}" for name in _open_numbers(spec))
-    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(plain))]
-    if 1 < merged.states < plain.states:
-        caption = f"merged: {merged.states} of {plain.states} states can be told apart"
-        shown.append((caption, draw(merged)))
-    summed = compile_summed(loss, plain.n)
-    if 1 < summed.states <= _SUMMED:
-        caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
-        shown.append((caption, draw(summed)))
-    return tuple(shown)
-
-
-def _open_numbers(spec: Spec) -> list[str]:
-    return [p.name for p in spec.params if p.default is None and p.type != "table"]
-
-
-def _variants(spec: Spec) -> Iterator[SpecLoss]:
-    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last."""
-    labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
-    wanted = set(_open_numbers(spec))
-    found: dict[tuple[tuple[str, float], ...], None] = {}
-    for result in run_examples(spec):
-        found[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
-    for given in sorted(found, key=lambda given: [(v <= 1, v) for _, v in given]):
-        with suppress(FsmeuError):
-            yield loss_to_measure(spec, dict(given), labels)[0]
-
-
-def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
-    """Machines that are small enough to be drawn and have something to tell, longest first."""
-    for n in (3, 2, 1):
-        with suppress(FsmeuError):
-            machine = loss.compile(n, max_states=_DRAWN)
-            if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
-                yield loss, machine
-
-
 def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
-    """The whole page: one file that needs no network."""
-    exhibits = _anchored(exhibits)
+    """The whole page: one file that needs no network.
+
+    Args:
+        exhibits: what is shown, as ``anchored`` gives it; pages to explore are linked by ``file``.
+        title: its heading.
+    """
     style, script = _part("gallery.css"), _part("gallery.js")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -153,8 +68,7 @@ def _digest(text: str) -> str:
 def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
     ordered = [one for key in _GROUPS for one in exhibits if one.group == key]
     rows = "\n".join(map(_overview_row, ordered))
-    heads = ("", "what it is", "states", "merged", "additive", "table", "exact decisions")
-    cells = "".join(f"<th scope='col'>{xml_text(head)}</th>" for head in heads)
+    cells = "".join(f"<th scope='col'>{xml_text(head)}</th>" for head in ("", "", *_HEADS))
     return (
         f"<header><h1>{xml_text(title)}</h1>\n"
         f"<p>{len(exhibits)} files, read, checked, measured and drawn as they are. A loss is to be "
@@ -169,6 +83,9 @@ def _heading(exhibits: Sequence[Exhibit], title: str) -> str:
     )
 
 
+_HEADS = ("what it is", "states", "merged", "additive", "table", "exact decisions")
+
+
 def _overview_row(one: Exhibit) -> str:
     spec, known, sizes = one.found.spec, one.found.properties, one.found.growth
     marks = [
@@ -178,24 +95,24 @@ def _overview_row(one: Exhibit) -> str:
     orders = ["", ""] if sizes is None else [_order(sizes.states), _order(sizes.merged)]
     link = f'<a href="#{one.anchor}">{xml_text(spec.name)}</a>'
     cells = [xml_text(spec.summary), *orders, *marks, _methods(one.methods)]
-    inside = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr data-of="{one.anchor}"><th scope="row">{link}</th>{inside}</tr>'
+    inside = "".join(
+        f'<td data-head="{head}"{"" if cell else " class=empty"}>{cell}</td>'
+        for head, cell in zip(_HEADS, cells, strict=True)
+    )
+    stamp = f'<td class="stamp"><a href="#{one.anchor}" tabindex="-1">{_stamp(one)}</a></td>'
+    return f'<tr data-of="{one.anchor}">{stamp}<th scope="row">{link}</th>{inside}</tr>'
+
+
+def _stamp(one: Exhibit) -> str:
+    """The smallest picture of a loss as a thumbnail."""
+    pictures = [drawing.picture for _, drawing in one.pictures]
+    smallest = min(pictures, key=lambda p: max(p.width, 2 * p.height), default=None)
+    return "" if smallest is None else thumbnail(smallest)
 
 
 def _order(order: Order | None) -> str:
     """An order of growth, its exponent raised."""
     return "" if order is None else re.sub(r"\^(\w+)", r"<sup>\1</sup>", xml_text(order))
-
-
-def _anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
-    """The same with anchors: their names, numbered where several files use one."""
-    placed: dict[str, Exhibit] = {}
-    for one in exhibits:
-        name = one.found.spec.name
-        names = (f"{name}-{k}" if k > 1 else name for k in itertools.count(1))
-        anchor = next(free for free in names if free not in placed)
-        placed[anchor] = replace(one, anchor=anchor)
-    return list(placed.values())
 
 
 def _methods(methods: Iterable[Applies]) -> str:
@@ -222,6 +139,7 @@ def _article(one: Exhibit) -> str:
         f'<article id="{one.anchor}" data-words={xml_attribute(_words(one))}>',
         f'<h3>{xml_text(spec.name)} <span class="kind {spec.kind}">{spec.kind}</span></h3>',
         f'<p class="summary">{xml_text(spec.summary)}</p>',
+        _use(one),
         '<div class="columns"><div>',
         f'<pre tabindex="0">{_source(spec.source)}</pre>',
         f'<p class="quiet">{good} of {len(found.examples)} examples hold.</p>',
@@ -234,6 +152,15 @@ def _article(one: Exhibit) -> str:
         "</article>",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _use(one: Exhibit) -> str:
+    """A line of Python, a command, and the link to the page."""
+    found = usage(one.found.spec, one.found.examples, one.found.assumed)
+    lines = [found.python, found.command] if found is not None else []
+    shown = "".join(f"<code>{xml_text(line)}</code>" for line in lines)
+    link = f'<a href="{one.file}">explore it: pairs step by step, probabilities to slide</a>'
+    return f'<div class="use">{shown}{link if one.file else ""}</div>' if shown or one.file else ""
 
 
 def _words(one: Exhibit) -> str:
@@ -285,7 +212,8 @@ def _growth(sizes: Growth) -> str:
         orders = (_order(o) for o in (sizes.states, sizes.merged, sizes.summed, sizes.values))
         rows.append("<td>order</td>" + "".join(f"<td>{order}</td>" for order in orders))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="growth"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="wide">{table}</div>'
 
 
 def _figure(caption: str, drawing: Drawing) -> str:

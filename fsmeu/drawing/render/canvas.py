@@ -6,7 +6,8 @@ import unicodedata
 from dataclasses import replace
 
 from fsmeu.drawing.layout.curves import point_at
-from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.layout.layered import place
+from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.scene.frame import Frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.exchange.automaton import Automaton
@@ -40,6 +41,25 @@ def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list
     for state in range(automaton.states):
         style = "route" if state in visited else "plain"
         _write_state(sheet, automaton, frame, placement, state, style)
+    rows = [*_above(automaton, frame, placement), *sheet.rows()]
+    margin = min((_indent(row) for row in rows), default=0)
+    return [row[margin:] for row in rows]
+
+
+def _indent(row: list[Cell]) -> int:
+    return next((k for k, (letter, _) in enumerate(row) if letter != " "), len(row))
+
+
+def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[list[Cell]]:
+    """Rows with the notes and the headings of columns."""
+    sheet = _Sheet()
+    for k, note in enumerate(frame.notes):
+        sheet.write(_COLUMN * (1 + _columns(note) / 2), k * _ROW, note, "quiet")
+    for depth, lines in enumerate(frame.headings):
+        states = (automaton.depth == depth).nonzero()[0].tolist()
+        x = sum(placement.centres[state][0] for state in states) / max(len(states), 1)
+        for k, line in enumerate(lines, start=len(frame.notes)):
+            sheet.write(x, k * _ROW, line, "quiet")
     return sheet.rows()
 
 
@@ -53,7 +73,12 @@ def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
             height += 0.0 if caption.value else _ROW
         width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
         captions.append(replace(caption, value=value, width=width, height=height))
-    bundles = [replace(b, width=_COLUMN * (max(map(_columns, b.lines)) + 1)) for b in frame.bundles]
+    bundles = [
+        replace(
+            b, width=_COLUMN * (max(map(_columns, b.lines)) + 1), height=_ROW * len(b.lines) - 1
+        )
+        for b in frame.bundles
+    ]
     return replace(frame, captions=tuple(captions), bundles=tuple(bundles))
 
 
@@ -111,8 +136,9 @@ class _Sheet:
 
     def curve(self, curve: tuple[tuple[float, float], ...], style: str) -> None:
         """Sets dots along a curve."""
-        for step in range(_STEPS + 1):
-            x, y = point_at(curve, step / _STEPS)
+        steps = _STEPS * (len(curve) - 1) // 3
+        for step in range(steps + 1):
+            x, y = point_at(curve, step / steps)
             column, row = int(x / _COLUMN), int(y / _ROW)
             inside = int(x / _COLUMN * 2) % 2, int(y / _ROW * 4) % 4
             spot = (row, column)

@@ -52,14 +52,21 @@ class _Lister:
         automaton, signs = self.automaton, self.signs
         size = f"{automaton.states:,} states, {automaton.arcs:,} arcs"
         rows = [Row(f"{self.frame.title}: {size}", "title")]
+        rows += [Row(note, "quiet") for note in self.frame.notes]
         key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
         rows.append(Row(key + ("  * the path" if self.states else ""), "quiet"))
         for depth in sorted(set(automaton.depth.tolist()), key=lambda d: (d < 0, d)):
             rows.append(Row(""))
-            rows.append(Row(f"depth {depth}" if depth >= 0 else "not reached", "quiet"))
+            rows.append(Row(self._heading(depth), "quiet"))
             for state in np.flatnonzero(automaton.depth == depth).tolist():
                 rows += self._state(state)
         return rows
+
+    def _heading(self, depth: int) -> str:
+        if depth < 0:
+            return "not reached"
+        lines = self.frame.headings[depth] if depth < len(self.frame.headings) else ()
+        return " ".join([f"depth {depth}", *lines])
 
     def _state(self, state: int) -> list[Row]:
         automaton, caption = self.automaton, self.frame.captions[state]

@@ -7,13 +7,24 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fsmeu.drawing.layout.layered import START_LENGTH, Placement
+from fsmeu.drawing.layout.placement import START_LENGTH, Placement
 from fsmeu.drawing.render.shapes import Box, Line, Picture, Shape, Text, mix
 from fsmeu.drawing.scene.frame import FONT, LINE, SMALL, Bundle, Caption, Frame, text_width
 from fsmeu.drawing.scene.route import Route
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = ["GROUND", "INK", "MASS", "QUIET", "ROUTE", "VALUE", "flow_of", "machine_picture"]
+__all__ = [
+    "GROUND",
+    "INK",
+    "MASS",
+    "QUIET",
+    "ROUTE",
+    "VALUE",
+    "flow_of",
+    "machine_picture",
+    "room_above",
+    "writing_above",
+]
 
 INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
 ROUTE, MASS, VALUE = "#d55e00", "#56b4e9", "#00664f"
@@ -26,13 +37,37 @@ def machine_picture(
     automaton: Automaton, frame: Frame, placement: Placement, route: Route | None
 ) -> Picture:
     """The picture of a machine whose parts are placed."""
-    painter = _Painter(automaton, frame, placement, route)
+    room = room_above(frame)
+    painter = _Painter(automaton, frame, placement, route, _TITLE + room)
     title = frame.title
-    room = text_width(title) + 24
-    width = max(placement.width, min(room, 1.6 * placement.width + 200))
+    width = max(placement.width, text_width(title) + 24)
     heading = Text(12, _TITLE / 2 + 3, title, FONT, QUIET, anchor="start")
-    shapes = (heading, *painter.shapes())
-    return Picture(title, width, placement.height + _TITLE, shapes)
+    width = max(width, *(text_width(note, SMALL) + 24 for note in frame.notes), 0.0)
+    shapes: list[Shape] = [heading]
+    for x, y, line, anchor in writing_above(automaton, frame, placement):
+        shapes.append(Text(x, y + _TITLE, line, SMALL, QUIET, anchor=anchor))
+    shapes += painter.shapes()
+    return Picture(title, width, placement.height + _TITLE + room, tuple(shapes))
+
+
+def room_above(frame: Frame) -> float:
+    """The height that notes and headings of columns need above a machine."""
+    lines = len(frame.notes) + max(map(len, frame.headings), default=0)
+    return SMALL * LINE * lines + 6 if lines else 0.0
+
+
+def writing_above(
+    automaton: Automaton, frame: Frame, placement: Placement
+) -> Iterator[tuple[float, float, str, str]]:
+    """Notes and headings of columns, line by line: place, text and anchor."""
+    for k, note in enumerate(frame.notes):
+        yield 12.0, 8 + k * SMALL * LINE, note, "start"
+    top = 10 + len(frame.notes) * SMALL * LINE
+    for depth, lines in enumerate(frame.headings):
+        states = np.flatnonzero(automaton.depth == depth)
+        x = float(np.mean([placement.centres[state][0] for state in states]))
+        for k, line in enumerate(lines):
+            yield x, top + k * SMALL * LINE, line, "middle"
 
 
 def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
@@ -44,12 +79,18 @@ def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
 
 
 class _Painter:
-    """Turns one machine into shapes; everything is moved down to make room for the title."""
+    """Turns one machine into shapes; everything is moved down to make room for what is above."""
 
     def __init__(
-        self, automaton: Automaton, frame: Frame, placement: Placement, route: Route | None
+        self,
+        automaton: Automaton,
+        frame: Frame,
+        placement: Placement,
+        route: Route | None,
+        down: float,
     ) -> None:
         self.automaton, self.frame, self.placement = automaton, frame, placement
+        self.down = down
         self.states = route.states if route is not None else frozenset[int]()
         self.arcs = route.arcs if route is not None else frozenset[int]()
 
@@ -76,12 +117,12 @@ class _Painter:
             width = _THIN + (_THICK - _THIN) * flow
             colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(flow))
             tip += f", probability {flow!r}"
-        curve = tuple((x, y + _TITLE) for x, y in self.placement.curves[number])
+        curve = tuple((x, y + self.down) for x, y in self.placement.curves[number])
         return Line(curve, colour, width, _HEAD + width, tip)
 
     def _state(self, state: int, caption: Caption) -> Iterator[Shape]:
         x, y = self.placement.centres[state]
-        y += _TITLE
+        y += self.down
         marked = state in self.states
         stroke = ROUTE if marked else INK
         width, height = caption.width, caption.height
@@ -111,7 +152,7 @@ class _Painter:
         bundle = self.frame.bundles[number]
         x, y = self.placement.labels[number]
         colour = ROUTE if self._marked(number) else INK
-        top = y + _TITLE - (len(bundle.lines) - 1) * SMALL * LINE / 2
+        top = y + self.down - (len(bundle.lines) - 1) * SMALL * LINE / 2
         for k, line in enumerate(bundle.lines):
             plate = text_width(line, SMALL)
             yield Text(x, top + k * SMALL * LINE, line, SMALL, colour, plate=plate)

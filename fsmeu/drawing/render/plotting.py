@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from fsmeu.extras import need_installed
 
-from fsmeu.errors import FsmeuError, sentence
-
-__all__ = ["MissingExtra", "need_matplotlib"]
-
-
-class MissingExtra(FsmeuError, ImportError):
-    """Something optional is not installed; the message says how to get it."""
+__all__ = ["need_matplotlib"]
 
 
 def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work without it") -> None:
@@ -23,7 +17,4 @@ def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work w
     Raises:
         MissingExtra: it is not installed.
     """
-    if find_spec("matplotlib") is None:
-        must = "matplotlib must be installed"
-        remedy = "Install it: pip install 'fsmeu[plot]'" + (f"; {instead}" if instead else "")
-        raise MissingExtra(sentence(what, must, None, remedy))
+    need_installed("matplotlib", "plot", what, instead)

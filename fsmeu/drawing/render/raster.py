@@ -129,4 +129,4 @@ def _add_text(axes: Any, text: Text, families: list[str], layer: int) -> None:
 def _plate(corner: tuple[float, float], width: float, height: float, layer: int) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle(corner, width, height, facecolor="white", alpha=0.92, zorder=layer)
+    return Rectangle(corner, width, height, facecolor="white", zorder=layer)

@@ -11,11 +11,12 @@ __all__ = ["path_data", "svg"]
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 
-def svg(picture: Picture) -> str:
-    """A picture as an SVG document that may also stand inside HTML."""
+def svg(picture: Picture, scale: float = 1.0) -> str:
+    """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
     width, height = _number(picture.width), _number(picture.height)
+    size = [_number(scale * side) for side in (picture.width, picture.height)]
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
         f'font-family="{_FONTS}">'
     )
@@ -60,7 +61,7 @@ def _text(text: Text) -> str:
         x, y = _number(text.x - text.plate / 2), _number(text.y - 0.6 * text.size)
         plate = (
             f'<rect x="{x}" y="{y}" width="{_number(text.plate)}" '
-            f'height="{_number(1.2 * text.size)}" fill="#ffffff" fill-opacity="0.92"/>'
+            f'height="{_number(1.2 * text.size)}" fill="#ffffff"/>'
         )
     return (
         f'{plate}<text x="{_number(text.x)}" y="{_number(text.y + 0.35 * text.size)}" '

@@ -91,7 +91,7 @@ def _text(text: Text, names: dict[str, str]) -> str:
     if text.plate:
         left, top = text.x - text.plate / 2, text.y - 0.6 * text.size
         corner = _at(left + text.plate, top + 1.2 * text.size)
-        plate = rf"\fill[white, opacity=0.92] {_at(left, top)} rectangle {corner};" + "\n"
+        plate = rf"\fill[white] {_at(left, top)} rectangle {corner};" + "\n"
     at = _at(text.x, text.y + 0.35 * text.size)
     return rf"{plate}\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
 

@@ -7,25 +7,28 @@ the number of characters, so that no font has to be at hand.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fsmeu.drawing.scene.arc_labels import arc_texts, line_texts
 from fsmeu.drawing.scene.escape import visible
+from fsmeu.drawing.scene.histories import histories
+from fsmeu.drawing.scene.legend import Legend, legend
 from fsmeu.exchange.automaton import Automaton, number_text
 
-__all__ = ["FONT", "SMALL", "Bundle", "Caption", "Frame", "make_frame", "text_width"]
+__all__ = ["FONT", "LOOP_ROOM", "SMALL", "Bundle", "Caption", "Frame", "make_frame", "text_width"]
 
 FONT, SMALL = 12.0, 11.0
 LINE = 1.25
 _WIDEST = 26  # characters of a caption on one line
-_LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
 _PAD = 9.0
 _NARROW = frozenset(" .,:;!|'\"ijlftr()[]-/\\I")
 _WIDE = frozenset("mwMWOQ@%=+<>~…")
 _BOLD = 1.12
-_LONGEST_NAME = 24
+LOOP_ROOM = 26.0  # beside the label of a loop, for the loop
+_WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
 
 
 @dataclass(frozen=True)
@@ -72,58 +75,87 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Frame:
-    """Everything a picture says of a machine."""
+    """Everything a picture says of a machine.
+
+    Attributes:
+        title: what it is, and registers that are the same in all states.
+        captions: what each state shows.
+        bundles: the arcs, those that share both ends together.
+        headings: for each depth, lines about registers that are the same in all states there.
+        notes: lines about registers that follow from others.
+    """
 
     title: str
     captions: tuple[Caption, ...]
     bundles: tuple[Bundle, ...]
+    headings: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def make_frame(automaton: Automaton, short: bool = False) -> Frame:
+def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
     """The captions and merged arcs of a machine.
 
     Args:
         automaton: the machine.
         short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
+        full: whether states show every register that varies, and columns have no headings.
     """
-    varying, fixed = _registers(automaton)
-    captions = tuple(_caption(automaton, k, varying, short) for k in range(automaton.states))
+    shown = legend(automaton, alike=short)
+    if full:
+        shown = replace(shown, above=((),) * len(shown.above), evident=(), notes=())
+    named = None if automaton.registers else histories(automaton)
+    bundles = _bundles(automaton, named is not None and named.evident)
+    loops = {b.source: b.width for b in bundles if b.source == b.target}
+    captions = []
+    for state, depth in enumerate(automaton.depth.tolist()):
+        name = str(state) if named is None else named.names[state]
+        room = loops.get(state, 0.0)
+        captions.append(_caption(automaton, state, shown.in_state(depth), name, short, room))
     title = visible(automaton.name)
-    if fixed:
-        title += "; " + " ".join(f"{r}={_held(automaton, r, 0)}" for r in fixed)
-    if short and varying:
-        title += "; states are " + ",".join(map(visible, varying))
-    return Frame(title, captions, _bundles(automaton))
+    if shown.fixed:
+        title += "; " + " ".join(_named(automaton, shown.fixed, 0))
+    if short and shown.varying:
+        title += "; states are " + ",".join(map(visible, shown.in_state(0)))
+    return Frame(title, tuple(captions), bundles, _headings(automaton, shown), shown.notes)
 
 
-def _registers(automaton: Automaton) -> tuple[list[str], list[str]]:
-    """Registers that tell states apart, and those that are the same in all."""
-    varying: list[str] = []
-    fixed: list[str] = []
-    for name, held in automaton.registers.items():
-        same = automaton.states > 1 and all(value == held[0] for value in held)
-        (fixed if same else varying).append(name)
-    return varying, fixed
+def _headings(automaton: Automaton, shown: Legend) -> tuple[tuple[str, ...], ...]:
+    made = []
+    for depth, registers in enumerate(shown.above):
+        first = int(np.argmax(automaton.depth == depth))
+        named = _named(automaton, registers, first)
+        made.append(tuple(_wrap(named)) if named else ())
+    return tuple(made)
+
+
+def _named(automaton: Automaton, registers: Iterable[str], state: int) -> list[str]:
+    """Registers with what they hold, such as ``tp=1``; without those that hold nothing to tell."""
+    held = [(r, _held(automaton, r, state)) for r in registers]
+    return [f"{visible(r)}={text}" for r, text in held if text]
 
 
 def _held(automaton: Automaton, register: str, state: int) -> str:
     return visible(automaton.register_text(register, state))
 
 
-def _caption(automaton: Automaton, state: int, registers: list[str], short: bool) -> Caption:
-    held = [_held(automaton, register, state) for register in registers]
-    named = [f"{visible(r)}={h}" for r, h in zip(registers, held, strict=True)]
+def _caption(
+    automaton: Automaton, state: int, registers: list[str], name: str, short: bool, room: float
+) -> Caption:
+    """What a state shows; ``room`` is the width of the label that its loop has, or 0."""
+    named = _named(automaton, registers, state)
     if not named:
-        lines = [str(state)]
+        lines = [_shorten(name)]
     elif short:
-        lines = [",".join(held)]
+        lines = [",".join(_held(automaton, register, state) for register in registers)]
     else:
         lines = _wrap(named)
     known = automaton.values[state]
     value = "" if np.isnan(known) else f"= {number_text(known)}"
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
     width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
-    tip = _state_tip(automaton, state, named)
+    if 0 < room <= _WIDEST_BESIDE:
+        width = max(width, room + LOOP_ROOM)
+    tip = _state_tip(automaton, state, _named(automaton, automaton.registers, state))
     return Caption(tuple(lines), value, tip, max(width, height), height)
 
 
@@ -151,56 +183,19 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-def _bundles(automaton: Automaton) -> tuple[Bundle, ...]:
+def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
     table = automaton.table
     together: dict[tuple[int, int], list[int]] = {}
     for arc, ends in enumerate(zip(table.source.tolist(), table.target.tolist(), strict=True)):
         together.setdefault(ends, []).append(arc)
     made = []
     for (source, target), arcs in together.items():
-        labels = [_arc_text(automaton, arc) for arc in arcs]
-        lines = _label_lines(labels)
+        lines = line_texts(automaton, arcs, evident)
         width = max(text_width(line, SMALL) for line in lines)
-        tip = f"{source} to {target}: {', '.join(labels)}"
+        tip = f"{source} to {target}: {', '.join(arc_texts(automaton, arcs))}"
         height = SMALL * LINE * len(lines)
         made.append(Bundle(source, target, tuple(arcs), lines, tip, width, height))
     return tuple(made)
-
-
-def _arc_text(automaton: Automaton, arc: int) -> str:
-    table = automaton.table
-    text = _label(automaton.inputs, int(table.ilabel[arc]))
-    if not automaton.acceptor:
-        text += f":{_label(automaton.outputs, int(table.olabel[arc]))}"
-    if automaton.weighted:
-        with np.errstate(over="ignore"):
-            text += f"/{number_text(np.exp(-table.weight[arc]))}"
-    return text
-
-
-def _label(names: Mapping[int, str], number: int) -> str:
-    """A label as it is shown; quoted where its own signs could be taken for those around it."""
-    name = names.get(number, str(number)) if number else "ε"
-    shown = visible(name)
-    if any(sign in shown for sign in ":,/ "):
-        shown = f"'{shown}'"
-    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"
-
-
-def _label_lines(labels: list[str]) -> tuple[str, ...]:
-    """Labels in lines of some width; of many, the first ones and how many more there are."""
-    lines, counts = [labels[0]], [1]
-    for label in labels[1:]:
-        if len(lines[-1]) + 2 + len(label) <= _LABEL_WIDTH:
-            lines[-1] += f", {label}"
-            counts[-1] += 1
-        else:
-            lines.append(label)
-            counts.append(1)
-    if len(lines) > _LINES:
-        rest = sum(counts[_LINES - 1 :])
-        lines[_LINES - 1 :] = [f"… and {rest} more"]
-    return (*(f"{line}," for line in lines[:-1]), lines[-1])
 
 
 def text_width(text: str, size: float = FONT) -> float:

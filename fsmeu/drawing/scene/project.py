@@ -19,7 +19,7 @@ from fsmeu.fst.sequences import listed
 from fsmeu.losses.language.dependencies import names_read, tapes
 from fsmeu.losses.language.syntax import Spec
 
-__all__ = ["cut", "project", "registers_given_z"]
+__all__ = ["cut", "project", "reached", "registers_given_z"]
 
 Ints = NDArray[np.int64]
 
@@ -118,6 +118,16 @@ def cut(automaton: Automaton, depth: int) -> Automaton:
     """The part of a machine within so many steps of the start, with the arcs inside it."""
     depth = whole("draw", "depth", depth, least=0)
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
+    return replace(_part(automaton, near), name=f"{automaton.name}, first {depth} steps")
+
+
+def reached(automaton: Automaton) -> Automaton:
+    """The part of a machine to which paths lead from the start."""
+    return automaton if (automaton.depth >= 0).all() else _part(automaton, automaton.depth >= 0)
+
+
+def _part(automaton: Automaton, near: NDArray[np.bool_]) -> Automaton:
+    """The machine of some of the states, with the arcs between them."""
     kept = np.flatnonzero(near)
     number = np.full(automaton.states, -1, np.int64)
     number[kept] = np.arange(len(kept))
@@ -134,7 +144,6 @@ def cut(automaton: Automaton, depth: int) -> Automaton:
     )
     return replace(
         automaton,
-        name=f"{automaton.name}, first {depth} steps",
         table=inside,
         ending=automaton.ending[kept],
         values=automaton.values[kept],

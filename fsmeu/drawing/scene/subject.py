@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from fsmeu.drawing.scene.captions import register_texts
-from fsmeu.drawing.scene.project import cut, project, registers_given_z
+from fsmeu.drawing.scene.last_label import with_last_label
+from fsmeu.drawing.scene.merged import merged_automaton
+from fsmeu.drawing.scene.project import cut, project, reached, registers_given_z
 from fsmeu.drawing.scene.route import Route, find_route
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
+from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.expect import compose
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.compose import max_states as general_limit
@@ -40,6 +43,7 @@ class Subject:
     registers: Sequence[str] | None = None
     depth: int | None = None
     max_states: int | None = None
+    merged: bool = False
 
 
 def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
@@ -72,7 +76,13 @@ def _of_machine(asked: Subject) -> Automaton:
     if asked.given_z:
         must = "given_z goes with a loss, for a machine say which registers to keep"
         raise InputError(sentence("draw", must, type(asked.thing).__name__))
-    return as_automaton(asked.thing)
+    if asked.merged:
+        must = "merged goes with a loss, this is a machine already"
+        raise InputError(sentence("draw", must, type(asked.thing).__name__))
+    automaton = as_automaton(asked.thing)
+    if isinstance(asked.thing, Composition):
+        return with_last_label(automaton)
+    return reached(automaton) if isinstance(asked.thing, Model) else automaton
 
 
 def _of_loss(asked: Subject) -> Automaton:
@@ -87,6 +97,8 @@ def _of_loss(asked: Subject) -> Automaton:
         raise InputError(sentence("draw", must, None, "Give model=..., or labels for z"))
     n = _length(asked)
     alone = asked.z is not None and asked.y is None and not asked.given_z
+    if asked.merged:
+        return _merged(loss, n, asked.z if alone else None, asked, limit)
     machine = loss.compile(n, asked.z if alone else None, limit)
     automaton = _with_texts(as_automaton(machine), loss, n)
     if not asked.given_z:
@@ -100,8 +112,18 @@ def _of_loss(asked: Subject) -> Automaton:
     return project(automaton, [*clock, *registers_given_z(loss.spec)])
 
 
+def _merged(loss: Loss, n: int, z: Any, asked: Subject, limit: int) -> Automaton:
+    if asked.given_z or asked.registers is not None:
+        must = "states are merged by what follows, or by registers, not both"
+        raise InputError(sentence("merged", must, None, "Leave given_z and registers out"))
+    return merged_automaton(loss, n, z, limit)
+
+
 def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     model = as_model(asked.model)
+    if asked.merged:
+        must = "a composition is drawn as it is"
+        raise InputError(sentence("merged", must, None, "Leave merged or the model out"))
     if asked.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
         raise InputError(sentence("draw", must))
@@ -112,7 +134,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
         raise InputError(sentence("given_z", must, None, "Leave given_z out"))
     loss = bind_labels(loss, model.alphabet, "draw")
     composed = compose(loss, asked.z, model, max_states=limit)
-    return _with_texts(as_automaton(composed), loss, model.n)
+    return with_last_label(_with_texts(as_automaton(composed), loss, model.n))
 
 
 def _with_texts(automaton: Automaton, loss: Loss, n: int) -> Automaton:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from fsmeu.extras import is_installed
 from fsmeu.learning.base import Rows
 from fsmeu.learning.online.rules import RULES
 from fsmeu.learning.online.state import POSITIVE, PREDICTED, SEEN, TOTAL, TRUE_POSITIVE
@@ -85,7 +84,7 @@ def run(
     predicted = np.zeros(len(examples.positive), np.uint8)
     before = np.full(len(predicted), np.nan)
     seen = len(predicted) + int(state[SEEN])
-    if seen * len(linear.weights) >= COMPILED_EXAMPLES and _is_installed():
+    if seen * len(linear.weights) >= COMPILED_EXAMPLES and is_installed("numba"):
         from fsmeu.learning.online import compiled_loops
 
         held = _flat(examples.rows)
@@ -99,11 +98,6 @@ def run(
         _run_plain(kind, listed, linear, examples, predicted, before)
         state[:] = listed
     return predicted, before
-
-
-@lru_cache(maxsize=1)
-def _is_installed() -> bool:
-    return find_spec("numba") is not None
 
 
 def _flat(rows: Rows) -> tuple[Any, Any, Any]:

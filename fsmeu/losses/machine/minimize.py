@@ -158,7 +158,7 @@ def _as_machine(layers: Unrolled) -> Machine:
 
 
 def _folded(machine: Machine, engine: str) -> Machine:
-    """Leaves out states that others can stand in for at every depth at which they are met."""
+    """The machine without states that others can stand in for at every depth they are met at."""
     layers = unroll(machine)
     stand_in = fold(layers.depth, layers.state, layers.classes(engine), machine.states)
     kept = np.unique(stand_in)

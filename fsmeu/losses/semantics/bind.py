@@ -27,7 +27,7 @@ _MOST_WHOLE = (
 
 
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
-    """Fills in labels and parameters.
+    """The loss with its labels and parameters filled in.
 
     Raises:
         InputError: a parameter is unknown, missing, of the wrong type or out of its range, or the

@@ -62,32 +62,37 @@ class Pool:
     """
 
     size: int = POOL_SIZE
-    number: dict[float, int] = field(default_factory=dict)
-    values: list[float] = field(default_factory=list)
-    _array: Floats = field(default_factory=lambda: np.zeros(0))
+    values: Floats = field(default_factory=lambda: np.zeros(0))
+    _order: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def encode(self, values: Floats) -> Ints:
-        """The numbers of these values; new values get new numbers."""
+        """The numbers of these values; new values get new numbers.
+
+        Raises:
+            SizeLimitError: there are more values than a pool may hold.
+        """
         distinct, inverse = np.unique(values, return_inverse=True)
-        numbers = np.array([self._one(v) for v in distinct.tolist()], np.int64)
-        return numbers[inverse].reshape(values.shape)
+        place, known = self._found(distinct)
+        if not known.all():
+            self.values = np.concatenate([self.values, distinct[~known]])
+            if len(self.values) > self.size:
+                must = f"a count may take at most {self.size:,} different values here"
+                raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
+            self._order = np.argsort(self.values, kind="stable")
+            place, _ = self._found(distinct)
+        return self._order[place][inverse].reshape(values.shape)
+
+    def _found(self, ascending: Floats) -> tuple[Ints, NDArray[np.bool_]]:
+        """The places of values among those known, in ascending order, and whether they are."""
+        if not len(self.values):
+            return np.zeros(len(ascending), np.int64), np.zeros(len(ascending), bool)
+        held = self.values[self._order]
+        place = np.minimum(np.searchsorted(held, ascending), len(held) - 1)
+        return place, held[place] == ascending
 
     def decode(self, numbers: Ints) -> Floats:
         """The values with these numbers."""
-        if len(self._array) < len(self.values):
-            self._array = np.array(self.values)
-        return self._array[numbers]
-
-    def _one(self, value: float) -> int:
-        known = self.number.get(value)
-        if known is None:
-            known = len(self.values)
-            if known >= self.size:
-                must = f"a count may take at most {self.size:,} different values here"
-                raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
-            self.number[value] = known
-            self.values.append(value)
-        return known
+        return self.values[numbers]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.saving import register
-from fsmeu.searn.learners.linear import numbered_columns, numbers_in
+from fsmeu.searn.learners.linear import column_table, numbered_columns
 from fsmeu.searn.learners.protocol import Decisions
 
 __all__ = ["Constant", "compact_rows", "fitted", "given_base", "margins", "only_flat", "renumbered"]
@@ -99,7 +99,7 @@ def compact_rows(given: Decisions, least: int) -> tuple[NDArray[np.int32], csr_a
 
 def renumbered(columns: NDArray[np.int32], rows: csr_array) -> csr_array:
     """Rows over the columns that were used in training alone, (R, U)."""
-    return _over(rows, numbers_in(columns, rows), len(columns))
+    return _over(rows, column_table(columns, rows.shape[1])[rows.indices], len(columns))
 
 
 def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.learning.saving import register
 
-__all__ = ["LinearModel", "numbered_columns"]
+__all__ = ["LinearModel", "column_table", "numbered_columns"]
 
 
 def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -27,14 +27,14 @@ def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], ND
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
     kept = np.flatnonzero(counts >= max(1, least))
     columns = kept[np.argsort(-counts[kept], kind="stable")].astype(np.int32)
-    return columns, numbers_in(columns, rows)
+    return columns, column_table(columns, rows.shape[1])[rows.indices]
 
 
-def numbers_in(columns: NDArray[np.int32], rows: csr_array) -> NDArray[np.int32]:
-    """The number of each entry's column among these, or how many there are for other columns."""
-    table = np.full(rows.shape[1], len(columns), np.int32)
+def column_table(columns: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    """The number of each column among these, or how many there are for other columns, (size,)."""
+    table = np.full(size, len(columns), np.int32)
     table[columns] = np.arange(len(columns), dtype=np.int32)
-    return np.asarray(table[rows.indices], np.int32)
+    return table
 
 
 @register
@@ -58,5 +58,29 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         """The score of each action for each row, (R, A)."""
         weights = self.weights
         shape = (rows.shape[0], len(weights))
-        held = (rows.data, numbers_in(self.columns, rows), rows.indptr)
+        held = (rows.data, self._numbers(rows), rows.indptr)
         return np.asarray(csr_array(held, shape=shape) @ weights)
+
+    def _numbers(self, rows: csr_array) -> NDArray[np.int32]:
+        """The row of weights of each entry.
+
+        They are looked up in a table over all columns, which is kept; or, where that would be
+        larger than the weights, by bisection in the columns.
+        """
+        held = getattr(self, "_held", None)
+        if held is None or held[0] is not self.columns or held[1] != rows.shape[1]:
+            held = self._held = (self.columns, rows.shape[1], *self._look_up(rows.shape[1]))
+        _, _, table, ascending, order = held
+        if table is not None:
+            return np.asarray(table[rows.indices])
+        place = np.minimum(np.searchsorted(ascending, rows.indices), len(order) - 1)
+        known = ascending[place] == rows.indices
+        return np.asarray(np.where(known, order[place], np.int32(len(order))))
+
+    def _look_up(self, size: int) -> tuple[Any, Any, Any]:
+        """The table, or None and the columns in ascending order with their numbers."""
+        columns = self.columns
+        if size <= np.size(self.weights) or not len(columns):
+            return column_table(columns, size), None, None
+        order = np.argsort(columns).astype(np.int32)
+        return None, columns[order], order

@@ -9,13 +9,12 @@ seed and the entry's number, not by a generator that both would have to share.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.extras import is_installed
 from fsmeu.limits import COMPILED_ENTRIES
 from fsmeu.searn.features.draws import uniform
 
@@ -129,12 +128,7 @@ def perceptron_pass(
 
 
 def _compiled(given: Entries, weights: NDArray[Any]) -> bool:
-    return len(given.columns) * weights.shape[1] >= COMPILED_ENTRIES and _is_installed()
-
-
-@lru_cache(maxsize=1)
-def _is_installed() -> bool:
-    return find_spec("numba") is not None
+    return len(given.columns) * weights.shape[1] >= COMPILED_ENTRIES and is_installed("numba")
 
 
 def _logistic_plain(

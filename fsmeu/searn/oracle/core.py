@@ -50,6 +50,8 @@ class Core(Protocol):
         start: the place of the first state among them.
         sums: how many sums the value looks at.
         sum_order: their numbers, those that read both tapes first.
+        steady: where all layers have the states ``first`` and steps lead to the same ones in all
+            contexts: the place of the state after each step, (states, labels); else None.
     """
 
     n: int
@@ -58,6 +60,7 @@ class Core(Protocol):
     start: int
     sums: int
     sum_order: list[int]
+    steady: Ints | None
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""

@@ -21,6 +21,7 @@ from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.binding import bound_to
 from fsmeu.searn.oracle.tables import Tables, make_tables
+from fsmeu.searn.oracle.valid_core import checked_meanings
 
 __all__ = ["CostOracle", "CostOracles"]
 
@@ -38,6 +39,10 @@ class CostOracles:
         loss: a loss or utility.
         ys: the references, sequences of labels.
         labels: the labels, where the loss leaves them open.
+        meanings: where not every label may follow every other in a completion: the index of the
+            label that each label stands for after each other, (L + 1, L), the last row for those
+            that come first: its own where it may stand, else that of one that may. What is said
+            of a label that may not come next is said of the one that it stands for.
 
     Raises:
         InputError: something is no loss, no sequence or no label.
@@ -50,14 +55,18 @@ class CostOracles:
         lengths: the length of each reference, (references,).
     """
 
-    def __init__(self, loss: Loss, ys: Sequence[Any], labels: Any = None) -> None:
+    def __init__(
+        self, loss: Loss, ys: Sequence[Any], labels: Any = None, meanings: Any = None
+    ) -> None:
         self.loss = loss = bound_to(loss, labels, "cost oracle")
         self.labels: tuple[Label, ...] = loss.alphabet.labels
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign = 1.0 if loss.kind == "utility" else -1.0
-        self._tables: Tables = make_tables(loss, self.ys)
+        if meanings is not None:
+            meanings = checked_meanings(meanings, len(self.labels))
+        self._tables: Tables = make_tables(loss, self.ys, meanings)
 
     def __len__(self) -> int:
         return len(self.ys)

@@ -26,6 +26,7 @@ class FunctionCore:
         self.first = np.array([view.start], np.int64)
         self.n = self.sums = 0
         self.sum_order: list[int] = []
+        self.steady: Ints | None = None
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given: always."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from functools import lru_cache
-from importlib.util import find_spec
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.extras import is_installed
 from fsmeu.limits import COMPILED_ORACLE_WORK, KEPT_ORACLE_SCORES
 from fsmeu.searn.oracle import numpy_counts
 from fsmeu.searn.oracle.pool import Paths, Pool
@@ -86,13 +85,8 @@ class Work:
     def loops(self, cells: int = 0, states: int = 0) -> Loops:
         """What fills so many cells, or answers for so many states: loading loops takes a while."""
         self._done += cells * _CELL + states * _STATE
-        if self._done < COMPILED_ORACLE_WORK or not _is_installed():
+        if self._done < COMPILED_ORACLE_WORK or not is_installed("numba"):
             return numpy_counts
         from fsmeu.searn.oracle import compiled_counts
 
         return compiled_counts
-
-
-@lru_cache(maxsize=1)
-def _is_installed() -> bool:
-    return find_spec("numba") is not None

@@ -47,6 +47,7 @@ class SpecCore:
         self._view = SpecView(self.bound, self.n, y, sums_of(swapped), merge=not shared)
         reads = names_read(spec.value)
         self.labels, self.start = self._view.symbols, 0
+        self.steady: Ints | None = None
         self.first = np.array([self._view.start], np.int64)
         self._looked_at = [k for k, name in enumerate(self._view.linear_names) if name in reads]
         self.sum_names = [self._view.linear_names[k] for k in self._looked_at]

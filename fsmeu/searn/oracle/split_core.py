@@ -79,7 +79,8 @@ class _Steps:
 class SplitCore:
     """The core of a loss that splits by tape, for references up to a length.
 
-    Every layer has the states that any position can reach, so that layers depend on contexts alone.
+    Every layer has the states that any position can reach, so that layers depend on contexts alone;
+    steps of some of them can be asked for, too.
 
     Args:
         loss: the loss.
@@ -101,6 +102,7 @@ class SplitCore:
             raise CannotServeError from None
         self.labels, self.start = len(loss.alphabet), self._steps.start
         self.first = np.arange(len(self._steps.targets))
+        self.steady: Ints | None = self._steps.targets
         read = names_read(form.bound.spec.value)
         self._joint = [k for k, one in enumerate(form.joint_counts) if one.register in read]
         self._names = [form.joint_counts[k].register for k in self._joint]
@@ -158,7 +160,11 @@ class SplitCore:
             raise CannotServeError from None
         if self._form.z.counter is not None:
             gains.append(self._counted)
-        return self.first, self._steps.targets, gains
+        targets = self._steps.targets
+        if len(codes) < len(self.first):
+            targets = targets[codes]
+            gains = [Gain(one.kinds[codes], one.amounts) for one in gains]
+        return self.first, targets, gains
 
     def _gain(self, count: int, context: int) -> Gain:
         """What steps add to a joint count: the sum of its terms."""

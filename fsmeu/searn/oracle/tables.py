@@ -121,8 +121,13 @@ class ListedTables:
         return rows
 
 
-def make_tables(loss: Loss, ys: Sequence[Ints]) -> Tables:
+def make_tables(loss: Loss, ys: Sequence[Ints], meanings: Ints | None = None) -> Tables:
     """The tables of references given as label indices.
+
+    Args:
+        loss: the loss.
+        ys: the references.
+        meanings: as in ``CostOracles``.
 
     Raises:
         LossFileError: the loss is not defined for a completion.
@@ -131,7 +136,7 @@ def make_tables(loss: Loss, ys: Sequence[Ints]) -> Tables:
     sign = 1.0 if loss.kind == "utility" else -1.0
     machines: dict[int, Walked] = {}
     cores: dict[int, Core] = {}
-    for walks in walk_all(loss, ys):
+    for walks in walk_all(loss, ys, meanings):
         cores |= dict.fromkeys(walks.numbers, walks.layers.core)
         machines |= dict(zip(walks.numbers, walks.machines, strict=True))
     numbers = range(len(ys))

@@ -23,6 +23,7 @@ from fsmeu.searn.oracle.function_core import FunctionCore
 from fsmeu.searn.oracle.layers import Layers, Walked
 from fsmeu.searn.oracle.spec_core import SpecCore, reads_length
 from fsmeu.searn.oracle.split_core import SplitCore, can_split
+from fsmeu.searn.oracle.valid_core import LastLabels, ValidCore
 
 __all__ = ["Walks", "walk_all"]
 
@@ -46,8 +47,14 @@ class Walks:
     machines: list[Walked]
 
 
-def walk_all(loss: Loss, ys: Sequence[Ints]) -> Iterator[Walks]:
+def walk_all(loss: Loss, ys: Sequence[Ints], meanings: Ints | None = None) -> Iterator[Walks]:
     """The machines of references given as label indices, from the longest to the shortest.
+
+    Args:
+        loss: the loss.
+        ys: the references.
+        meanings: the label that each label stands for after each other, (L + 1, L), its last row
+            at the start; None where each stands for itself.
 
     Raises:
         LossFileError: a step is not defined after some sequence of labels.
@@ -55,27 +62,35 @@ def walk_all(loss: Loss, ys: Sequence[Ints]) -> Iterator[Walks]:
     """
     kept: dict[int, Layers] = {}
     if isinstance(loss, SpecLoss):
-        kept = loss.memo("oracles")  # type: ignore[assignment]
+        kind = "oracles" if meanings is None else f"oracles {meanings.tobytes().hex()}"
+        kept = loss.memo(kind)  # type: ignore[assignment]
+    last = None if meanings is None else LastLabels(meanings)
     lengths: dict[int, list[int]] = {}
     for k, y in enumerate(ys):
         lengths.setdefault(len(y), []).append(k)
     for n in sorted(lengths, reverse=True):
         given = np.array([ys[k] for k in lengths[n]], np.int64).reshape(len(lengths[n]), n)
-        layers, machines = _found(loss, given, kept)
+        layers, machines = _found(loss, given, kept, last)
         _keep(kept, layers)
         yield Walks(n, lengths[n], layers, machines)
         layers.forget_steps()
 
 
-def _found(loss: Loss, ys: Ints, kept: dict[int, Layers]) -> tuple[Layers, list[Walked]]:
+def _found(
+    loss: Loss, ys: Ints, kept: dict[int, Layers], last: LastLabels | None
+) -> tuple[Layers, list[Walked]]:
     """Machines of references of one length, by the first core that can serve them all."""
     for core in _cores(loss, ys[0], kept):
-        layers = core if isinstance(core, Layers) else Layers(core)
+        layers = core if isinstance(core, Layers) else _layers(core, last)
         try:
             return layers, _machines(layers, ys)
         except CannotServeError:
             continue
     raise AssertionError  # the last core serves its own length
+
+
+def _layers(core: Core, last: LastLabels | None) -> Layers:
+    return Layers(core if last is None else ValidCore(core, last))
 
 
 def _cores(loss: Loss, y: Ints, kept: dict[int, Layers]) -> Iterator[Core | Layers]:

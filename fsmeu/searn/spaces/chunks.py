@@ -23,7 +23,7 @@ from fsmeu.learning.saving import register
 from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows, rows_of_columns
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.spaces.gold import Gold
+from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
 from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.spaces.states import (
     LabelStates,
@@ -44,6 +44,8 @@ Ints = NDArray[np.int64]
 class ChunkAtATime(LabelSpace):
     """Whole chunks from left to right.
 
+    Costs are those of completions by further chunks, of any length.
+
     Args:
         longest: the greatest length of a chunk, M; longer ones are found in pieces.
         history: how many types of the last chunks (O is one) are features.
@@ -63,6 +65,11 @@ class ChunkAtATime(LabelSpace):
         """
         names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
         return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
+
+    def gold(self, bind: Any, labels: Sequence[Any], ys: Any, costs: bool = True) -> Gold:
+        """Gold outputs with the costs of tags against them, or with losses only."""
+        make = well_formed_oracles(labels) if costs else None
+        return gold_of(bind(labels), labels, ys, make)
 
     def task(self, labels: Sequence[Any], ys: Any) -> ChunkTask:
         """The space with its actions."""
@@ -268,10 +275,12 @@ class ChunkSearch:
 def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floats:
     """The least loss that can be reached after each action, (B, count); +inf where not allowed.
 
-    The oracle is walked through the labels of each type, and asked after each length.
+    The oracle is walked through the labels of each type, and asked after each length what is best
+    if O or a B comes next: an I would make the chunk longer.
     """
     assert search.gold is not None
     oracles, actions = search.gold.oracles, search.actions
+    heads = np.unique(actions.first)
     found = np.full((len(states), count), np.inf)
     left = search.left(states)
     for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
@@ -284,5 +293,10 @@ def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floa
             at, oracle = at[kept], oracle[kept]
             next_label = actions.first[head] if m == 1 else actions.rest[head]
             oracle = oracles.step(states.examples[at], oracle, np.full(len(at), next_label))
-            found[at, action] = search.gold.sign * oracles.values_at(states.examples[at], oracle)
+            values = search.gold.sign * oracles.values_at(states.examples[at], oracle)
+            on = np.flatnonzero(left[at] > m)
+            values[on] += oracles.costs_at(states.examples[at[on]], oracle[on])[:, heads].min(
+                axis=1
+            )
+            found[at, action] = values
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.spaces.tags import chunks_of, opening_tags
+from fsmeu.searn.oracle.cost_oracle import CostOracles
+from fsmeu.searn.spaces.tags import chunks_of, meanings, opening_tags
 
-__all__ = ["Gold", "gold_of"]
+__all__ = ["Gold", "gold_of", "well_formed_oracles"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,7 +87,7 @@ def gold_of(
         loss: the loss, over the labels in this order.
         labels: the labels.
         ys: the gold labels of each sentence.
-        make: ``CostOracles``, or None where costs are not asked for.
+        make: ``CostOracles`` or what is like it, or None where costs are not asked for.
         backwards: whether the oracles are those of reversed sentences.
 
     Raises:
@@ -105,3 +106,12 @@ def gold_of(
         order = slice(None, None, -1 if backwards else 1)
         oracles = make(loss, [[names[k] for k in line[order]] for line in lines])
     return Gold(loss, tuple(labels), lines, y, opening_tags(labels), oracles)
+
+
+def well_formed_oracles(labels: Sequence[Any]) -> Any:
+    """``CostOracles`` in whose completions I-X stands after B-X and I-X only.
+
+    Raises:
+        InputError: a label is no chunk tag.
+    """
+    return partial(CostOracles, meanings=meanings(labels))

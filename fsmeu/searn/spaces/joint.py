@@ -21,7 +21,7 @@ from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.gold import Gold, gold_of
+from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
 from fsmeu.searn.spaces.label_space import LabelSpace, labels_per_position, sorted_labels
 from fsmeu.searn.spaces.states import LabelStates, joined, start_states
 from fsmeu.searn.spaces.tags import follows
@@ -76,9 +76,11 @@ class Alternating(LabelSpace):
         self, bind: Callable[..., Loss], labels: Sequence[Any], ys: Any, costs: bool = True
     ) -> tuple[Gold, Gold]:
         """The gold labels of both streams."""
-        make = CostOracles if costs else None
         lines = [[[pair[k] for pair in one] for one in ys] for k in (0, 1)]
-        first, second = (gold_of(bind(labels[k], k), labels[k], lines[k], make) for k in (0, 1))
+        first, second = (
+            gold_of(bind(labels[k], k), labels[k], lines[k], _oracles(labels[k]) if costs else None)
+            for k in (0, 1)
+        )
         return first, second
 
     def score(self, found: Any, ys: Any) -> float:
@@ -95,6 +97,14 @@ def _valid(labels: Sequence[Any]) -> NDArray[np.bool_]:
         return follows(labels)
     except InputError:
         return np.ones((len(labels) + 1, len(labels)), bool)
+
+
+def _oracles(labels: Sequence[Any]) -> Any:
+    """The oracles of a stream: of well-formed completions if its labels are chunk tags."""
+    try:
+        return well_formed_oracles(labels)
+    except InputError:
+        return CostOracles
 
 
 @register

@@ -16,7 +16,7 @@ from fsmeu.searn.features.history import history_columns
 from fsmeu.searn.features.rows import joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.gold import Gold, gold_of
+from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
 from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.spaces.order_free import is_order_free
 from fsmeu.searn.spaces.states import (
@@ -91,13 +91,17 @@ class RightToLeft(_Tagging):
 class WordAtATime(_Tagging):
     """Chunk tags from left to right, of which I-X may stand after B-X and I-X only.
 
-    Costs are those of completions by any tags. Losses of chunks count an I that opens a chunk like
-    a B there, so that they are those of well-formed completions as well.
+    Costs are those of completions in which this holds, too.
     """
 
     def task(self, labels: Sequence[Any], ys: Any = None) -> TaggingTask:
         """The space with its actions, which are the tags."""
         return replace(super().task(labels), follows=follows(labels))
+
+    def gold(self, bind: Any, labels: Sequence[Any], ys: Any, costs: bool = True) -> Gold:
+        """Gold outputs with the costs of tags against them, or with losses only."""
+        make = well_formed_oracles(labels) if costs else None
+        return gold_of(bind(labels), labels, ys, make)
 
 
 @register

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["chunks_of", "follows", "opening_tags", "tag_parts"]
+__all__ = ["chunks_of", "follows", "meanings", "opening_tags", "tag_parts"]
 
 
 def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
@@ -30,14 +30,28 @@ def follows(labels: Sequence[Any]) -> NDArray[np.bool_]:
     """Which tag may follow which, bool (L + 1, L); the last row is for the first tag.
 
     Raises:
-        InputError: a label is no chunk tag.
+        InputError: a label is no chunk tag, or none of them can come first.
     """
     parts = [tag_parts(label) for label in labels]
+    if all(kind == "I" for kind, _ in parts):
+        must = "there must be a tag that can come first: O or B-TYPE"
+        raise InputError(sentence("chunk tags", must, ", ".join(map(str, labels))))
     found = np.ones((len(parts) + 1, len(parts)), bool)
     for k, (kind, name) in enumerate(parts):
         if kind == "I":
             found[:, k] = [other != "O" and theirs == name for other, theirs in (*parts, ("O", ""))]
     return found
+
+
+def meanings(labels: Sequence[Any]) -> NDArray[np.int64]:
+    """The tag that each tag stands for after each other, (L + 1, L); the last row: at the start.
+
+    That is the tag itself where it may follow; else B-X for I-X, which is what losses of chunks
+    take it for, or the first tag that may follow if there is no B-X.
+    """
+    may, opening = follows(labels), opening_tags(labels)
+    other = np.where(opening >= 0, opening, may.argmax(axis=1)[:, None])
+    return np.where(may, np.arange(len(labels)), other)
 
 
 def opening_tags(labels: Sequence[Any]) -> NDArray[np.int64]:

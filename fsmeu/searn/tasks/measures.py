@@ -14,9 +14,20 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["Counts", "Interval", "chunks", "counts_of", "interval", "pair_counts"]
+__all__ = [
+    "MEASURES",
+    "Counts",
+    "Interval",
+    "Means",
+    "Measure",
+    "chunks",
+    "counts_of",
+    "interval",
+    "pair_counts",
+]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Chunk = tuple[int, int, str]
 
 
@@ -37,15 +48,40 @@ def chunks(tags: Sequence[str]) -> set[Chunk]:
 
 
 @dataclass(frozen=True)
-class Counts:
+class Measure:
+    """What was measured for each example, and the scores made of it.
+
+    Attributes:
+        amounts: (examples, k).
+    """
+
+    amounts: Floats
+
+    def scores(self, weights: Floats | None = None) -> dict[str, Floats]:
+        """The scores by name, () each.
+
+        Args:
+            weights: how often each example counts, (..., examples); the answers then are (...).
+        """
+        raise NotImplementedError
+
+
+class Means(Measure):
+    """ROUGE-2 of each summary, of which the mean is taken; ``amounts`` is (summaries, 1)."""
+
+    def scores(self, weights: Floats | None = None) -> dict[str, Floats]:
+        """The mean, (); with weights (...)."""
+        held = np.ones(len(self.amounts)) if weights is None else weights
+        return {"ROUGE-2": np.asarray(held @ self.amounts[:, 0] / held.sum(-1))}
+
+
+class Counts(Measure):
     """What was counted in each sentence.
 
     Attributes:
         amounts: (sentences, 6): chunks that agree, predicted and given ones; tags that agree, tags;
             whether all tags agree.
     """
-
-    amounts: Floats
 
     def scores(self, weights: Floats | None = None) -> dict[str, Floats]:
         """Precision, recall and F1 of chunks, accuracy of tags, share of right sequences; () each.
@@ -117,24 +153,48 @@ class Interval:
     high: float
 
 
-def interval(several: Sequence[Counts], name: str, draws: int = 1000, seed: int = 0) -> Interval:
-    """The mean of a score over runs on the same sentences, with its bootstrap interval.
+MEASURES: dict[str, type[Measure]] = {"counts": Counts, "means": Means}
+"""Measures by the names under which results are kept."""
 
-    Sentences are drawn with replacement, the same ones for all runs.
+
+def interval(
+    several: Sequence[Measure],
+    name: str,
+    draws: int = 1000,
+    seed: int = 0,
+    examples: Ints | None = None,
+    less: Sequence[Measure] = (),
+) -> Interval:
+    """The mean of a score over runs on the same examples, with its bootstrap interval.
+
+    Examples are drawn with replacement, the same ones for all runs.
 
     Args:
-        several: the counts of each run.
-        name: the score, as in ``Counts.scores``.
+        several: what was measured in each run.
+        name: the score, as in ``Measure.scores``.
         draws: how many corpora are drawn.
         seed: of the draws.
+        examples: the number of each row's example, (rows,), where several folds predict the same
+            one: rows of an example are drawn together. None if all rows are different examples.
+        less: other runs on the same examples, of which the mean is subtracted.
     """
-    count = len(several[0].amounts)
+    rows = len(several[0].amounts)
+    numbers = np.arange(rows) if examples is None else np.unique(examples, return_inverse=True)[1]
+    count = int(numbers.max(initial=-1)) + 1
     random = np.random.default_rng(seed)
     means = []
-    for begin in range(0, draws, 100):  # (draws, sentences) at most a hundred rows at a time
-        rows = min(100, draws - begin)
-        weights = random.multinomial(count, np.full(count, 1 / count), rows).astype(np.float64)
-        means.append(np.mean([one.scores(weights)[name] for one in several], axis=0))
-    value = float(np.mean([one.scores()[name] for one in several]))
+    for begin in range(0, draws, 100):  # (draws, rows) at most a hundred at a time
+        times = min(100, draws - begin)
+        drawn = random.multinomial(count, np.full(count, 1 / count), times).astype(np.float64)
+        weights = drawn[:, numbers]
+        means.append(_mean(several, name, weights) - _mean(less, name, weights))
+    value = float(_mean(several, name) - _mean(less, name))
     low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
     return Interval(value, float(low), float(high))
+
+
+def _mean(runs: Sequence[Measure], name: str, weights: Floats | None = None) -> Floats:
+    """The mean of a score over runs, (), or (...) with weights (..., examples); 0 without runs."""
+    if not runs:
+        return np.zeros(())
+    return np.asarray(np.mean([one.scores(weights)[name] for one in runs], axis=0))

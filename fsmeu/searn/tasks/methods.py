@@ -13,6 +13,7 @@ from fsmeu.searn.searn import Searn
 from fsmeu.searn.tasks.crf import crf_predictions
 from fsmeu.searn.tasks.perceptron import best_labels, perceptron
 from fsmeu.searn.tasks.resources import Clock, peak_memory, reset_peak
+from fsmeu.searn.tasks.summarisation import first_sentences, oracle_summary
 from fsmeu.searn.tasks.task import Labels, Method, Split
 
 __all__ = ["KINDS", "Run", "runs_of"]
@@ -105,9 +106,22 @@ def _crf(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
     return [Run(method.name, 0, found, clock.stop(), 0.0, peak_memory())]
 
 
+def _summaries(make: Callable[..., list[str]]) -> Callable[[Method, Split, int, bool], list[Run]]:
+    """Summaries that need no training, one for each collection."""
+
+    def run(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
+        watch = Clock()
+        found = [make(one, **method.settings) for one in split.test.sentences]
+        return [Run(method.name, 0, found, 0.0, watch.stop(), peak_memory())]
+
+    return run
+
+
 KINDS: dict[str, Callable[[Method, Split, int, bool], Any]] = {
     "searn": _searn,
     "perceptron": _perceptron,
     "crf": _crf,
+    "first": _summaries(first_sentences),
+    "oracle": _summaries(oracle_summary),
 }
 """Kinds of methods."""

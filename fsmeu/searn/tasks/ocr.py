@@ -57,7 +57,8 @@ def folds(small: bool, quick: bool, pairs: bool = False) -> Iterator[Split]:
     for fold in range(10):
         inside, outside = np.flatnonzero(data.folds == fold), np.flatnonzero(data.folds != fold)
         train, test = (inside, outside) if small else (outside, inside)
-        yield Split(part_of(whole, train.tolist()), part_of(whole, test.tolist()))
+        parts = (part_of(whole, one.tolist()) for one in (train, test))
+        yield Split(*parts, numbers=test)
 
 
 def held_out_folds(small: bool, quick: bool, pairs: bool = False) -> Iterator[Split]:

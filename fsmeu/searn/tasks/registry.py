@@ -15,7 +15,6 @@ features of whole chunks (``ChunkAtATime``, 2^21 columns) none, a third iteratio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from fsmeu.searn.spaces.joint import Alternating
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from fsmeu.searn.tasks.measures import pair_counts
 from fsmeu.searn.tasks.ocr import folds, held_out_folds
-from fsmeu.searn.tasks.summarisation import summarisation_rows
+from fsmeu.searn.tasks.summarisation import LIMIT, collections, rouge_means
 from fsmeu.searn.tasks.tagged import (
     chunking,
     chunking_held_out,
@@ -33,7 +32,8 @@ from fsmeu.searn.tasks.tagged import (
     names,
     names_held_out,
 )
-from fsmeu.searn.tasks.task import Method, Split, Task
+from fsmeu.searn.tasks.task import Method, Task
+from fsmeu.searn.vine.space import GrowingSummary
 
 __all__ = ["CURVES", "TASKS"]
 
@@ -84,6 +84,27 @@ def _tag_methods(learner: Any, history: int, beta: float, iterations: int) -> tu
     )
 
 
+def _tag_pairs(beam: str) -> tuple[tuple[str, str], ...]:
+    """SEARN beside its first iteration, beside Hamming loss, and beside a conditional field."""
+    own = "SEARN for chunk F1"
+    return (
+        (f"{own}{beam}", f"{own}, iteration 0{beam}"),
+        (f"{own}{beam}", f"SEARN for Hamming{beam}"),
+        (f"{own}{beam}", "CRF"),
+    )
+
+
+def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
+    """SEARN beside its first iteration, beside no history, and beside a conditional field."""
+    return (
+        ("SEARN, greedy", "MEMM, greedy"),
+        ("SEARN, greedy", "independent"),
+        ("SEARN, beam 10", "CRF"),
+        (f"SEARN, {past} letters, beam 10", f"MEMM, {past} letters, beam 10"),
+        (f"SEARN, {past} letters, beam 10", "CRF"),
+    )
+
+
 def _joint_methods(learner: Any) -> tuple[Method, ...]:
     """Both streams without any history, and in alternation (section 6.1.4)."""
     alone = Alternating(history=0, own_history=0, crossed_history=0)
@@ -101,15 +122,31 @@ def _joint_methods(learner: Any) -> tuple[Method, ...]:
     )
 
 
-def _no_splits(quick: bool) -> Iterator[Split]:
-    """Nothing: summaries are no label sequences."""
-    return iter(())
+def _summary_methods(learner: Any) -> tuple[Method, ...]:
+    """The rows of Table 2: oracles that know the references, and SEARN trained against them."""
+    units = {"sentence": "extraction", "word": "vine growth"}
+    common = {"learner": learner, "iterations": 4, "beta": 0.5, "ties": "all", "folds": 2}
+    common = {**common, "bits": 16}
+    return (
+        Method("first sentences", "first", {"limit": LIMIT}, once=True),
+        *(Method(f"oracle {name}", "oracle", {"unit": u}, once=True) for u, name in units.items()),
+        *(
+            Method(
+                f"SEARN {name}",
+                "searn",
+                {**common, "space": GrowingSummary(LIMIT, unit=unit)},
+                first=f"SEARN {name}, iteration 0",
+            )
+            for unit, name in units.items()
+        ),
+    )
 
 
 _PIXELS = Logistic(epochs=12, rate=0.05, dropout=0.0)
 _FEW_PIXELS = Logistic(epochs=20, rate=0.05, dropout=0.1)
 _WORDS = Logistic(epochs=8, rate=0.05, dropout=0.35, min_freq=2)
 _FEW_WORDS = Logistic(epochs=12, rate=0.05, dropout=0.35)
+_UNITS = Logistic(epochs=20, rate=0.1, dropout=0.1, importance="cost")
 
 TASKS = {
     task.name: task
@@ -122,6 +159,7 @@ TASKS = {
             partial(held_out_folds, True),
             _ocr_methods(_FEW_PIXELS, 0.5, 2, 5),
             {"SEARN, 5 letters, beam 10": 87.6},
+            _ocr_pairs(5),
         ),
         Task(
             "ocr-large",
@@ -130,6 +168,7 @@ TASKS = {
             partial(folds, False),
             partial(held_out_folds, False),
             _ocr_methods(_PIXELS, 0.5, 4, 3),
+            pairs=_ocr_pairs(3),
         ),
         Task(
             "ner-small",
@@ -138,6 +177,7 @@ TASKS = {
             partial(names, True),
             partial(names_held_out, True),
             _tag_methods(_FEW_WORDS, 2, 0.5, 2),
+            pairs=_tag_pairs(", greedy"),
         ),
         Task(
             "ner",
@@ -146,6 +186,7 @@ TASKS = {
             partial(names, False),
             partial(names_held_out, False),
             _tag_methods(_WORDS, 2, 0.5, 2),
+            pairs=_tag_pairs(", greedy"),
         ),
         Task(
             "chunking",
@@ -154,7 +195,8 @@ TASKS = {
             chunking,
             chunking_held_out,
             _tag_methods(_WORDS, 2, 0.5, 2),
-            {"SEARN for chunk F1, beam 10": 94.47},
+            {"SEARN for chunk F1, beam 10": 94.47, "CRF": 94.77},
+            _tag_pairs(", beam 10"),
         ),
         Task(
             "joint",
@@ -163,15 +205,21 @@ TASKS = {
             joint,
             joint_held_out,
             _joint_methods(_WORDS),
+            pairs=(("SEARN, beam 10", "MEMM, beam 10"), ("SEARN, beam 10", "independent")),
             counts=pair_counts,
         ),
         Task(
             "summarisation",
             "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
             "ROUGE-2",
-            _no_splits,
-            _no_splits,
-            own=summarisation_rows,
+            partial(collections, 2),
+            partial(collections, 3),
+            _summary_methods(_UNITS),
+            pairs=(
+                ("SEARN vine growth", "SEARN vine growth, iteration 0"),
+                ("SEARN vine growth", "SEARN extraction"),
+            ),
+            counts=rouge_means,
         ),
     )
 }

@@ -7,34 +7,44 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.tasks.measures import Counts, counts_of
+from fsmeu.searn.tasks.measures import Measure, counts_of
 
 __all__ = ["Method", "Part", "Split", "Task", "held_out", "part_of"]
 
+Ints = NDArray[np.int64]
 Labels = list[list[Any]]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Sentences with their labels.
+    """Sentences with their labels; or collections of documents with their summaries.
 
     Attributes:
-        sentences: their features.
+        sentences: their features, ``HashedSentences``; or a list of collections.
         labels: the labels of each; pairs of them where two streams are predicted.
     """
 
-    sentences: HashedSentences
+    sentences: Any
     labels: Labels
 
 
 @dataclass(frozen=True)
 class Split:
-    """What is trained on and what is predicted."""
+    """What is trained on and what is predicted.
+
+    Attributes:
+        train: what is trained on.
+        test: what is predicted.
+        numbers: of the examples to predict within the whole corpus, (examples,), where several
+            folds predict the same; None where they do not.
+    """
 
     train: Part
     test: Part
+    numbers: Ints | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,8 @@ class Method:
 
     Attributes:
         name: as it stands in tables.
-        kind: "searn", "perceptron" (structured) or "crf".
-        settings: parameters of ``Searn``, of ``perceptron`` or of the field.
+        kind: one of ``methods.KINDS``.
+        settings: parameters of ``Searn``, of ``perceptron``, of the field, of the summaries.
         beams: for "searn": what is added to the name, by the size of the beam at test time.
         first: for "searn": the name under which the first iteration alone is shown, if it is.
         once: whether one seed is enough: nothing is drawn, or it is a baseline that takes long.
@@ -65,14 +75,13 @@ class Task:
     Attributes:
         name: as it is asked for.
         summary: what it is, in a line.
-        score: what is compared, as in ``Counts.scores``.
+        score: what is compared, as in ``Measure.scores``.
         splits: the parts, one pair for each fold; with few sentences if it is called with True.
         held_out: the same within the training data, for the choice of settings.
         methods: what is compared.
         paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method.
-        counts: how predictions are counted against given labels.
-        own: for outputs that are no label sequences: a function of seeds, ``quick`` and ``tell``
-            that returns the rows, in place of splits and methods.
+        pairs: pairs of rows whose difference is asked for, by the names of the runs.
+        counts: how predictions are measured against given labels.
     """
 
     name: str
@@ -82,8 +91,8 @@ class Task:
     held_out: Callable[[bool], Iterator[Split]]
     methods: Sequence[Method] = ()
     paper: Mapping[str, float] = field(default_factory=dict)
-    counts: Callable[[Any, Any], Counts] = counts_of
-    own: Callable[..., Any] | None = None
+    pairs: Sequence[tuple[str, str]] = ()
+    counts: Callable[[Any, Any], Measure] = counts_of
 
 
 def part_of(whole: Part, numbers: Sequence[int]) -> Part:

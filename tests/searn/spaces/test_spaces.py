@@ -49,11 +49,20 @@ def well_formed(tags):
     return all(b[0] != "I" or (a != "O" and a[2:] == b[2:]) for a, b in pairs)
 
 
-def least(loss, labels, prefix, y):
-    """The least loss of all completions of a prefix, by enumeration."""
+def listed(loss, labels, y):
+    """The loss of every well-formed sequence of tags, by enumeration."""
     sign = -1 if loss.kind == "utility" else 1
-    rest = product(labels, repeat=len(y) - len(prefix))
-    return min(sign * loss([*prefix, *one], y) for one in rest)
+    every = (z for z in product(labels, repeat=len(y)) if well_formed(z))
+    return {z: sign * loss(z, y) for z in every}
+
+
+def least(values, prefix, closed=False):
+    """The least loss of sequences with this prefix, after which no I comes if it is closed."""
+    n = len(prefix)
+    found = [z for z in values if z[:n] == prefix]
+    if closed:
+        found = [z for z in found if len(z) == n or z[n][0] != "I"]
+    return min((values[z] for z in found), default=np.inf)
 
 
 def walk(search, rng, examples):
@@ -70,11 +79,11 @@ def walk(search, rng, examples):
 @pytest.mark.parametrize("loss", ["hamming", "chunk_fscore"])
 @pytest.mark.parametrize("by_segments", [False, True])
 def test_chunk_costs_are_those_of_enumeration(loss, by_segments):
-    """The least loss after the labels of each chunk, over all completions by any tags."""
+    """The least loss after the labels of each chunk, over all completions by further chunks."""
     rng = np.random.default_rng(1)
     ys = [["B-X", "I-X", "O", "B-Y"], ["B-X", "B-Y", "I-Y", "I-Y"], ["O", "I-X", "I-X"]]
     search, labels = searched(ChunkAtATime(longest=3), loss, ys, rng, by_segments)
-    measure = fsmeu.load(loss, labels=labels)
+    values = [listed(fsmeu.load(loss, labels=labels), labels, y) for y in ys]
     for states in walk(search, rng, np.arange(3)):
         costs, own = search.costs(states)
         for k, example in enumerate(states.examples):
@@ -84,7 +93,7 @@ def test_chunk_costs_are_those_of_enumeration(loss, by_segments):
             for a in np.flatnonzero(np.isfinite(costs[k])):
                 first, m = labels[search.actions.first[a]], search.actions.lengths[a]
                 rest = [first.replace("B-", "I-")] * (m - 1)
-                want[a] = least(measure, labels, [*prefix, first, *rest], y)
+                want[a] = least(values[example], (*prefix, first, *rest), closed=True)
             base = min(want.values())
             for a, value in want.items():
                 assert costs[k, a] == pytest.approx(value - base, abs=1e-12)
@@ -93,6 +102,29 @@ def test_chunk_costs_are_those_of_enumeration(loss, by_segments):
             assert len(want) == 1 + 2 * len(lengths) - (len(lengths) == 3)  # X has 2 at most
             if well_formed(y) and own[k] >= 0 and done == 0:
                 assert costs[k, own[k]] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hamming", "chunk_fscore", "zero_one"])
+@pytest.mark.parametrize("space", [WordAtATime(), Alternating()])
+def test_tag_costs_are_those_of_well_formed_completions(space, loss):
+    """The least loss after each tag, over well-formed completions."""
+    rng = np.random.default_rng(3)
+    tags = [["B-X", "I-X", "O"], ["O", "B-Y", "I-X"], ["B-Y", "B-X", "I-X", "I-Y"]]
+    shift = int(isinstance(space, Alternating))  # a stream with one label comes first
+    ys = [[("O", tag) for tag in one] for one in tags] if shift else tags
+    search, labels = searched(space, loss, ys, rng)
+    names = labels[1] if shift else labels
+    values = [listed(fsmeu.load(loss, labels=names), names, y) for y in tags]
+    for states in walk(search, rng, np.arange(3)):
+        costs, _ = search.costs(states)
+        for k, example in enumerate(states.examples):
+            done = states.labels[k, : states.progress[k]]
+            if shift and len(done) % 2 == 0:
+                continue
+            past = tuple(names[j - shift] for j in done[shift :: 1 + shift])
+            want = [least(values[example], (*past, tag)) for tag in names]
+            want = np.array(want) - min(want)
+            np.testing.assert_allclose(costs[k, shift:], want, atol=1e-12)
 
 
 def test_own_chunk_is_the_rest_of_golds():

@@ -13,9 +13,11 @@ import numpy as np
 
 from fsmeu.drawing.draw import draw
 from fsmeu.drawing.pages.explore.page import assemble, graph_data
+from fsmeu.drawing.pages.explore.pattern import pattern
 from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.scene.escape import visible, xml_attribute
-from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, whole
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
+from fsmeu.exchange.automaton import Automaton
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
@@ -25,12 +27,14 @@ __all__ = ["MOST_TRIED", "Page", "explore"]
 
 MOST_TRIED = 4096
 _LIMIT = 150
+_PLAIN = 60  # states up to which a machine is drawn as it is; larger ones are drawn merged
+_MOST_STEPPED = 4000  # states behind the steps of a pair, when the picture is merged
 _MOST_LABELS = 40
 _LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """A page; a notebook shows it inside a frame of its own."""
 
@@ -40,6 +44,10 @@ class Page:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page."""
         return write_file(as_path(path, "explore"), self.html.encode(), "explore")
+
+    def __repr__(self) -> str:
+        """Names the loss and the size; ``save`` writes the page."""
+        return f"<page about {visible(shorten(self.name))}: {len(self.html):,} characters>"
 
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)
@@ -64,7 +72,8 @@ def explore(
         n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
         probs: for two labels, the probability of the second at each position, to begin with.
         lengths: the lengths, if others are wanted; the last one is shown first.
-        limit: up to how many states a machine may have.
+        limit: up to how many states are drawn. Of machines with more than 60 states, those are one
+            that no continuation can tell apart.
 
     Raises:
         SizeLimitError: a machine has more states, or there are more than 40 labels.
@@ -75,7 +84,9 @@ def explore(
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
         raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
-    machines = [_machine(loss, length, limit) for length in chosen]
+    # The longest first: what is too large is said at once.
+    built = {length: _machine(loss, length, limit) for length in sorted(set(chosen), reverse=True)}
+    machines = [built[length] for length in chosen]
     labels = [str(label) for label in loss.alphabet.labels]
     data = {
         "kind": loss.kind,
@@ -83,6 +94,7 @@ def explore(
         "shown": [visible(label) for label in labels],
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
+        "pattern": pattern(labels),
         "machines": machines,
     }
     spec = getattr(loss, "spec", None)
@@ -104,13 +116,15 @@ def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
 
 
 def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
-    """What the sliders show first: one for two labels, else one for each label."""
+    """The probabilities of the sliders: one for two labels, else one for each label."""
     if labels != 2:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
             raise InputError(sentence("explore", must, f"{labels} labels"))
+        share = 1.0 / (labels + 1)
         return [
-            [1.0 if label == k % labels else 0.5 for label in range(labels)] for k in range(labels)
+            [2 * share if label == k % labels else share for label in range(labels)]
+            for k in range(labels)
         ]
     if probs is None:
         return [[p] for p in _FIRST]
@@ -122,28 +136,49 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
 
 
 def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
+    """The machine of one length: its picture, and the tables that the page computes with.
+
+    A large machine is merged. Then the tables are those of the merged one, which gives every pair
+    the same value; beside them are those of the machine itself, for the registers of each step.
+    """
+    stepped = max(limit, _MOST_STEPPED)
     try:
-        machine = loss.compile(n, None, limit)
+        plain = loss.compile(n, None, stepped)
+        merged = loss.compile(n, None, stepped, minimize=True) if plain.states > _PLAIN else plain
     except SizeLimitError as error:
-        must = f"a machine may have at most {limit:,} states, that of length {n} has more"
-        remedy = "Use a smaller n, or raise the limit"
-        raise SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy)) from error
-    drawing = draw(loss, n, limit=limit)
-    data = graph_data(drawing.automaton, drawing.frame, drawing.placement)
-    return {**data, "n": n, **_tables(machine, drawing.automaton)}
+        raise _too_large(loss, n, limit) from error
+    if merged.states > limit:
+        raise _too_large(loss, n, limit)
+    drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
+    automaton, frame, placement = drawing.automaton, drawing.frame, drawing.placement
+    data = {**graph_data(automaton, frame, placement), "n": n, **_tables(merged)}
+    told = automaton if merged is plain else draw(loss, n, max_states=stepped).automaton
+    if merged is not plain:
+        data["note"] = (
+            f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
+            "follows can tell apart are drawn as one."
+        )
+        data["plain"] = _tables(plain)
+    return {**data, **_registers(told)}
 
 
-def _tables(machine: Machine, automaton: Any) -> dict[str, Any]:
-    """Next states, values, and what the registers hold."""
+def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
+    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
+    remedy = "Use a smaller n, or raise the limit"
+    return SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy))
+
+
+def _tables(machine: Machine) -> dict[str, Any]:
+    """Next states and values."""
     values = [None if np.isnan(value) else float(value) for value in machine.values]
+    return {"start": 0, "next": machine.next.ravel().tolist(), "values": values}
+
+
+def _registers(automaton: Automaton) -> dict[str, Any]:
+    """What the registers hold in each state."""
     names = list(automaton.registers)
     held = [
         [visible(automaton.register_text(name, state)) for name in names]
-        for state in range(machine.states)
+        for state in range(automaton.states)
     ]
-    return {
-        "next": machine.next.ravel().tolist(),
-        "values": values,
-        "registers": [visible(name) for name in names],
-        "held": held,
-    }
+    return {"registers": [visible(name) for name in names], "held": held}

@@ -69,14 +69,26 @@ class Page {
     this.machine = this.data.machines[k];
     const machine = this.machine;
     this.edgeOf = new Map(machine.edges.map((edge, e) => [`${edge.source},${edge.target}`, e]));
+    this.stepped = machine.plain || machine;
+    $("note").textContent = machine.note || "";
     this.graph.show(machine);
     this.search();
-    const given = (sequence, other) => Array.from({ length: machine.n }, (_, i) =>
-      (sequence && i < sequence.length ? sequence[i] : other(i) ? this.size - 1 : 0));
-    $("z").value = this.write(given(this.z, (i) => 2 * i < machine.n));
-    $("y").value = this.write(given(this.y, (i) => i % 2 === 0));
+    $("z").value = this.write(this.first("z", (i) => 2 * i < machine.n));
+    $("y").value = this.write(this.first("y", (i) => i % 2 === 0));
     this.sliders();
-    this.read(Infinity);
+    this.read(this.graph.close ? 0 : Infinity);
+  }
+
+  // What was typed before as far as it goes; else a pair that is well-formed for the labels.
+  first(tape, high) {
+    const { pattern } = this.data;
+    const typed = this[tape] || [];
+    return Array.from({ length: this.machine.n }, (_, i) => {
+      if (i < typed.length) return typed[i];
+      if (!pattern) return high(i) ? this.size - 1 : 0;
+      const repeated = typed.length ? pattern.rest : pattern[tape];
+      return repeated[i % repeated.length];
+    });
   }
 
   write(labels) {
@@ -136,6 +148,7 @@ class Page {
     this.complain();
     const length = Math.min(this.z.length, this.y.length);
     this.path = walk(this.machine, this.size, this.z, this.y, length);
+    this.steps = walk(this.stepped, this.size, this.z, this.y, length);
     this.trace();
     this.go(step);
     this.expect();
@@ -145,10 +158,10 @@ class Page {
     const head = document.createElement("tr");
     for (const name of ["i", "z", "y", ...this.machine.registers, "value"]) cell(head, name, "th");
     $("trace").tHead.replaceChildren(head);
-    const rows = this.path.map((state, i) => {
+    const rows = this.steps.map((state, i) => {
       const row = document.createElement("tr");
       const label = (tape) => (i ? this.data.shown[tape[i - 1]] : "");
-      const value = this.machine.values[state];
+      const value = this.stepped.values[state];
       const held = this.machine.held[state];
       const cells = [String(i), label(this.z), label(this.y), ...held, value === null ? "" : shown(value)];
       for (const text of cells) cell(row, text);
@@ -173,6 +186,7 @@ class Page {
     for (let i = 0; i < this.step; i++) edges.add(this.edgeOf.get(`${this.path[i]},${this.path[i + 1]}`));
     const here = this.path[this.step];
     this.graph.mark(states, edges, here);
+    this.graph.follow(here);
     [...$("trace").tBodies[0].rows].forEach((row, i) => {
       if (i === this.step) row.setAttribute("aria-current", "step");
       else row.removeAttribute("aria-current");
@@ -187,7 +201,7 @@ class Page {
     $("about").textContent = this.machine.nodes[k].tip;
   }
 
-  // One slider for two labels, else one for each label, divided by their sum.
+  // One slider for two labels, else one for each label; those of a position sum to 1.
   sliders() {
     const n = this.machine.n;
     const binary = this.size === 2;
@@ -205,11 +219,12 @@ class Page {
     const row = document.createElement("div");
     row.className = "chance";
     const name = document.createElement("label");
-    name.textContent = `${binary ? "P" : "weight"}(y${i + 1} = ${this.data.shown[label]})`;
+    name.textContent = `P(y${i + 1} = ${this.data.shown[label]})`;
+    name.title = name.textContent;
     const [range, number] = ["range", "number"].map((type) => {
       const input = document.createElement("input");
       Object.assign(input, { type, min: "0", max: "1", step: type === "range" ? "0.01" : "any" });
-      input.value = String(this.weights[i][k]);
+      input.value = shown(this.weights[i][k]);
       input.setAttribute("aria-label", name.textContent);
       input.id = `${type}-${i}-${k}`;
       return input;
@@ -219,10 +234,10 @@ class Page {
       const given = Number(from.value);
       const good = from.value !== "" && given >= 0 && given <= 1;
       from.setAttribute("aria-invalid", good ? "false" : "true");
-      const must = `${name.textContent} must be a number from 0 to 1; it stays ${this.weights[i][k]}.`;
+      const must = `${name.textContent} must be a number from 0 to 1; it stays ${shown(this.weights[i][k])}.`;
       this.complain(good ? "" : must);
       if (!good) return;
-      this.weights[i][k] = given;
+      this.share(i, k, given);
       to.value = from.value;
       to.setAttribute("aria-invalid", "false");
       this.later();
@@ -231,6 +246,20 @@ class Page {
     set(number, range);
     row.append(name, range, number);
     return row;
+  }
+
+  // One probability is set; the others of its position keep their proportions and fill up to 1.
+  share(i, k, given) {
+    const weights = this.weights[i];
+    const others = weights.reduce((sum, w, j) => (j === k ? sum : sum + w), 0);
+    weights.forEach((w, j) => {
+      if (j === k) {
+        weights[j] = given;
+        return;
+      }
+      weights[j] = (1 - given) * (others > 0 ? w / others : 1 / (weights.length - 1));
+      for (const type of ["range", "number"]) $(`${type}-${i}-${j}`).value = shown(weights[j]);
+    });
   }
 
   // What is wrong with the sequences, and with the number that was typed last.

@@ -30,8 +30,37 @@ class Graph {
     if (machine.entry) this.edge(machine.entry).classList.add("start");
     this.nodes = machine.nodes.map((node, k) => this.node(node, k));
     machine.edges.forEach((edge, k) => this.label(edge, this.edges[k]));
+    for (const { x, y, text, anchor } of machine.above) {
+      make("text", { class: "above", x, y: y + 3.9, "text-anchor": anchor }, this.svg, text);
+    }
     this.chosen = -1;
+    this.begin();
+  }
+
+  // Everything, if it can be read then; else a part that can, from which steps are followed.
+  begin() {
     this.fit();
+    const box = this.svg.getBoundingClientRect();
+    const least = 1 / 0.62;
+    this.close = this.scale() > least && box.width > 0;
+    if (!this.close) return;
+    const { width, height, top } = this.machine;
+    this.view.width = Math.min(box.width * 1.2, width);
+    this.view.height = Math.min(box.height * 1.2, height - top);
+    this.look();
+  }
+
+  // Moves the picture so that a state can be seen, unless all of it is to be seen.
+  follow(k) {
+    if (!this.close || k === undefined) return;
+    const { x, y, width, height } = this.machine.nodes[k];
+    const view = this.view;
+    const inside = x - width > view.x && x + width < view.x + view.width
+      && y - height > view.y && y + height < view.y + view.height;
+    if (inside) return;
+    view.x = x - Math.min(view.width / 2, width + 20);
+    view.y = y - view.height / 2;
+    this.look();
   }
 
   // What a search may look like: the words of some state.
@@ -139,8 +168,9 @@ class Graph {
   }
 
   fit() {
-    const { width, height } = this.machine;
-    this.view = { x: 0, y: 0, width, height };
+    this.close = false;
+    const { width, height, top } = this.machine;
+    this.view = { x: 0, y: top, width, height: height - top };
     this.look();
   }
 

@@ -12,7 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fsmeu.drawing.layout.curves import Curve, arrow_head, shorten_end
-from fsmeu.drawing.layout.layered import START_LENGTH, Placement
+from fsmeu.drawing.layout.placement import START_LENGTH, Placement
+from fsmeu.drawing.render.look import flow_of, room_above, writing_above
 from fsmeu.drawing.render.svg import path_data
 from fsmeu.drawing.scene.escape import script_json, visible, xml_text
 from fsmeu.drawing.scene.frame import SMALL, text_width
@@ -115,7 +116,13 @@ def graph_data(automaton: Automaton, frame: Frame, placement: Placement) -> dict
             }
         )
     data: dict[str, Any] = {"title": frame.title, "nodes": nodes, "edges": edges, "start": start}
+    room = room_above(frame)
+    data["above"] = [
+        {"x": round(x, 2), "y": round(y - room, 2), "text": text, "anchor": anchor}
+        for x, y, text, anchor in writing_above(automaton, frame, placement)
+    ]
     data |= {"width": round(placement.width, 2), "height": round(placement.height, 2)}
+    data["top"] = -round(room, 2)
     if start >= 0:
         data["entry"] = _entry(nodes[start])
     return data
@@ -134,8 +141,6 @@ def _entry(node: dict[str, Any]) -> dict[str, Any]:
 
 def _add_marks(data: dict[str, Any], drawing: Drawing) -> None:
     """Route and probabilities of a drawing."""
-    from fsmeu.drawing.render.look import flow_of
-
     automaton, route = drawing.automaton, drawing.route
     for state, node in enumerate(data["nodes"]):
         node["marked"] = route is not None and state in route.states

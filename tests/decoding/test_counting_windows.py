@@ -1,0 +1,159 @@
+"""Counts in windows for values that are linear in tp, against other engines and enumeration."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.decoding import counting_windows
+from fsmeu.decoding.by_tape import best_by_tape
+from fsmeu.decoding.counting import COUNTING
+from fsmeu.decoding.problem import Problem
+from fsmeu.models import Bernoulli, Independent
+from fsmeu.trellis.count_windows import without_each
+from tests.decoding.test_ranking_windows import chances
+
+COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
+count ref when y == 1 """
+TEXTS = {
+    "mistakes": """loss f labels 0 1 count wrong by if z == 1 then 2 else 1 when z != y
+count ref by 3 when y == 1 count hyp when z == 1 value wrong / (ref + sqrt(hyp) + 1)
+range 0 .. 2 * n""",
+    "of label 0": """utility f labels 0 1 count tn when z == 0 and y == 0 count no when z == 0
+count neg when y == 0 value tn / sqrt(no * neg) or 1 when no + neg == 0 or 0 when no * neg == 0
+range 0 .. 1""",
+}
+LOSSES = [
+    ("balanced_accuracy", {}),
+    ("balanced_accuracy", {"drop": 0, "empty": 0}),
+    ("g_tp_pr", {}),
+    ("kappa", {}),
+    ("mcc", {"empty": 1}),
+    ("specificity", {"empty": 0}),
+    *((name, {}) for name in TEXTS),
+]
+
+
+def loaded(name, params):
+    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **params)
+
+
+@pytest.fixture(autouse=True)
+def short_ones_too(monkeypatch):
+    """Windows for sequences of every length."""
+    monkeypatch.setattr(counting_windows, "COUNTED_AT_ONCE", 0)
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(1, 90))
+def test_values_are_expectations(name, params, seed, n):
+    """Each ranked candidate, against the walk over the composition."""
+    loss, p = loaded(name, params), np.sort(chances(seed, n))[::-1]
+    problem = Problem(loss, Bernoulli(p))
+    values, errors, lost = counting_windows.ranked_values(counting_windows.linear_in_tp(problem), p)
+    for k in np.random.default_rng(seed).integers(0, n + 1, size=4).tolist():
+        wanted = fsmeu.expect(loss, [1] * k + [0] * (n - k), Bernoulli(p)).value
+        assert abs(values[k] - wanted) <= errors[k] + 1e-12 * max(1.0, abs(wanted))
+    assert errors.max() <= 1e-11 * max(1.0, np.abs(values).max())
+    assert lost <= 1e-15
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@pytest.mark.parametrize("n", [2, 5])
+def test_no_sequence_is_better(name, params, n):
+    loss, p = loaded(name, params), chances(n + len(name), n)
+    found = COUNTING(Problem(loss, Bernoulli(p)))
+    assert "windows" in found.why
+    assert found.exact
+    every = np.array(list(itertools.product((0, 1), repeat=n)))
+    weights = np.prod(np.where(every, p, 1.0 - p), axis=1)
+    values = [float(weights @ loss.pair_values(np.tile(z, (len(every), 1)), every)) for z in every]
+    best = max(values) if loss.kind == "utility" else min(values)
+    assert found.value == pytest.approx(best, rel=1e-12, abs=1e-14)
+    assert values[every.tolist().index(found.indices.tolist())] == pytest.approx(best, abs=1e-12)
+
+
+def test_a_value_that_is_always_0_is_proven():
+    """Nothing is lost where there is nothing."""
+    found = COUNTING(Problem(fsmeu.load("mcc"), Bernoulli(np.zeros(150))))
+    assert (found.value, found.error, found.exact) == (0.0, 0.0, True)
+
+
+@pytest.mark.parametrize("name", ["balanced_accuracy", "g_tp_pr"])
+def test_the_sweep_decides_the_same(name):
+    loss, p = fsmeu.load(name), np.random.default_rng(3).beta(0.3, 3, size=300)
+    problem = Problem(loss, Bernoulli(p))
+    (swept,) = best_by_tape([problem])
+    found = COUNTING(problem)
+    assert found.indices.tolist() == swept.indices.tolist()
+    assert found.value == pytest.approx(swept.value, rel=1e-12)
+    assert found.error < swept.error
+
+
+def test_where_true_positives_may_be_worse_windows_do_not_serve():
+    """The slope changes its sign with ref; the sweep over both tapes needs no order."""
+    loss = fsmeu.loads(f"utility f {COUNTS} value tp * (2 * ref - n) / n^2 range -1 .. 1")
+    problem = Problem(loss, Bernoulli(np.full(9, 0.5)))
+    assert counting_windows.counting_in_windows(problem, "") is None
+    assert "windows" not in COUNTING(problem).why
+    assert COUNTING(problem).value == pytest.approx(fsmeu.decode(loss, problem.model).value)
+
+
+def test_labels_in_either_order():
+    """The same decision, as fast: the ratio is looked for in both orders of the labels."""
+    p = np.random.default_rng(1).beta(0.3, 3, size=1200)
+    rows = np.stack([1.0 - p, p], axis=1)
+    for name in ("fscore", "jaccard", "balanced_accuracy"):
+        loss = fsmeu.load(name)
+        plain = fsmeu.decode(loss, Independent(rows, [0, 1]))
+        turned = fsmeu.decode(loss, Independent(rows[:, ::-1].copy(), [1, 0]))
+        assert turned.labels == plain.labels
+        assert turned.value == pytest.approx(plain.value, rel=1e-12)
+        assert turned.exact
+        assert turned.method == plain.method
+
+
+def test_ratios_of_the_first_label_one_by_one_and_together():
+    """What counts label 0 is ranked by its probability."""
+    loss = fsmeu.loads("""utility f labels 0 1 count tn when z == 0 and y == 0
+count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when no + neg == 0""")
+    rows = np.random.default_rng(2).beta(1, 1, size=(4, 6))
+    together = fsmeu.decode_many(loss, list(rows))
+    for p, many in zip(rows, together, strict=True):
+        alone = fsmeu.decode(loss, p)
+        assert (alone.labels, alone.method) == (many.labels, "ranking_fast")
+        assert many.method == "ranking_fast"
+        mirror = fsmeu.decode(fsmeu.load("fscore"), 1.0 - p)
+        assert alone.labels == [1 - label for label in mirror.labels]
+        assert alone.value == pytest.approx(mirror.value, rel=1e-12)
+        assert many.value == pytest.approx(mirror.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 64, 65, 150])
+def test_counts_without_each_event(n):
+    """Against fractions."""
+    p = np.random.default_rng(n).choice([0.0, 0.125, 0.5, 0.75, 1.0], size=n)
+    seen = 0
+    for others in without_each(p):
+        seen += len(others.chances)
+        for k in {0, len(others.chances) // 2, len(others.chances) - 1}:
+            wanted = np.zeros(others.low + others.chances.shape[1])
+            exact = exact_count(np.delete(p, others.begin + k))
+            wanted[: len(exact)] = exact[: len(wanted)]
+            found = np.append(np.zeros(others.low), others.chances[k])
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=others.lost)
+    assert seen == n
+
+
+def exact_count(p):
+    """The distribution of a count, summed in fractions."""
+    found = [Fraction(1)]
+    for one in map(Fraction, p.tolist()):
+        without = [(1 - one) * chance for chance in found] + [Fraction(0)]
+        found = [a + one * b for a, b in zip(without, [Fraction(0), *found], strict=True)]
+    return [float(one) for one in found]
