@@ -312,5 +312,7 @@ RECORD_BYTES = 1 << 26
 BLOCK_BYTES = 1 << 24
 """Bytes after which a block of records ends early, so that a few large ones are not held at once.
 """
+MOST_DRAWS = 1_000_000
+"""Bootstrap draws: the ends of an interval are then known to a thousandth of its length."""
 DRAWN_CELLS = 1 << 22
 """Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""

@@ -13,6 +13,7 @@ from fsmeu.cli.corpus import Bad, CorpusFormat, Jobs, Scheduler, corpus_bar, cor
 from fsmeu.cli.given import GivenName, read_constraint
 from fsmeu.cli.options import Json, LabelList
 from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.limits import MOST_DRAWS
 
 if TYPE_CHECKING:
     from fsmeu.corpora.score import ScoreQuestion
@@ -96,7 +97,11 @@ _Baseline = Annotated[
 _Draws = Annotated[
     int,
     typer.Option(
-        "--draws", metavar="N", min=0, help="Bootstrap draws for the intervals; 0 for none."
+        "--draws",
+        metavar="N",
+        min=0,
+        max=MOST_DRAWS,
+        help="Bootstrap draws for the intervals; 0 for none.",
     ),
 ]
 _Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The seed of the draws.")]
@@ -211,6 +216,8 @@ def _question(
         must = "what to score by must be given"
         raise InputError(sentence("--loss", must, "nothing", "For example: --loss chunk_fscore"))
     ways = tuple(one_of("--decide", "each", word, WAYS) for word in _words(decide))
+    if not ways:
+        raise InputError(sentence("--decide", f"some of {', '.join(WAYS)} must be given", "none"))
     gold, systems, columns = places
     if columns is not None and form != "conll":
         raise InputError(sentence("--columns", "it is for a corpus in columns", form))

@@ -268,6 +268,7 @@ def test_new_names_for_the_labels_of_a_loss(fsmeu, tmp_path):
         ("", [], ["must hold at least one record"]),
         ('{"probs": [0.5], "y": "1"}', ["--given", "2"], ["line 1: --given", "not a label"]),
         ('{"probs": [0.5], "y": "1"}', ["--decide", "all"], ["--decide", "viterbi"]),
+        ('{"probs": [0.5], "y": "1"}', ["--decide", ","], ["--decide: some of viterbi", "none"]),
         ('{"probs": [0.5], "y": "1"}', ["--baseline", "x"], ["--baseline", "viterbi"]),
         ('{"probs": [0.5], "y": "1"}', ["--columns", "a"], ["--columns", "in columns"]),
         ('{"probs": [0.5], "y": "1"}', ["-o", "x.txt"], ["--output", ".csv"]),
