@@ -205,7 +205,8 @@ class SpecLoss:
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
             self._check_size(view, z is None and pairs is None and not minimize, max_states)
-            return built(self, view, given, pairs, max_states, minimize)
+            machine = built(self, view, given, pairs, max_states, minimize)
+            return replace(machine, source=self.bound)
         except SizeLimitError as error:
             counts = ", ".join(self.linear(given is not None))
             if not counts:

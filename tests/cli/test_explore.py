@@ -5,6 +5,9 @@ import re
 
 import pytest
 
+import fsmeu as package
+from fsmeu import constraints
+
 
 def data_of(page):
     """The tables that a page carries."""
@@ -45,23 +48,34 @@ def test_probabilities_to_begin_with(fsmeu):
     assert data_of(page)["weights"] == [[0.25], [0.75]]
 
 
-@pytest.mark.parametrize("labels", ["O,B-NP,I-NP", "I-A,B-A,O,B-B,I-B", "B-X,O"])
-def test_first_pair_of_tags_is_well_formed(fsmeu, labels):
-    """Every I follows a B or I of its type."""
-    page = fsmeu("explore", "hamming", "--labels", labels, "-n", "1", "-o", "-").out
-    data = data_of(page)
-    for tape in ("z", "y"):
-        tags = [data["labels"][k] for k in data["pattern"][tape]] * 3
-        for before, tag in zip(["O", *tags], tags, strict=False):
-            assert tag[0] != "I" or before in (f"B-{tag[2:]}", tag)
-        assert any(tag.startswith("B") for tag in tags)
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (["hamming", "--labels", "O,B-NP,I-NP"], constraints.bio),
+        (["hamming", "--labels", "I-A,B-A,O,B-B,I-B"], constraints.bio),
+        (["hamming", "--labels", "B-X,O"], constraints.bio),
+        (["hamming", "--labels", "O,S-X,B-X,I-X,E-X"], constraints.iobes),
+        (["chunk_recall", "--types", "NP,VP"], constraints.bio),
+    ],
+)
+def test_first_pair_of_tags_is_well_formed(fsmeu, words, allowed):
+    """At every length it is a sequence that the constraint of the scheme allows, with a chunk."""
+    data = data_of(fsmeu("explore", *words, "-n", "3", "-o", "-").out)
+    labels = data["labels"]
+    for machine in data["machines"]:
+        n = machine["n"]
+        even = package.models.Independent([[1 / len(labels)] * len(labels)] * n, labels)
+        for tape in ("z", "y"):
+            tags = [labels[k] for k in machine["first"][tape]]
+            assert even.given(allowed()).probability(tags) > 0
+            assert n == 1 or set(tags) != {"O"}
 
 
 def test_labels_can_be_chosen(fsmeu):
     """A loss that leaves its labels open takes those that are given."""
     page = fsmeu("explore", "hamming", "--labels", "A,B,C", "-n", "1", "-o", "-").out
     assert data_of(page)["labels"] == ["A", "B", "C"]
-    assert data_of(page)["pattern"] is None
+    assert data_of(page)["machines"][0]["first"] == {"z": [2], "y": [2]}
     assert all(sum(row) == pytest.approx(1) for row in data_of(page)["weights"])
 
 

@@ -151,6 +151,7 @@ def test_chunk_losses_can_be_read(show):
         assert stage["y"] <= place["y"] <= stage["y"] + stage["height"]
     tab.find("#length").send_keys("2")
     assert tab.find("#z").get_attribute("value") == "B-NP I-NP"
+    assert tab.find("#y").get_attribute("value") == "B-NP I-NP"  # as far as it was typed
 
 
 @pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])

@@ -114,6 +114,9 @@ def test_no_window_needs_sideways_scrolling(page, width):
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     try:
         wide = page.execute_script(OUTSIDE)
+        empty = page.find_elements(By.CSS_SELECTOR, "#overview td.empty")
+        assert empty
+        assert width > 700 or not any(cell.is_displayed() for cell in empty)
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert wide[0] <= width

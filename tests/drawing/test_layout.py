@@ -1,5 +1,6 @@
 """The layout keeps its promises: layers by shortest paths, order, distance, places of labels."""
 
+from functools import cache
 from itertools import combinations, pairwise, product
 
 import networkx as nx
@@ -112,6 +113,11 @@ SHOWN = {
 }
 
 
+@cache
+def shown(name):
+    return SHOWN[name]()
+
+
 def label_boxes(drawing):
     """Left, top, right and bottom of each label, shape (lines, 4)."""
     half = np.array([(b.width / 2, b.height / 2) for b in drawing.frame.bundles])
@@ -134,7 +140,7 @@ def samples(curve):
 @pytest.mark.parametrize("name", SHOWN)
 def test_labels_belong_to_their_lines_at_a_glance(name):
     """A label lies on its own line, beside the state that is left; nothing else touches it."""
-    drawing = SHOWN[name]()
+    drawing = shown(name)
     found, places = label_boxes(drawing), drawing.placement
     wide = np.minimum(found[:, None, 2:], found[None, :, 2:])
     shared = wide - np.maximum(found[:, None, :2], found[None, :, :2])
@@ -160,7 +166,7 @@ def test_labels_belong_to_their_lines_at_a_glance(name):
 @pytest.mark.parametrize("name", SHOWN)
 def test_all_text_is_inside_the_picture(name):
     """No text, line or state reaches beyond the canvas, and no heading lies on another."""
-    picture = SHOWN[name]().picture
+    picture = shown(name).picture
     texts = [shape for shape in picture.shapes if isinstance(shape, Text)]
     ends = {"start": (0, 1), "middle": (0.5, 0.5), "end": (1, 0)}
     spans = []

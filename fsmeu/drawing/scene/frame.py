@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.drawing.scene.arc_labels import arc_texts, line_texts
 from fsmeu.drawing.scene.escape import visible
@@ -28,6 +29,7 @@ _NARROW = frozenset(" .,:;!|'\"ijlftr()[]-/\\I")
 _WIDE = frozenset("mwMWOQ@%=+<>~…")
 _BOLD = 1.12
 LOOP_ROOM = 26.0  # beside the label of a loop, for the loop
+_PER_LINE, _TALLEST = 3.6, 72.0  # the height of a state for each line that leaves or enters it
 _WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
 
 
@@ -106,11 +108,12 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
     named = None if automaton.registers else histories(automaton)
     bundles = _bundles(automaton, named is not None and named.evident)
     loops = {b.source: b.width for b in bundles if b.source == b.target}
+    lines = _most_lines(automaton.states, bundles)
     captions = []
     for state, depth in enumerate(automaton.depth.tolist()):
         name = str(state) if named is None else named.names[state]
-        room = loops.get(state, 0.0)
-        captions.append(_caption(automaton, state, shown.in_state(depth), name, short, room))
+        caption = _caption(automaton, state, shown.in_state(depth), name, short)
+        captions.append(_enlarged(caption, loops.get(state, 0.0), int(lines[state])))
     title = visible(automaton.name)
     if shown.fixed:
         title += "; " + " ".join(_named(automaton, shown.fixed, 0))
@@ -138,10 +141,25 @@ def _held(automaton: Automaton, register: str, state: int) -> str:
     return visible(automaton.register_text(register, state))
 
 
+def _most_lines(states: int, bundles: Iterable[Bundle]) -> NDArray[np.int64]:
+    """The number of lines that leave each state, or that enter it, whichever are more."""
+    ends = np.array([(b.source, b.target) for b in bundles if b.source != b.target], np.int64)
+    counts = [np.bincount(side, minlength=states) for side in ends.reshape(-1, 2).T]
+    return np.maximum(*counts)
+
+
+def _enlarged(caption: Caption, loop: float, lines: int) -> Caption:
+    """The caption with room for the label of a loop, of this width, and for so many lines."""
+    height = max(caption.height, min(lines * _PER_LINE, _TALLEST))
+    width = max(caption.width, height)
+    if 0 < loop <= _WIDEST_BESIDE:
+        width = max(width, loop + LOOP_ROOM)
+    return replace(caption, width=width, height=height)
+
+
 def _caption(
-    automaton: Automaton, state: int, registers: list[str], name: str, short: bool, room: float
+    automaton: Automaton, state: int, registers: list[str], name: str, short: bool
 ) -> Caption:
-    """What a state shows; ``room`` is the width of the label that its loop has, or 0."""
     named = _named(automaton, registers, state)
     if not named:
         lines = [_shorten(name)]
@@ -153,8 +171,6 @@ def _caption(
     value = "" if np.isnan(known) else f"= {number_text(known)}"
     height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
     width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
-    if 0 < room <= _WIDEST_BESIDE:
-        width = max(width, room + LOOP_ROOM)
     tip = _state_tip(automaton, state, _named(automaton, automaton.registers, state))
     return Caption(tuple(lines), value, tip, max(width, height), height)
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from fsmeu.drawing.scene.captions import register_texts
 from fsmeu.exchange.automaton import Automaton, as_automaton
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 
@@ -30,7 +29,7 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    texts = register_texts(loss.bound, n, plain.registers) if isinstance(loss, SpecLoss) else {}
+    texts = register_texts(plain.source, n, plain.registers) if plain.source is not None else {}
     told = replace(as_automaton(plain), texts=texts)
     members = stands_for(plain, merged)
     registers = {

@@ -22,6 +22,7 @@ from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
@@ -81,8 +82,17 @@ def _of_machine(asked: Subject) -> Automaton:
         raise InputError(sentence("draw", must, type(asked.thing).__name__))
     automaton = as_automaton(asked.thing)
     if isinstance(asked.thing, Composition):
-        return with_last_label(automaton)
+        return with_last_label(_spelled_out(automaton, asked.thing.machine))
+    if isinstance(asked.thing, Machine):
+        return _spelled_out(automaton, asked.thing)
     return reached(automaton) if isinstance(asked.thing, Model) else automaton
+
+
+def _spelled_out(automaton: Automaton, machine: Machine) -> Automaton:
+    """The automaton with named states and memories in words, where the loss is known."""
+    if machine.source is None:
+        return automaton
+    return replace(automaton, texts=register_texts(machine.source, machine.n, automaton.registers))
 
 
 def _of_loss(asked: Subject) -> Automaton:
@@ -100,7 +110,7 @@ def _of_loss(asked: Subject) -> Automaton:
     if asked.merged:
         return _merged(loss, n, asked.z if alone else None, asked, limit)
     machine = loss.compile(n, asked.z if alone else None, limit)
-    automaton = _with_texts(as_automaton(machine), loss, n)
+    automaton = _spelled_out(as_automaton(machine), machine)
     if not asked.given_z:
         return automaton
     if not isinstance(loss, SpecLoss):
@@ -134,13 +144,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
         raise InputError(sentence("given_z", must, None, "Leave given_z out"))
     loss = bind_labels(loss, model.alphabet, "draw")
     composed = compose(loss, asked.z, model, max_states=limit)
-    return with_last_label(_with_texts(as_automaton(composed), loss, model.n))
-
-
-def _with_texts(automaton: Automaton, loss: Loss, n: int) -> Automaton:
-    if not isinstance(loss, SpecLoss):
-        return automaton
-    return replace(automaton, texts=register_texts(loss.bound, n, automaton.registers))
+    return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
 
 
 def _length(asked: Subject) -> int:

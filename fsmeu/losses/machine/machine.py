@@ -48,6 +48,8 @@ class Machine:
         values: value of ending in each state; nan where no pair of length n ends.
         shift: what was added to every value to make final weights of them.
         registers: register values behind each state.
+        source: the loss that it was compiled from, which knows what registers mean; None if it was
+            made otherwise.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Machine:
     values: Floats
     shift: float
     registers: dict[str, Floats]
+    source: BoundLoss | None = None
 
     def __repr__(self) -> str:
         """Names what it computes and its size."""

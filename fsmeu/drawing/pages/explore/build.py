@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fsmeu.drawing.draw import draw
+from fsmeu.drawing.pages.explore.first_pair import first_pair, scheme_of
 from fsmeu.drawing.pages.explore.page import assemble, graph_data
-from fsmeu.drawing.pages.explore.pattern import pattern
 from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.scene.escape import visible, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
@@ -86,18 +86,19 @@ def explore(
         raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
     # The longest first: what is too large is said at once.
     built = {length: _machine(loss, length, limit) for length in sorted(set(chosen), reverse=True)}
-    machines = [built[length] for length in chosen]
     labels = [str(label) for label in loss.alphabet.labels]
+    spec = getattr(loss, "spec", None)
+    scheme = (spec.scheme if spec is not None else "") or scheme_of(labels)
+    machines = [{**built[n], "first": first_pair(labels, n, scheme)} for n in chosen]
     data = {
         "kind": loss.kind,
         "labels": labels,
         "shown": [visible(label) for label in labels],
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
-        "pattern": pattern(labels),
+        "more": labels.index("O") if scheme else 0,
         "machines": machines,
     }
-    spec = getattr(loss, "spec", None)
     title = f"{loss.kind} {loss.name}"
     return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
 

@@ -53,13 +53,20 @@ class Page {
     });
     $("kind").textContent = this.data.kind;
     $("length").addEventListener("change", () => this.choose(Number($("length").value)));
-    for (const tape of ["z", "y"]) $(tape).addEventListener("input", () => this.read(Infinity));
+    this.typed = { z: false, y: false };
+    for (const tape of ["z", "y"]) {
+      $(tape).addEventListener("input", () => {
+        this.typed[tape] = true;
+        this.read(Infinity);
+      });
+    }
     $("first").addEventListener("click", () => this.go(0));
     $("back").addEventListener("click", () => this.go(this.step - 1));
     $("on").addEventListener("click", () => this.go(this.step + 1));
     $("last").addEventListener("click", () => this.go(Infinity));
     $("take").addEventListener("click", () => {
       $("z").value = this.write(this.ties[0]);
+      this.typed.z = true;
       this.read(Infinity);
     });
   }
@@ -73,22 +80,17 @@ class Page {
     $("note").textContent = machine.note || "";
     this.graph.show(machine);
     this.search();
-    $("z").value = this.write(this.first("z", (i) => 2 * i < machine.n));
-    $("y").value = this.write(this.first("y", (i) => i % 2 === 0));
+    $("z").value = this.write(this.first("z"));
+    $("y").value = this.write(this.first("y"));
     this.sliders();
     this.read(this.graph.close ? 0 : Infinity);
   }
 
   // What was typed before as far as it goes; else a pair that is well-formed for the labels.
-  first(tape, high) {
-    const { pattern } = this.data;
-    const typed = this[tape] || [];
-    return Array.from({ length: this.machine.n }, (_, i) => {
-      if (i < typed.length) return typed[i];
-      if (!pattern) return high(i) ? this.size - 1 : 0;
-      const repeated = typed.length ? pattern.rest : pattern[tape];
-      return repeated[i % repeated.length];
-    });
+  first(tape) {
+    const { n, first } = this.machine;
+    if (!this.typed[tape]) return first[tape];
+    return Array.from({ length: n }, (_, i) => this[tape][i] ?? this.data.more);
   }
 
   write(labels) {
