@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -47,6 +46,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from fsmeu.data_folder import data_file
+from fsmeu.errors import InputError
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,19 +80,13 @@ class Row:
     tagging: float
 
 
-def folder() -> Path:
-    """The folder of the data; ends the program where there is none."""
-    given = os.environ.get("FSMEU_DATA")
-    found = (Path(given).expanduser() if given else ROOT.parent / "shared" / "data") / "conll2000"
-    if not (found / "train.txt.gz").is_file():
-        way_out = "set FSMEU_DATA to the folder that holds conll2000/train.txt.gz"
-        sys.exit(f"There is no {found / 'train.txt.gz'}: {way_out}.")
-    return found
-
-
 def read(name: str) -> list[Sentence]:
-    """The sentences of "train" or "test": word, part of speech, tag."""
-    with gzip.open(folder() / f"{name}.txt.gz", "rt", encoding="ascii") as file:
+    """The sentences of "train" or "test": word, part of speech, tag; ends without the data."""
+    try:
+        path = data_file(f"conll2000/{name}.txt.gz")
+    except InputError as error:
+        sys.exit(str(error))
+    with gzip.open(path, "rt", encoding="ascii") as file:
         blocks = file.read().split("\n\n")
     return [[tuple(line.split()) for line in block.splitlines()] for block in blocks if block]
 

@@ -46,7 +46,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rare_positives import ROOT, TASKS, folder, split
+from rare_positives import ROOT, TASKS, split
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -56,6 +56,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import fsmeu
+from fsmeu.data_folder import data_folder
 from fsmeu.learning.ascent import Objective, climb
 from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
 from fsmeu.learning.expected_value import batch_value
@@ -391,14 +392,15 @@ def main() -> None:
     begin = time.process_time()
     section_6(50 if given.quick else 200)
     runs: Runs = {}
-    if all((folder() / name.split()[0]).is_dir() for name in given.tasks):
+    if all((data_folder() / name.split()[0]).is_dir() for name in given.tasks):
         settings = Settings(given.restarts, 0, given.exact)
         runs = section_7(given.tasks, given.seeds, given.train, given.test, settings)
         show(runs)
         if given.exact:
             compare(given.tasks, given.seeds, [n for n in SIZES if n <= given.train], given.test)
     else:
-        print(f"No table: {folder()} lacks data; set FSMEU_DATA to the folder that holds ijcnn1.")
+        remedy = "set FSMEU_DATA to the folder that holds ijcnn1"
+        print(f"No table: {data_folder()} lacks data; {remedy}.")
     try:
         print("pictures:", draw_figure_3(), *([draw_table(runs)] if runs else []))
     except ModuleNotFoundError:

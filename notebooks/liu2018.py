@@ -50,7 +50,6 @@ import bz2
 import gzip
 import io
 import lzma
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -64,6 +63,7 @@ from rich.table import Table
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
+from fsmeu.data_folder import data_folder
 from fsmeu.drawing.plots.curves_plot import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
@@ -94,15 +94,9 @@ SCALES: dict[str, float | str] = {"1": 1.0, "16": 16.0, "64": 64.0, "auto": "aut
 # -- the data -------------------------------------------------------------------------------------
 
 
-def folder() -> Path:
-    """The folder of the data."""
-    given = os.environ.get("FSMEU_DATA")
-    return Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
-
-
 def covtype(scale: str) -> tuple[Floats, Bits]:
     """The 54 features, standardised ("standard") or scaled to [0, 1] ("unit"), and the classes."""
-    with lzma.open(folder() / "covtype" / "covtype_cols.i16le.xz") as file:
+    with lzma.open(data_folder() / "covtype" / "covtype_cols.i16le.xz") as file:
         columns = np.frombuffer(file.read(), "<i2").reshape(13, -1)
     rows = np.zeros((columns.shape[1], 54))
     least, most = columns[:10].min(axis=1), columns[:10].max(axis=1)
@@ -118,7 +112,7 @@ def covtype(scale: str) -> tuple[Floats, Bits]:
 
 def svmlight(place: str, features: int) -> tuple[Any, Bits]:
     """Rows and whether each is positive."""
-    path = folder() / place
+    path = data_folder() / place
     opened = gzip.open if path.suffix == ".gz" else bz2.open
     with opened(path, "rb") as file:
         rows, labels = load_svmlight_file(io.BytesIO(file.read()), n_features=features)
@@ -139,7 +133,7 @@ def task(name: str, held: dict[str, Any], scale: str) -> tuple[Any, Bits]:
 
 def is_there(name: str) -> bool:
     """Whether the data of a task can be found."""
-    return (folder() / ("covtype" if name.startswith("covtype") else name)).is_dir()
+    return (data_folder() / ("covtype" if name.startswith("covtype") else name)).is_dir()
 
 
 # -- learners: predictions before labels, and what was learned, by the step length ----------------
@@ -412,7 +406,8 @@ def main() -> None:
     held: dict[str, Any] = {}
     missing = [name for name in names if not is_there(name)]
     if missing:
-        print(f"No data in {folder()} for {', '.join(missing)}: set FSMEU_DATA to their folder.")
+        remedy = "set FSMEU_DATA to their folder"
+        print(f"No data in {data_folder()} for {', '.join(missing)}: {remedy}.")
     found = {}
     for name in names:
         if name not in missing:

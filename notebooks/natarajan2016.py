@@ -51,7 +51,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -70,6 +69,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler, normalize
 
 import fsmeu
+from fsmeu.data_folder import data_folder
 from fsmeu.learning.calibration import apply_map, fit_map, scores
 from fsmeu.learning.plug_in import EUMClassifier, held_out_parts
 from fsmeu.learning.table_losses import best_threshold, table_value
@@ -129,12 +129,6 @@ class Case:
 
 
 # -- the data -------------------------------------------------------------------------------------
-
-
-def data_folder(given: str | None) -> Path:
-    """The folder of the data sets."""
-    named = given or os.environ.get("FSMEU_DATA")
-    return Path(named).expanduser() if named else ROOT.parent / "shared" / "data"
 
 
 def _csv(path: Path) -> list[list[str]]:
@@ -426,7 +420,7 @@ def main(arguments: list[str] | None = None) -> None:
     if min(given.seeds, given.least) < 1:
         parser.error("--seeds and --least must be at least 1")
     names = tuple(given.only or (QUICK if given.quick else DATA))
-    folder = data_folder(given.data)
+    folder = Path(given.data).expanduser() if given.data else data_folder()
     if not folder.is_dir():
         parser.error(f"there is no folder {folder}; set FSMEU_DATA or give --data")
     print("Less than a minute." if given.quick else "A minute or two.", flush=True)

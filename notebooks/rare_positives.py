@@ -8,7 +8,6 @@ quarter of them positive) were never published.
 from __future__ import annotations
 
 import lzma
-import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,27 +18,23 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import StandardScaler
 
+from fsmeu.data_folder import data_folder
+
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def folder() -> Path:
-    """The folder of the data, which may not be there."""
-    given = os.environ.get("FSMEU_DATA")
-    return Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
-
-
 def svmlight(name: str, features: int) -> tuple[Floats, Truths]:
     """Examples, (examples, features), and which are positive, of a file of -1 and +1."""
-    rows, labels = load_svmlight_file(str(folder() / name), n_features=features)
+    rows, labels = load_svmlight_file(str(data_folder() / name), n_features=features)
     return rows.toarray(), labels > 0
 
 
 def covtype(kind: int) -> tuple[Floats, Truths]:
     """A fixed sample of 40,000 examples of covtype, (40000, 54), and which are of the class."""
-    with lzma.open(folder() / "covtype" / "covtype_cols.i16le.xz") as file:
+    with lzma.open(data_folder() / "covtype" / "covtype_cols.i16le.xz") as file:
         columns = np.frombuffer(file.read(), "<i2").reshape(13, -1)
     sample = np.random.default_rng(0).permutation(columns.shape[1])[:40_000]
     columns = columns[:, sample].astype(np.int64)

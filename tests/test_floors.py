@@ -13,6 +13,7 @@ FLOORS = {
     "errors": 0,
     "extras": 1,
     "limits": 0,
+    "data_folder": 1,
     "fst": 1,
     "parallel": 1,
     "constraints": 2,

@@ -5,6 +5,14 @@ the best action. "sampled" runs the policy once after each action, with tied dra
 depend on the example and its progress alone (Ng and Jordan 2000). "expected" follows all policies
 of the mixture at once: states that nothing later can tell apart are one, so that the expectation is
 a sweep over these, backwards.
+
+``oracle.expected.ExpectedCosts`` answers the same question for a policy that is given as tables of
+probabilities after the last m labels, and the two agree where a mixture is such a policy. Here none
+is: the optimal policy looks at all that was decided. It also would have to be asked after all L^m
+histories at each position, and the sums of losses such as chunk F1 be listed. Seen on CoNLL-2000
+(23 tags, m = 2, two learned policies, costs to 3e-17 the same): under Hamming loss, 312 states took
+1.4 s and 20,268 rows of features here, .9 s and 105,612 rows with tables; under chunk F1, 64 states
+2.3 s here, while tables for the same two sentences were not done after a minute.
 """
 
 from __future__ import annotations

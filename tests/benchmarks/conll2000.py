@@ -15,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fsmeu.data_folder import data_file
+from fsmeu.errors import InputError
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -37,13 +40,11 @@ SETTINGS = {
 
 def folder():
     """The folder of the data; the test that asks is skipped where there is none."""
-    given = os.environ.get("FSMEU_DATA")
-    found = (Path(given).expanduser() if given else ROOT.parent / "shared" / "data") / "conll2000"
-    for name in ("train.txt.gz", "test.txt.gz"):
-        if not (found / name).is_file():
-            way_out = "set FSMEU_DATA to the folder that holds conll2000/train.txt.gz"
-            pytest.skip(f"CoNLL-2000: there is no {found / name}; {way_out}")
-    return found
+    try:
+        train, _ = (data_file(f"conll2000/{name}.txt.gz") for name in ("train", "test"))
+    except InputError as error:
+        pytest.skip(f"CoNLL-2000: {error}")
+    return train.parent
 
 
 def sentences(name):

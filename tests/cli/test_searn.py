@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 from fsmeu.searn.tasks import data
 from fsmeu.searn.tasks.registry import TASKS
@@ -141,7 +142,7 @@ def needs(task):
     name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
     try:
         for file in data.FILES.get(name.get(task[:3], ""), ()):
-            data.path_of(file)
+            data_file(file)
     except InputError as error:
         pytest.skip(str(error))
 

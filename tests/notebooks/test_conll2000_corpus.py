@@ -1,11 +1,12 @@
 """The script of corpus decisions: what it prints is in the order that the theory demands."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
 import pytest
+
+from fsmeu.data_folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "notebooks"
@@ -25,9 +26,7 @@ def script(monkeypatch):
 
 def test_three_ways(script):
     pytest.importorskip("sklearn_crfsuite", reason="sklearn-crfsuite is part of the extra 'crf'")
-    given = os.environ.get("FSMEU_DATA")
-    data = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
-    if not (data / "conll2000" / "train.txt.gz").is_file():
+    if not (data_folder() / "conll2000" / "train.txt.gz").is_file():
         pytest.skip("CoNLL-2000 is not there: set FSMEU_DATA to the folder that holds conll2000")
     short = [sentence for sentence in script.read("train")[:200] if len(sentence) <= 12]
     viterbi, by_sentence, of_corpus = script.run(short[:12], short[12:16], 1e-4)

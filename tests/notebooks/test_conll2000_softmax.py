@@ -1,12 +1,13 @@
 """The script of the softmax experiment makes models and decides as it says."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from fsmeu.data_folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "notebooks"
@@ -25,9 +26,7 @@ def script(monkeypatch):
 
 
 def test_ways_to_decide(script):
-    given = os.environ.get("FSMEU_DATA")
-    data = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
-    if not (data / "conll2000" / "train.txt.gz").is_file():
+    if not (data_folder() / "conll2000" / "train.txt.gz").is_file():
         pytest.skip("CoNLL-2000 is not there: set FSMEU_DATA to the folder that holds conll2000")
     sentences = script.read("train")[:22]
     models = script.softmax_models(sentences[:20], sentences[20:])

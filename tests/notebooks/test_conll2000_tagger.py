@@ -1,13 +1,14 @@
 """The script of the tagger's experiment runs, and counts chunks as seqeval does."""
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from fsmeu.data_folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "notebooks" / "conll2000_tagger.py"
@@ -30,9 +31,7 @@ def test_chunks_are_counted_as_seqeval_counts_them():
 
 
 def test_the_quick_run():
-    given = os.environ.get("FSMEU_DATA")
-    data = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
-    if not (data / "conll2000" / "train.txt.gz").is_file():
+    if not (data_folder() / "conll2000" / "train.txt.gz").is_file():
         pytest.skip("CoNLL-2000 is not there: set FSMEU_DATA to the folder that holds conll2000")
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--quick"], capture_output=True, text=True, check=True

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score
 
+from fsmeu.data_folder import data_folder
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -55,8 +57,7 @@ def test_section_6_as_printed_in_the_paper(tmp_path):
 
 
 def test_quick_run_has_every_row():
-    given = os.environ.get("FSMEU_DATA")
-    data = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
+    data = data_folder()
     if not (data / "ijcnn1").is_dir():
         pytest.skip(f"there is no {data / 'ijcnn1'}; set FSMEU_DATA to the folder that holds it")
     lines = printed(data, "--exact").splitlines()

@@ -1,7 +1,6 @@
 """The script of Natarajan 2016: its own sums against ``decode``, and the quick run."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.data_folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,8 +65,7 @@ def test_printed_figures_are_complete(script):
 
 
 def test_quick_run(script, capsys):
-    given = os.environ.get("FSMEU_DATA")
-    folder = Path(given).expanduser() if given else ROOT.parent / "shared" / "data"
+    folder = data_folder()
     if not (folder / "scene").is_dir():
         pytest.skip(f"there is no {folder / 'scene'}; set FSMEU_DATA to the folder of data sets")
     script.main(["--quick", "--only", "breast cancer"])

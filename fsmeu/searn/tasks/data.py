@@ -1,24 +1,19 @@
-"""The data of the experiments, which are not part of the project: where they are, reading them.
-
-The environment variable FSMEU_DATA names the folder that holds ``conll2000``, ``conll2002_esp`` and
-``ocr_letters``; without it, ``shared/data`` beside the project is looked at.
-"""
+"""Reading the data of the experiments, ``conll2000``, ``conll2002_esp`` and ``ocr_letters``."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError, sentence
 from fsmeu.searn.tasks.conll import Sentence, read_sentences
 
-__all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters", "path_of"]
+__all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters"]
 
 FILES = {
     "conll2000": ("conll2000/train.txt.gz", "conll2000/test.txt.gz"),
@@ -32,29 +27,13 @@ FILES = {
 _PIXELS = 128
 
 
-def path_of(name: str) -> Path:
-    """The path of a file of the data.
-
-    Raises:
-        InputError: it is not there; the message says what to do.
-    """
-    given = os.environ.get("FSMEU_DATA")
-    beside = Path(__file__).resolve().parents[4] / "shared" / "data"
-    found = (Path(given).expanduser() if given else beside) / name
-    if not found.is_file():
-        must = "the data of the experiment must be there"
-        remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise InputError(sentence(f"file {found}", must, None, remedy))
-    return found
-
-
 def conll2000(most: int | None = None) -> tuple[list[Sentence], list[Sentence]]:
     """Training and test sentences of CoNLL-2000: word, part of speech, chunk tag.
 
     Args:
         most: how many sentences of each part are read; None for all.
     """
-    train, test = (read_sentences(path_of(name), 3, most) for name in FILES["conll2000"])
+    train, test = (read_sentences(data_file(name), 3, most) for name in FILES["conll2000"])
     return train, test
 
 
@@ -66,7 +45,7 @@ def conll2002(
     Args:
         most: how many sentences of each part are read; None for all.
     """
-    train, develop, test = (read_sentences(path_of(name), 3, most) for name in FILES["conll2002"])
+    train, develop, test = (read_sentences(data_file(name), 3, most) for name in FILES["conll2002"])
     return train, develop, test
 
 
@@ -93,7 +72,7 @@ def letters() -> Letters:
     Raises:
         InputError: the file is missing, or its rows are not 6 columns and 128 pixels.
     """
-    path = path_of(FILES["letters"][0])
+    path = data_file(FILES["letters"][0])
     try:
         with gzip.open(path, "rt", encoding="ascii") as file:
             rows = [line.split() for line in file]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.searn.tasks import conll, data
 from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
@@ -85,7 +86,7 @@ def needs(name):
     """Skips where the data are not."""
     try:
         for file in data.FILES[name]:
-            data.path_of(file)
+            data_file(file)
     except InputError as error:
         pytest.skip(str(error))
 
