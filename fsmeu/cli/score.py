@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["score_corpus"]
 
 _DRAWS = 1000
+_LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
+_OTHER_PLACES = "Choose other places with --gold and --system, or another --loss."
 
 _CorpusName = Annotated[
     str | None,
@@ -180,7 +183,10 @@ def score_corpus(
         raise InputError(sentence("--jobs", must, "both"))
     run = _Run(one_of("--bad", "it", bad or "stop", BAD), jobs or 1, scheduler)
     question = _question(loss, labels, (gold, system, columns), kind, decide, given)
-    tally = _tallied(name, question, run)
+    try:
+        tally = _tallied(name, question, run)
+    except InputError as error:
+        raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
     if "corpus" in question.ways:
         _decide_whole(tally, question)
     chosen = _baseline(baseline, tally.decisions)
