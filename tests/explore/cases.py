@@ -13,7 +13,12 @@ from tests.explore.programs import random_program
 from tests.explore.truth import truth_of
 from tests.strategies import LossCase
 
-LENGTHS = {2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6), 3: (0, 1, 2, 2, 3, 3, 4), 4: (0, 1, 2, 2, 3)}
+LENGTHS = {
+    2: (0, 1, 2, 2, 3, 3, 3, 4, 4, 5, 6),
+    3: (0, 1, 2, 2, 3, 3, 4),
+    4: (0, 1, 2, 2, 3),
+    5: (0, 1, 2, 2),
+}
 """Lengths to draw from, by the number of labels: a few thousand pairs at most."""
 
 
