@@ -20,7 +20,10 @@ _Folder = Annotated[
 ]
 
 
-def show_table(folder: _Folder, as_json: Json = False) -> None:
+_Quick = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
+
+
+def show_table(folder: _Folder, quick: _Quick = False, as_json: Json = False) -> None:
     """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
 
     All tasks together first; then each with intervals, seconds and memory, and differences between
@@ -33,7 +36,7 @@ def show_table(folder: _Folder, as_json: Json = False) -> None:
     from fsmeu.searn.tasks.registry import TASKS
     from fsmeu.searn.tasks.results import read_folder
 
-    found = list(read_folder(Path(folder) / "runs"))
+    found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
     by_task = {name: [one for one in found if one.task == name] for name in TASKS}
     by_task = {name: mine for name, mine in by_task.items() if mine}
     if as_json:

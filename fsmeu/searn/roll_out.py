@@ -7,12 +7,11 @@ of the mixture at once: states that nothing later can tell apart are one, so tha
 a sweep over these, backwards.
 
 ``oracle.expected.ExpectedCosts`` answers the same question for a policy that is given as tables of
-probabilities after the last m labels, and the two agree where a mixture is such a policy. Here none
-is: the optimal policy looks at all that was decided. It also would have to be asked after all L^m
-histories at each position, and the sums of losses such as chunk F1 be listed. Seen on CoNLL-2000
-(23 tags, m = 2, two learned policies, costs to 3e-17 the same): under Hamming loss, 312 states took
-1.4 s and 20,268 rows of features here, .9 s and 105,612 rows with tables; under chunk F1, 64 states
-2.3 s here, while tables for the same two sentences were not done after a minute.
+probabilities after the last m labels, for all prefixes at once. The mixtures of training are none:
+the optimal policy looks at all that was decided. Where a mixture has learned policies alone, the
+two agree. Seen then on CoNLL-2000 (m = 2, two learned policies; costs to 1e-16 the same): under
+Hamming loss, 312 states took 1.4 s and 20,268 rows of features here, .9 s and 105,612 rows with
+tables; under chunk F1, 23 states .45 s and 653 rows here, .26 s and 1,922 rows with tables.
 """
 
 from __future__ import annotations

@@ -106,6 +106,8 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
         (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
         (["curves", "nothing"], ["a task must be one of"]),
         (["curves", "summarisation"], ["label sequences"]),
+        (["run", "summarisation", "-o", "{d}/t.txt"], ["must be a folder"]),
+        (["table", "{d}"], ["must hold results", "searn run"]),
         (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
         (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
         (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
@@ -158,6 +160,9 @@ def test_quick_runs(fsmeu, tmp_path, task):
     for row in rows:
         assert row["method"] in ran.out
         assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
+    assert fsmeu("searn", "table", tmp_path, "--quick", "--json").json["rows"] == rows
+    shown = fsmeu("searn", "table", tmp_path, "--quick").out
+    assert all(row["method"] in shown for row in rows)
 
 
 def test_quick_curves(fsmeu, tmp_path):

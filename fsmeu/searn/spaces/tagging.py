@@ -65,7 +65,8 @@ class RightToLeft(_Tagging):
 
     The optimal policy completes to the left, and a loss reads from the left: costs are those of
     the reversed sentence, which is right where the loss does not depend on the order of positions
-    (derived from its text). Other losses are refused.
+    (derived from its text). Other losses are refused: those of chunks, since B marks where a chunk
+    begins, and reversed tags are chunk tags no more.
     """
 
     backwards = True

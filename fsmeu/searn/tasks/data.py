@@ -75,13 +75,14 @@ def letters() -> Letters:
     path = data_file(FILES["letters"][0])
     try:
         with gzip.open(path, "rt", encoding="ascii") as file:
-            rows = [line.split() for line in file]
-        if any(len(row) != 6 + _PIXELS for row in rows):
-            raise ValueError(len(rows))
+            rows = [line.split(maxsplit=6) for line in file]
         word = np.array([int(row[3]) for row in rows])
         fold = np.array([int(row[5]) for row in rows])
-        pixels = np.array([row[6:] for row in rows], np.float64)
-    except (OSError, ValueError, EOFError, zlib.error):
+        inks = ["".join(row[6].split()) for row in rows]
+        if any(len(ink) != _PIXELS or ink.strip("01") for ink in inks):
+            raise ValueError(len(rows))
+        pixels = np.frombuffer("".join(inks).encode(), np.uint8).reshape(-1, _PIXELS) - 48.0
+    except (OSError, ValueError, IndexError, EOFError, zlib.error):
         must = f"each row must have 6 columns and {_PIXELS} pixels"
         raise InputError(sentence(f"file {path}", must)) from None
     begins = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
