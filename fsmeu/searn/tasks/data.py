@@ -79,9 +79,10 @@ def letters() -> Letters:
         word = np.array([int(row[3]) for row in rows])
         fold = np.array([int(row[5]) for row in rows])
         inks = ["".join(row[6].split()) for row in rows]
-        if any(len(ink) != _PIXELS or ink.strip("01") for ink in inks):
+        if any(len(one) != _PIXELS or one.strip("01") for one in inks):
             raise ValueError(len(rows))
-        pixels = np.frombuffer("".join(inks).encode(), np.uint8).reshape(-1, _PIXELS) - 48.0
+        ink = np.frombuffer("".join(inks).encode(), np.uint8).reshape(-1, _PIXELS)
+        pixels = (ink == ord("1")).astype(np.float64)
     except (OSError, ValueError, IndexError, EOFError, zlib.error):
         must = f"each row must have 6 columns and {_PIXELS} pixels"
         raise InputError(sentence(f"file {path}", must)) from None
