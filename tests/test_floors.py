@@ -11,6 +11,7 @@ ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
 FLOORS = {
     "errors": 0,
+    "bootstrap": 1,
     "extras": 1,
     "limits": 0,
     "data_folder": 1,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+from fsmeu.bootstrap import Estimate
 from fsmeu.cli.output import file_for, line, note, print_json, print_table, table
-from fsmeu.corpora.bootstrap import Estimate
 from fsmeu.corpora.tally import LEVELS, Row
 from fsmeu.errors import InputError, sentence
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.corpora.bootstrap import Estimate, drawn_weights, estimate
+from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.corpora.gold import GoldItem
 from fsmeu.corpora.score import over_labels, sums_up
 from fsmeu.errors import EmptyError, InputError, sentence

@@ -1,7 +1,6 @@
 """How good predicted tags are: chunks as conlleval counts them, tags, whole sequences; intervals.
 
-Counts are kept for each sentence, so that a bootstrap over sentences (Efron and Tibshirani 1993) is
-a product of arrays.
+Counts are kept for each sentence, so that a bootstrap over sentences is a product of arrays.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.bootstrap import drawn_weights, percentiles
 from fsmeu.errors import InputError, sentence
 
 __all__ = [
@@ -181,16 +181,12 @@ def interval(
     rows = len(several[0].amounts)
     numbers = np.arange(rows) if examples is None else np.unique(examples, return_inverse=True)[1]
     count = int(numbers.max(initial=-1)) + 1
-    random = np.random.default_rng(seed)
     means = []
-    for begin in range(0, draws, 100):  # (draws, rows) at most a hundred at a time
-        times = min(100, draws - begin)
-        drawn = random.multinomial(count, np.full(count, 1 / count), times).astype(np.float64)
+    for drawn in drawn_weights(count, draws, seed):
         weights = drawn[:, numbers]
         means.append(_mean(several, name, weights) - _mean(less, name, weights))
     value = float(_mean(several, name) - _mean(less, name))
-    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
-    return Interval(value, float(low), float(high))
+    return Interval(value, *percentiles(np.concatenate(means)))
 
 
 def _mean(runs: Sequence[Measure], name: str, weights: Floats | None = None) -> Floats:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsmeu.corpora import bootstrap
-from fsmeu.corpora.bootstrap import drawn_weights, estimate
+from fsmeu import bootstrap
+from fsmeu.bootstrap import drawn_weights, estimate
 
 
 @pytest.mark.parametrize("cells", [1 << 22, 50, 1])

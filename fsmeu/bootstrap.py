@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.limits import DRAWN_CELLS
 
-__all__ = ["Estimate", "drawn_weights", "estimate"]
+__all__ = ["Estimate", "drawn_weights", "estimate", "percentiles"]
 
 Floats = NDArray[np.float64]
 
@@ -58,5 +58,10 @@ def estimate(value: float, drawn: Floats) -> Estimate:
     """The value of a corpus with the percentile interval of its draws, (draws,)."""
     if not len(drawn):
         return Estimate(value)
+    return Estimate(value, *percentiles(drawn))
+
+
+def percentiles(drawn: Floats) -> tuple[float, float]:
+    """The ends of the interval that holds the middle 95 of 100 of these values, (draws,)."""
     low, high = np.quantile(drawn, _ENDS)
-    return Estimate(value, float(low), float(high))
+    return float(low), float(high)
