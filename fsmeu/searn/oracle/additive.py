@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.searn.oracle.checks import guard_bytes, refuse_ended, refuse_strange
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.layers import ClassLayer, Walked
-from fsmeu.searn.oracle.memory import guard_bytes
-from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
 from fsmeu.searn.oracle.ties import costs_of
 
 __all__ = ["AdditiveTables", "NotAdditiveError", "add_states", "linear_scores"]

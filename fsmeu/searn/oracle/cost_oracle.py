@@ -19,7 +19,7 @@ from fsmeu.errors import InputError, as_whole, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.binding import bound_to
+from fsmeu.searn.oracle.checks import bound_to
 from fsmeu.searn.oracle.tables import Tables, make_tables
 from fsmeu.searn.oracle.valid_core import checked_meanings
 

@@ -19,14 +19,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.searn.oracle.checks import guard_bytes, refuse_ended, refuse_strange
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.ends import end_scores
 from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.loops import Work
-from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.pool import NotCountedError, Paths, Pool, pool_layers
 from fsmeu.searn.oracle.reached import Ends, Points
-from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
 
 __all__ = ["CountedTables", "count_states"]
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
+from fsmeu.searn.oracle.checks import guard_bytes
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.loops import Work
-from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.pool import NotCountedError, Paths
 from fsmeu.searn.oracle.reached import Ends
 

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.additive import NotAdditiveError, linear_scores
-from fsmeu.searn.oracle.binding import bound_to
+from fsmeu.searn.oracle.checks import bound_to, guard_bytes
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.listed import list_states
-from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.policy_tables import policy_tables
 from fsmeu.searn.oracle.ties import costs_of
 from fsmeu.searn.oracle.walks import walk_all

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import KEPT_ORACLE_CELLS, KEPT_STEPS, STEPS_PER_STATE
+from fsmeu.searn.oracle.checks import guard_bytes
 from fsmeu.searn.oracle.core import CannotServeError, Core, Gain
 from fsmeu.searn.oracle.grouping import equal_rows
-from fsmeu.searn.oracle.memory import guard_bytes
 
 __all__ = ["ClassLayer", "Layers", "Walked"]
 

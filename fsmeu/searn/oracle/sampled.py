@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, sentence, truth, whole
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.binding import bound_to
+from fsmeu.searn.oracle.checks import bound_to
 from fsmeu.searn.oracle.ties import costs_of
 
 __all__ = ["SampledCosts"]

@@ -15,15 +15,12 @@ from fsmeu.searn.oracle.additive import NotAdditiveError, add_states
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.counted import count_states
 from fsmeu.searn.oracle.layers import Walked
-from fsmeu.searn.oracle.listed import Listed, list_states
+from fsmeu.searn.oracle.listed import ListedTables
 from fsmeu.searn.oracle.loops import Work
-from fsmeu.searn.oracle.memory import guard_bytes
 from fsmeu.searn.oracle.pool import NotCountedError
-from fsmeu.searn.oracle.states import refuse_ended, refuse_strange
-from fsmeu.searn.oracle.ties import costs_of
 from fsmeu.searn.oracle.walks import walk_all
 
-__all__ = ["ListedTables", "Tables", "make_tables"]
+__all__ = ["Tables", "make_tables"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,72 +52,6 @@ class Tables(Protocol):
         """The best value that can be reached, greater being better, (batch,)."""
 
 
-class ListedTables:
-    """Tables of listed states.
-
-    Args:
-        oracles: the states of each reference.
-        labels: the number of labels.
-    """
-
-    def __init__(self, oracles: Sequence[Listed], labels: int) -> None:
-        sizes = [len(one.scores) for one in oracles]
-        self._begins = np.append(0, np.cumsum(sizes)).astype(np.int64)
-        none = np.zeros((0, labels), np.int32)
-        self._next = np.concatenate([none, *(one.next for one in oracles)])
-        self._scores = np.concatenate([np.zeros(0), *(one.scores for one in oracles)])
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes they take."""
-        return self._next.nbytes + self._scores.nbytes + self._begins.nbytes
-
-    def start(self, sentences: Ints) -> Ints:
-        """The first states, (batch,)."""
-        return np.zeros(len(sentences), np.int64)
-
-    def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
-        """The states after one more label each, (batch,)."""
-        after = self._next[self._rows(sentences, states), labels].astype(np.int64)
-        refuse_ended((after < 0).any())
-        return after
-
-    def costs(self, sentences: Ints, states: Ints) -> Floats:
-        """The cost of each label, (batch, labels)."""
-        after = self._next[self._rows(sentences, states)]
-        refuse_ended((after < 0).any())
-        return costs_of(self._scores[self._begins[sentences][:, None] + after])
-
-    def step_one(self, sentence: int, state: int, label: int) -> int:
-        """The state after one more label."""
-        after = int(self._next[self._row(sentence, state), label])
-        refuse_ended(after < 0)
-        return after
-
-    def costs_one(self, sentence: int, state: int) -> Floats:
-        """The cost of each label in one state, (labels,)."""
-        after = self._next[self._row(sentence, state)]
-        refuse_ended(bool(after[0] < 0))
-        return costs_of(self._scores[int(self._begins[sentence]) + after])
-
-    def _row(self, sentence: int, state: int) -> int:
-        begin = int(self._begins[sentence])
-        size = int(self._begins[sentence + 1]) - begin
-        refuse_strange(not isinstance(state, int) or not 0 <= state < size, state)
-        return begin + state
-
-    def scores(self, sentences: Ints, states: Ints) -> Floats:
-        """The best value that can be reached, greater being better, (batch,)."""
-        return self._scores[self._rows(sentences, states)]
-
-    def _rows(self, sentences: Ints, states: Ints) -> Ints:
-        refuse_strange(states.shape != sentences.shape or states.dtype.kind != "i", states)
-        begins, ends = self._begins[sentences], self._begins[sentences + 1]
-        rows: Ints = begins + states
-        refuse_strange(((rows < begins) | (rows >= ends)).any(), states)
-        return rows
-
-
 def make_tables(loss: Loss, ys: Sequence[Ints], meanings: Ints | None = None) -> Tables:
     """The tables of references given as label indices.
 
@@ -149,13 +80,7 @@ def _chosen(cores: Sequence[Core], machines: Sequence[Walked], loss: Loss, sign:
         return count_states(cores, machines, sign, _work(loss))
     with suppress(NotAdditiveError):
         return add_states(cores, machines, sign)
-    found = []
-    size = 0
-    for core, machine in zip(cores, machines, strict=True):
-        found.append(list_states(core, machine, sign))
-        size += found[-1].next.nbytes + found[-1].scores.nbytes
-        guard_bytes(size)
-    return ListedTables(found, len(loss.alphabet))
+    return ListedTables.of(cores, machines, len(loss.alphabet), sign)
 
 
 def _work(loss: Loss) -> Work:
