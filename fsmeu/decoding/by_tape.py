@@ -78,16 +78,17 @@ def best_by_tape(problems: Sequence[Problem]) -> list[Found | str]:
         hypotheses = _hypotheses(trellis, first)
         size = _block(trellis, references, hypotheses, first.n)
         found: list[Found | str] = []
+        last = not trellis.y.most(first.n)
         for begin in range(0, len(problems), size):
             part = problems[begin : begin + size]
-            found += _best(part, trellis, references, hypotheses, roots=True)
+            found += _best(part, trellis, references, hypotheses, roots=True, last=last)
         doubtful = [k for k, one in enumerate(found) if isinstance(one, Found) and not one.proven]
-        for k in doubtful if trellis.y.most(first.n) else ():
+        for k in () if last else doubtful:
+            one = [problems[k]]
             try:
-                one = [problems[k]]
-                found[k] = _best(one, trellis, references, hypotheses, roots=False)[0]
+                found[k] = _best(one, trellis, references, hypotheses, roots=False, last=True)[0]
             except SizeLimitError:
-                continue
+                found[k] = _best(one, trellis, references, hypotheses, roots=True, last=True)[0]
     except UncountableError as error:
         return [str(error)] * len(problems)
     return found
@@ -110,7 +111,12 @@ def _best(
     hypotheses: Hypotheses,
     *,
     roots: bool,
+    last: bool,
 ) -> list[Found | str]:
+    """The best sequences of a block, counts at roots of unity or as coefficients.
+
+    The last try looks for a proof wherever there may be one, others where that is quick.
+    """
     n, sign, models = problems[0].n, problems[0].sign, [problem.model for problem in problems]
     _guard(trellis, references, hypotheses, n, roots)
     roundings = marginal_roundings(models[0])
@@ -127,7 +133,7 @@ def _best(
         paths = (_best_path(trellis, hypotheses, scores, row) for row in range(len(problems)))
     held, why = _are_finite(scores), "the worth of a step must be a number that doubles can hold"
     return [
-        _found(problem, scores.errors.of_best(row, path[1]), *path) if held[row] else why
+        _found(problem, scores.errors.of_best(row, path[1]), *path, last) if held[row] else why
         for row, (problem, path) in enumerate(zip(problems, paths, strict=True))
     ]
 
@@ -185,7 +191,7 @@ def _best_path(
     return trace(plans, steps, layers, end, steps_of), totals
 
 
-def _found(problem: Problem, errors: Floats, path: Ints, totals: Floats) -> Found:
+def _found(problem: Problem, errors: Floats, path: Ints, totals: Floats, last: bool) -> Found:
     """A best path with its value, and whether it is proven.
 
     Args:
@@ -193,8 +199,9 @@ def _found(problem: Problem, errors: Floats, path: Ints, totals: Floats) -> Foun
         errors: bounds on the error of the worth of paths, by their end, (k,).
         path: label indices.
         totals: the best worth of each end, (k,).
+        last: whether a proof that takes long is looked for.
     """
     end = int(totals.argmax())
-    proven = is_proven(problem, totals, errors, end, path)
+    proven = is_proven(problem, totals, errors, end, path, thorough=last)
     value, error = problem.sign * float(totals[end]), float(errors[end])
     return Found(path, len(totals), value, error, proven)

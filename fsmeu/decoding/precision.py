@@ -39,7 +39,14 @@ VALUE_PRECISION = 1e-10
 
 
 def is_proven(
-    problem: Problem, values: Floats, errors: Floats, best: int, chosen: Ints, size: float = 0.0
+    problem: Problem,
+    values: Floats,
+    errors: Floats,
+    best: int,
+    chosen: Ints,
+    size: float = 0.0,
+    *,
+    thorough: bool = True,
 ) -> bool:
     """True when no candidate can be better than the best by more than ``PRECISION``.
 
@@ -50,12 +57,14 @@ def is_proven(
         best: the candidate of greatest value.
         chosen: label indices of its sequence.
         size: its expected absolute value where that is known, or anything less.
+        thorough: whether that and changes of single labels are computed where the value alone is
+            too small a measure, which takes long.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
     if reach <= PRECISION * max(size, abs(float(values[best]))):
         return True
-    if not np.isfinite(reach):
+    if not thorough or not np.isfinite(reach):
         return False
     return reach <= PRECISION * _scale(problem, chosen)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +32,15 @@ class Sizes:
         expected: the same, amounts weighted by the probability of what y shows, (counts, batch).
         terms: the greatest number of amounts that are added up for one step.
         signs: whether some amounts of each joint count are below 0, and above, (2, counts).
+        weighed: amounts without signs, weighted by what y's features are worth for each end k,
+            the greatest of each position added up, (batch, k); None where that was not asked for.
     """
 
     def __init__(self, counts: int, batch: int) -> None:
         self.greatest, self.expected = np.zeros(counts), np.zeros((counts, batch))
         self.terms = 1
         self.signs = np.zeros((2, counts), bool)
+        self.weighed: Floats | None = None
 
     def see(self, added: Amounts, expected: Floats) -> None:
         """Adds a run: what terms add at each position, and how much that is expected to be.
@@ -50,6 +54,24 @@ class Sizes:
         self.terms = max(self.terms, added.longest_row)
         self.expected += expected[:, :, 0] if length == 1 else expected.sum(axis=2)
         self.signs |= added.signs
+
+    def weigh(self, added: Amounts, met: Floats) -> None:
+        """Adds what a run can add to the worth of a path, signs aside.
+
+        A step shows one score row of each term.
+
+        Args:
+            added: what terms add.
+            met: what features of y are worth, (positions, batch, features, k).
+        """
+        length, batch, features, ends = met.shape
+        side_by_side = np.abs(met).transpose(2, 0, 1, 3).reshape(features, length * batch * ends)
+        rows = (added.absolute @ side_by_side).reshape(len(added.count), length, batch, ends)
+        total = np.zeros((batch, ends)) if self.weighed is None else self.weighed
+        for begin, end in pairwise([*added.begins.tolist(), len(rows)]):
+            if end > begin:
+                total += rows[begin:end].max(axis=0).sum(axis=0)
+        self.weighed = total
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +145,8 @@ def path_errors(
             errors += 4 * rounding * (expected * total)[:, None] * magnified
         underflow += greatest * _LEAST * UNIT * operations * size.sum(axis=1)
     relative = relative_error(operations + sizes.terms + 8)
+    if exact and sizes.weighed is not None:
+        errors = np.minimum(errors, relative * (sizes.weighed + chances @ np.abs(offset).T))
     if not exact or not _has_one_sign(slopes, offset, sizes):
         relative = np.inf
     return PathErrors(errors + underflow, relative, underflow)

@@ -193,11 +193,15 @@ def swept_worths(
     value = np.ascontiguousarray(final)[:, :, None] * counts.one()
     steps: list[Floats] = []
     sizes = Sizes(len(worth), batch)
+    exact = isinstance(counts, Coefficients)
+    weighed = exact and all((table >= 0).all() or (table <= 0).all() for table in worth)
     for run, swept in zip(reversed(runs), reversed(masses), strict=True):
         value, flows = sweeper.backward(run.plan, run.weights, value, swept, counts)
         length = len(run.weights)
         flows = flows.reshape(length * batch, *flows.shape[2:])
         met = _expected(trellis, run.plan.features, flows, worth, ends)
+        if weighed:
+            sizes.weigh(run.added, met.reshape(length, batch, *met.shape[1:]))
         found, expected = sweeper.worth(run.added, met, counts.total(flows), sign)
         steps += [*found.reshape(length, batch, *found.shape[1:])][::-1]
         sizes.see(run.added, expected.reshape(len(expected), length, batch).swapaxes(1, 2))
