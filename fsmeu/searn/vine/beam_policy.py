@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError, sentence, whole
 from fsmeu.limits import MOST_BEAM_CELLS
-from fsmeu.searn.vine.growth import Growth, State, actions, allowed
+from fsmeu.searn.vine.growth import Growth, State, actions, allowed, words_of
 from fsmeu.searn.vine.matches import Matches
 
 __all__ = ["action_costs", "best_completion"]
@@ -88,7 +88,7 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
 
 def _worth(growth: Growth, matches: Matches, added: Bools) -> Ints:
     """Matched bigrams and words of each state, (B, 2)."""
-    return np.stack(matches.count(added @ growth.holders), axis=1)
+    return np.stack(matches.count(words_of(growth, added)), axis=1)
 
 
 def _keep_finished(

@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from fsmeu.errors import whole
 from fsmeu.searn.vine.collection import Collection
 
-__all__ = ["Growth", "State", "actions", "allowed", "extraction", "step", "summary", "vine_growth"]
+__all__ = [
+    "Growth",
+    "State",
+    "actions",
+    "allowed",
+    "extraction",
+    "step",
+    "summary",
+    "vine_growth",
+    "words_of",
+]
 
 State = tuple[int, ...]
 Ints = NDArray[np.int64]
@@ -45,12 +55,17 @@ class Growth:
         return np.array([len(unit) for unit in self.units], np.int64)
 
     @cached_property
-    def holders(self) -> NDArray[np.bool_]:
-        """Whether a unit (first axis) holds a word, (U, N)."""
-        found = np.zeros((len(self.units), len(self.collection)), bool)
+    def owners(self) -> Ints:
+        """The unit that holds each word, -1 for none, (N,)."""
+        found = np.full(len(self.collection), -1, np.int64)
         for number, unit in enumerate(self.units):
-            found[number, list(unit)] = True
+            found[list(unit)] = number
         return found
+
+
+def words_of(growth: Growth, added: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which words stand in each summary, (..., N), of which ``added`` (..., U) are the units."""
+    return np.asarray(added[..., growth.owners] & (growth.owners >= 0))
 
 
 def vine_growth(collection: Collection, limit: int) -> Growth:
