@@ -66,10 +66,27 @@ def test_best_fscore_of_100000_labels():
     assert all(limits(title, run, 30, 1))
 
 
-@pytest.mark.parametrize(("name", "params"), [("hamming", {}), ("pk", {"k": 10}), ("zero_one", {})])
-def test_decisions_of_100000_labels(name, params):
-    n, loss = 10**5, fsmeu.load(name, **params)
-    p, title = chances(n), f"decode, {name}, independent labels, n = {n:,}"
-    run = apart(title, lambda: fsmeu.decode(loss, p).exact, 60, 2)
-    assert run.result
-    assert all(limits(title, run, 60, 2))
+DECIDED = [
+    ("hamming", {}, 1.3),
+    ("pk", {"k": 10}, 1.3),
+    ("zero_one", {}, 1.3),
+    ("balanced_accuracy", {}, 1.7),
+    ("g_tp_pr", {}, 1.7),
+]
+"""Losses, and what the exponent of the growth of decisions may be."""
+
+
+@pytest.mark.parametrize(("name", "params", "exponent"), DECIDED)
+def test_decisions_of_100000_labels(name, params, exponent):
+    """And how time grows."""
+    loss, seconds = fsmeu.load(name, **params), {}
+    for n in (10**4, 10**5):
+        p, title = chances(n), f"decode, {name}, independent labels, n = {n:,}"
+        run = apart(title, lambda p=p: fsmeu.decode(loss, p).exact, 60, 2)
+        assert run.result
+        seconds[n] = run.seconds
+    held = limits(title, run, 60, 2)
+    small, large = seconds.values()
+    title = f"  {name}: n = 10,000 | n = 100,000"
+    held.append(record(title, small, large, at_most=round(10**exponent, 1)))
+    assert all(held)

@@ -1,5 +1,6 @@
 """The same answers from several processes: of this machine, and of a Dask cluster."""
 
+import json
 import os
 import signal
 import sys
@@ -7,8 +8,10 @@ import time
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import fsmeu
+from fsmeu.cli.main import app
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Markov
 from fsmeu.parallel.engine import WorkerError, workers
@@ -108,8 +111,11 @@ def test_schedulers_that_are_none(address, monkeypatch):
         fsmeu.decode_many(F1, [[0.5]], scheduler=address)
 
 
-def test_a_cluster_that_loses_a_worker():
-    """Worker processes of a local cluster, one of which is killed while most is still to do."""
+def test_a_cluster_that_loses_a_worker(tmp_path):
+    """Processes of a local cluster, one of which is killed while most is still to do.
+
+    The other one then does what it is asked in Python and on the command line.
+    """
     reason = "the extra 'dask' is not installed"
     distributed = pytest.importorskip("distributed", reason=reason)
     models = some_models(60)
@@ -118,7 +124,7 @@ def test_a_cluster_that_loses_a_worker():
 
     class Slow(Overlap):
         def start(self):
-            time.sleep(0.02)
+            time.sleep(0.005)
             return 0
 
     with (
@@ -142,9 +148,15 @@ def test_a_cluster_that_loses_a_worker():
         assert told[0] < sum(told) == len(vectors)
         wanted = [0.25 + min(p, 1 - p) for _, p in vectors]
         assert [d.value for d in slow] == pytest.approx(wanted, rel=1e-12)
-        same(fsmeu.decode_many(F1, models, scheduler=client), alone)
         values = fsmeu.expect_many(F1, [d.labels for d in alone], models, scheduler=client)
         np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
+        corpus = tmp_path / "c.jsonl"
+        corpus.write_text("".join(json.dumps(model.to_json()) + "\n" for model in models))
+        for out, who in (("alone", []), ("there", ["--scheduler", address])):
+            command = ["decode", "fscore", "--corpus", corpus, "-o", tmp_path / out, *who]
+            ran = CliRunner().invoke(app, [str(word) for word in command])
+            assert ran.exit_code == 0, ran.stderr
+        assert (tmp_path / "there").read_bytes() == (tmp_path / "alone").read_bytes()
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):
