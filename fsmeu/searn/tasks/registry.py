@@ -20,6 +20,9 @@ Seen on test data, with 95% intervals of a bootstrap over sentences and seconds 
   and a beam of 10; with three letters of history SEARN has 94.52 there, MEMM 94.72 (two seeds).
 - ocr-small, ten folds, one seed, five letters of history: SEARN 93.72 (93.38 to 94.06) with a beam
   of 10, .16 (.09 to .23) more than MEMM; greedy 85.94 and 85.28.
+- summarisation, one seed, ROUGE-2: vine growth 93.53 (89.55 to 96.89), its first iteration 94.27,
+  its oracle 95.51; extraction 45.28, its first iteration 45.20, its oracle 49.42; the first
+  sentences 35.28.
 
 Tried on held-out sentences of chunking: 2^23 in place of 2^21 columns gained .3 points of F1,
 features of whole chunks (``ChunkAtATime``, 2^21 columns) none, a third iteration none.
