@@ -178,7 +178,8 @@ def _connected(where: str, scheduler: object) -> Iterator[Any]:
     if not isinstance(scheduler, str) or not scheduler.strip():
         raise InputError(sentence(where, must, scheduler))
     try:
-        client = Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
+        connect: Any = Client  # its constructor has no types
+        client = connect(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
     except Exception as error:  # of many kinds, from names that are none to nobody there
         remedy = f"({type(error).__name__}: {error})"
         raise InputError(sentence(where, must, scheduler, remedy)) from None
