@@ -30,11 +30,13 @@ def table_loss(value, kind="utility"):
 
 
 def binomial(n, p):
-    return [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    """P(k of n) for k = 0, ..., n, times the n-th power of the denominator of p: whole numbers."""
+    one, none = p.numerator, p.denominator - p.numerator
+    return [math.comb(n, k) * one**k * none ** (n - k) for k in range(n + 1)]
 
 
 def convolve(a, b):
-    sums = [Fraction(0)] * (len(a) + len(b) - 1)
+    sums = [0] * (len(a) + len(b) - 1)
     for (i, x), (j, y) in itertools.product(enumerate(a), enumerate(b)):
         sums[i + j] += x * y
     return sums
@@ -43,27 +45,37 @@ def convolve(a, b):
 class Truth:
     """Expected values in fractions when the first m labels are 1 with one probability, others q.
 
-    A hypothesis counts by its ones among the first m and among the others.
+    A hypothesis counts by its ones among the first m and among the others. Sums are of whole
+    numbers, over one denominator.
     """
 
     def __init__(self, loss, m, p, others, q):
         self.n, self.m = m + others, m
-        world = World(loss.spec, (0, 1), self.n)
         p, q = Fraction(p), Fraction(q)
         self.sign = 1 if loss.kind == "utility" else -1
-        self.values, self.sizes, known = {}, {}, {}
+        self.values, self.sizes = {}, {}
+        known, denominator = self._tables(loss)
+        whole = p.denominator**m * q.denominator**others * denominator
         for i, j in itertools.product(range(m + 1), range(others + 1)):
             hits = convolve(binomial(i, p), binomial(j, q))
             missed = convolve(binomial(m - i, p), binomial(others - j, q))
-            mean = size = Fraction(0)
+            mean = size = 0
             for (tp, a), (fn, b) in itertools.product(enumerate(hits), enumerate(missed)):
-                table = (tp, i + j, tp + fn)
-                if table not in known:
-                    state = dict(zip(("tp", "hyp", "ref"), map(Fraction, table), strict=True))
-                    known[table] = Fraction(world.value(state))
-                mean += a * b * known[table]
-                size += a * b * abs(known[table])
-            self.values[i, j], self.sizes[i, j] = mean, size
+                value = known[tp, i + j, tp + fn]
+                mean += a * b * value
+                size += a * b * abs(value)
+            self.values[i, j] = Fraction(mean, whole)
+            self.sizes[i, j] = Fraction(size, whole)
+
+    def _tables(self, loss):
+        """The values of all (tp, hyp, ref) as whole numbers over a denominator, and that."""
+        world, found = World(loss.spec, (0, 1), self.n), {}
+        for hyp, ref in itertools.product(range(self.n + 1), repeat=2):
+            for tp in range(max(0, hyp + ref - self.n), min(hyp, ref) + 1):
+                state = {"tp": Fraction(tp), "hyp": Fraction(hyp), "ref": Fraction(ref)}
+                found[tp, hyp, ref] = Fraction(world.value(state))
+        denominator = math.lcm(*(value.denominator for value in found.values()))
+        return {table: int(value * denominator) for table, value in found.items()}, denominator
 
     def check(self, decision):
         """The value is that of the sequence, and the best if it is claimed to be."""
