@@ -111,13 +111,13 @@ def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
     steps can hide adds up to less than 4 n units of rounding of the expected absolute value.
     """
     sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
-    counts = np.arange(n + 1.0)
     for hyp in range(n + 1):
-        table = sign * value_of_counts(form, n, counts[:, None], hyp, counts[None, :])
-        size = np.abs(table)
-        worse = np.diff(table, axis=0) < -_ROUNDING * np.maximum(size[1:], size[:-1])
+        tp, missed = np.arange(hyp + 1.0)[:, None], np.arange(n - hyp + 1.0)[None, :]
+        table = sign * value_of_counts(form, n, tp, hyp, tp + missed)
+        before, after = table[:-1, 1:], table[1:, :-1]  # of one ref, with one more hit and one less
+        worse = after - before < -_ROUNDING * np.maximum(np.abs(after), np.abs(before))
         if worse.any():
-            tp, ref = (int(x[0]) for x in np.nonzero(worse))
-            pair = sign * table[tp : tp + 2, ref]
-            return Counterexample(n, hyp, ref, tp, float(pair[0]), float(pair[1]))
+            hits, place = (int(x[0]) for x in np.nonzero(worse))
+            pair = (sign * float(one[hits, place]) for one in (before, after))
+            return Counterexample(n, hyp, hits + place + 1, hits, *pair)
     return None
