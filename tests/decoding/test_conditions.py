@@ -18,6 +18,7 @@ from tests.decoding.test_choice import CHAIN, REFUSALS, P
 
 SEEN_BY_COMPUTING = {"marginal", "nbest"}
 LONG = Markov([0.4, 0.6], [[0.7, 0.3], [0.2, 0.8]], n=13)
+OPTIONS = [{}, {"keep": 3, "budget": 1024}, {"constraint": "0* 1* 0*"}]
 SHELF = ["fscore", "hamming", "zero_one", "g_mean", "jaccard", "pk", "mcc", "boundary_fscore"]
 
 
@@ -45,7 +46,7 @@ def test_a_refusal_is_the_condition(method, loss, model, options, says):
 
 @pytest.mark.parametrize("name", SHELF)
 @pytest.mark.parametrize("model", [Bernoulli(P), CHAIN, LONG], ids=["independent", "chain", "long"])
-@pytest.mark.parametrize("options", [{}, {"keep": 3}, {"constraint": "0* 1* 0*"}], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_auto_asks_only_what_fits(name, model, options, monkeypatch):
     """A method whose condition does not hold is never started."""
     loss = shelf.load(name)
