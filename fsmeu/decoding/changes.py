@@ -73,8 +73,8 @@ class Changes:
         worth = np.concatenate([ending[None], slopes])[:, None, :] * self._source.final[:, None]
         table = np.empty((self._n, self._size))
         for i in range(self._n - 1, -1, -1):
-            step, factors, mass = self._step(i, layers, held), self._source.factors(i), masses[i]
-            after = worth
+            step, factors = self._step(i, layers, held), self._source.factors(i)
+            mass, after = masses.pop(i), worth
             for label in range(self._size):
                 self._clock.check()
                 before, _ = backward_step(step.given(label, self._size), after, factors)

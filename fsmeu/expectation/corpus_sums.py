@@ -77,15 +77,12 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", n * cells)
         size = max(1, trellis.steps(0).layer_cells // max(1, cells))
-        for begin in range(0, len(rows), size):
-            part = rows[begin : begin + size]
-            layered = layered_many([corpus.models[row] for row in part])
-            z = np.stack([zs[row] for row in part]).reshape(len(part), n)
-            ending, ended = hypothesis_sums(trellis, references, z, layered)
-            hyp[part] = ended
-            greatest[part] = most
-            for row, tables in zip(part, ending, strict=True):
-                windows[row] = SumWindow(0, tables.copy(), 0.0, operations)
+        layered = layered_many([corpus.models[row] for row in rows])
+        z = np.stack([zs[row] for row in rows]).reshape(len(rows), n)
+        ending, hyp[rows] = hypothesis_sums(trellis, references, z, layered, size)
+        greatest[rows] = most
+        for row, tables in zip(rows, ending, strict=True):
+            windows[row] = SumWindow(0, tables, 0.0, operations)
     return SentenceSums(windows, hyp, greatest)
 
 
