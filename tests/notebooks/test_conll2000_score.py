@@ -1,27 +1,19 @@
 """The script that writes label models: what it writes is what `fsmeu score` reads."""
 
 import gzip
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fsmeu
 
-FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 TEST = [[("A", "DT", "B-NP"), ("dog", "NN", "I-NP")], [("Barks", "VB", "B-VP")]]
 
 
 @pytest.fixture
-def script(monkeypatch):
-    """The script as a module; it imports those beside it."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    spec = importlib.util.spec_from_file_location("c2000_score", FOLDER / "conll2000_score.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load):
+    return load("conll2000_score")
 
 
 def test_lines(script, tmp_path):

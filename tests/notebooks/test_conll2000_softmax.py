@@ -1,33 +1,15 @@
 """The script of the softmax experiment makes models and decides as it says."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from fsmeu.data_folder import data_folder
-
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "notebooks"
-
 
 @pytest.fixture
-def script(monkeypatch):
-    """The script as a module; it imports the one beside it."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    place = FOLDER / "conll2000_softmax.py"
-    spec = importlib.util.spec_from_file_location("conll2000_softmax", place)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
+def script(load):
+    return load("conll2000_softmax")
 
 
-def test_ways_to_decide(script):
-    if not (data_folder() / "conll2000" / "train.txt.gz").is_file():
-        pytest.skip("CoNLL-2000 is not there: set FSMEU_DATA to the folder that holds conll2000")
+def test_ways_to_decide(script, conll2000):
     sentences = script.read("train")[:22]
     models = script.softmax_models(sentences[:20], sentences[20:])
     assert [model.n for model in models] == [len(one) for one in sentences[20:]]
