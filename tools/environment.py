@@ -158,13 +158,13 @@ def _install(project: Project, extra: str) -> None:
     version = pynini_wheel.pinned_version(project.recipe.read_text(encoding="utf-8"))
     wheels = pynini_wheel.provide(version, project.python)
     target = f"{project.root}[{extra}]" if extra else str(project.root)
-    words = ["pip", "install", "--python", project.python, "--only-binary", "pynini"]
-    places = ["--find-links", wheels, "--editable", target]
+    words = ["pip", "install", "--python", str(project.python), "--only-binary", "pynini"]
+    places = ["--find-links", str(wheels), "--editable", target]
     with console.step("installing fsmeu and what it needs"):
         run_uv(project.python, [*words, *places], log=project.venv / "install.log")
 
 
-def run_uv(python: Path, words: list[str | Path], log: Path | None = None) -> str:
+def run_uv(python: Path, words: list[str], log: Path | None = None) -> str:
     """Runs the environment's uv with the index and the certificates that pip is set to use.
 
     Args:

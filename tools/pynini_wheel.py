@@ -176,7 +176,7 @@ def _build(version: str, sdist: Path, python: Path, workshop: Path) -> Path:
     modules = build_extensions(source, fst, links, workshop, compiler)
     tree = collect(source, version, modules, carried, fst, workshop / "wheel")
     with console.step("packing pynini's wheel"):
-        words = ["tool", "run", "wheel", "pack", tree, "--dest-dir", workshop]
+        words = ["tool", "run", "wheel", "pack", str(tree), "--dest-dir", str(workshop)]
         environment.run_uv(python, [*words, "--build-number", BUILD])
     prove(tree, fst)
     return next(workshop.glob("pynini-*.whl"))
