@@ -205,7 +205,8 @@ def gather_libraries(openfst: OpenFst, directory: Path, compiler: str) -> list[P
             new = [n for n in names if n.startswith("libfst") and not (directory / n).exists()]
             waiting += [_copy(openfst.lib / name, directory) for name in new]
         is_old = (glibc_version() or _NEWEST_OLD_GLIBC) <= _NEWEST_OLD_GLIBC
-        if is_old and sum([weaken(library) for library in directory.iterdir()]):
+        weakened = [weaken(library) for library in directory.iterdir()] if is_old else []
+        if any(weakened):
             linked.append(_compile_shim(directory, compiler))
     return linked
 
