@@ -5,6 +5,7 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
+- ``evaluate_outputs``: the further outputs that a file names beside its value
 - ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
+    from fsmeu.losses.outputs import evaluate_outputs
     from fsmeu.losses.sum_over_paths import compile_summed
     from fsmeu.models.temperature import calibrate
 
@@ -57,6 +59,7 @@ _HOMES = {
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
     "evaluate_corpus": "fsmeu.losses.corpus",
+    "evaluate_outputs": "fsmeu.losses.outputs",
     "expect": "fsmeu.expectation.expect",
     "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
@@ -110,6 +113,7 @@ __all__ = [
     "draw",
     "evaluate",
     "evaluate_corpus",
+    "evaluate_outputs",
     "expect",
     "expect_corpus",
     "expect_many",

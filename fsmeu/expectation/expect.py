@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,13 @@ from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.outputs import (
+    expected_outputs,
+    output_loss,
+    output_names,
+    output_values,
+    output_view,
+)
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.sum_over_paths import signed_parts
@@ -72,10 +80,14 @@ def expect(
     if max_states is not None:
         max_states = whole("expect", "max_states", max_states)
     if engine == "openfst":
-        return _materialised(asked, keep, max_states)
-    if keep is None:
-        return _streamed(asked, max_states)
-    return _kept(asked, _levels(asked, keep, max_states), 0)
+        result = _materialised(asked, keep, max_states)
+    elif keep is None:
+        result = _streamed(asked, max_states)
+    else:
+        result = _kept(asked, _levels(asked, keep, max_states), 0)
+    if not output_names(asked.loss):
+        return result
+    return replace(result, _outputs=lambda: _outputs(asked, engine, max_states))
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
@@ -128,6 +140,23 @@ def _walked(asked: Query, max_states: int | None) -> tuple[float, float]:
     codes, mass = final.codes[held], final.mass[:, held]
     value, slopes = view.values(codes)
     return float(mass[0] @ value + (mass[1:] * slopes).sum()), float(mass[0].sum())
+
+
+def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, float]:
+    """The expectations of all outputs, from one sweep over the composition."""
+    loss = output_loss(asked.loss)  # type: ignore[arg-type]
+    if engine == "openfst":
+        built = _compose(asked.with_loss(loss), max_states)
+        held = built.ending > 0
+        registers = {name: column[held] for name, column in built.registers().items()}
+        expected = output_values(loss.bound, registers, asked.n) @ built.ending[held]
+    else:
+        view = output_view(loss, asked.n, asked.z)
+        final = run(view, asked.input(), None, max_states)
+        held = final.mass[0] > 0
+        expected = expected_outputs(view, final.codes[held], final.mass[:, held])
+    check_finite("expect", expected)
+    return dict(zip(output_names(loss), expected.tolist(), strict=True))
 
 
 def _levels(asked: Query, keep: int | None, max_states: int | None) -> Levels:

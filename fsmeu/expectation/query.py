@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +59,12 @@ class Query:
     def n(self) -> int:
         """The length of the sequences."""
         return self.model.n
+
+    def with_loss(self, loss: Loss) -> Query:
+        """The same hypothesis and model with another loss over the same labels."""
+        other = copy(self)
+        other.loss = loss
+        return other
 
     def view(self, weights: bool) -> View:
         """The loss as the lattice engine walks it."""

@@ -33,6 +33,7 @@ class Expectation:
     upper: float
     kept: float
     _levels: Callable[[], Levels] = field(repr=False)
+    _outputs: Callable[[], dict[str, float]] = field(repr=False, default=dict)
 
     def __float__(self) -> float:
         return self.value
@@ -41,6 +42,11 @@ class Expectation:
     def levels(self) -> Levels:
         """The distribution of the utility, ascending: ``.values`` and ``.probabilities``."""
         return self._levels()
+
+    @cached_property
+    def outputs(self) -> dict[str, float]:
+        """The expectations of the further outputs that the loss's file names, from one sweep."""
+        return self._outputs()
 
     @property
     def variance(self) -> float:

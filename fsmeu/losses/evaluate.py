@@ -15,7 +15,7 @@ from fsmeu.losses.semantics.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, number
 from fsmeu.losses.semantics.evaluator import evaluate as evaluate_expr
 
-__all__ = ["evaluate", "trace_pairs", "values_of_pairs"]
+__all__ = ["encoded_pair", "evaluate", "trace_pairs", "values_of_pairs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,13 +29,21 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         z: the hypothesis, a sequence of labels.
         y: the reference, of the same length.
     """
-    check_loss(loss, "evaluate")
+    zs, ys = encoded_pair(loss, z, y, "evaluate")
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+
+
+def encoded_pair(
+    loss: Loss, z: Iterable[object], y: Iterable[object], where: str
+) -> tuple[Ints, Ints]:
+    """The label indices of a pair of sequences of the same length, each of shape (n,)."""
+    check_loss(loss, where)
     zs = loss.alphabet.encode(z, "hypothesis z")
     ys = loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
-        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
-    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+        raise InputError(sentence(where, must, f"lengths {len(zs)} and {len(ys)}"))
+    return zs, ys
 
 
 def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
