@@ -94,7 +94,7 @@ def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
     held = view.registers(codes)
     starts = starts_of(view.bound, view.linear_names, view.n)
     at_start = {**held, **{name: np.full(len(codes), s) for name, s in starts.items()}}
-    expected = output_values(view.bound, at_start, view.n) @ mass[0]
+    expected: Floats = output_values(view.bound, at_start, view.n) @ mass[0]
     for k, output in enumerate(view.bound.spec.outputs):
         for row, name in zip(mass[1:], view.linear_names, strict=True):
             expected[k] += _at_end(view.bound, slope_in(output.value, name), held, view.n) @ row
