@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.reading import read_text
 from fsmeu.searn.tasks.measures import MEASURES, Measure
 from fsmeu.searn.tasks.task import Method, Split
 
@@ -118,11 +118,11 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
     if not path.is_file():
         return None
     try:
-        held = json.loads(gzip.decompress(path.read_bytes()))
+        held = json.loads(read_text(path, f"file {path}"))
         if mark is not None and held["mark"] != mark:
             return None
         return [_result(one) for one in held["results"]]
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         must = "must hold results of fsmeu searn run"
         raise InputError(sentence(f"file {path}", must, None, "Remove it")) from None
 
