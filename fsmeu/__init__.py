@@ -81,10 +81,8 @@ shows help need not load OpenFst."""
 
 def __getattr__(name: str) -> Any:
     if name in ("constraints", "models"):
-        import_module("fsmeu.drawing.hooks").install()
         found: Any = import_module(f"fsmeu.{name}")
     elif name in _HOMES:
-        import_module("fsmeu.drawing.hooks").install()
         found = getattr(import_module(_HOMES[name]), name)
     else:
         message = f"module 'fsmeu' has no attribute {name!r}"

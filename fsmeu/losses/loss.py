@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
@@ -39,7 +40,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class SpecLoss:
+class SpecLoss(Card):
     """A loss from a file.
 
     Attributes:
