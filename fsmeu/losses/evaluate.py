@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -28,10 +29,13 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         loss: a loss or utility.
         z: the hypothesis, a sequence of labels.
         y: the reference, of the same length.
+
+    Labels that the loss leaves open are read from both.
     """
     check_loss(loss, "evaluate")
-    zs = loss.alphabet.encode(z, "hypothesis z")
-    ys = loss.alphabet.encode(y, "reference y")
+    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
+    loss = loss.over((z, y))
+    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))

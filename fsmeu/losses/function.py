@@ -169,6 +169,10 @@ class FunctionLoss(Card):
         """Never: a Python loss is made for its labels."""
         return False
 
+    def over(self, sequences: Iterable[Iterable[object]]) -> FunctionLoss:
+        """The same loss, as its labels are given."""
+        return self
+
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
         """The same function over other labels."""
         return replace(self, alphabet=alphabet)
