@@ -14,6 +14,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
+- ``learning``, ``searn``: estimators, and search-based structured prediction
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
@@ -24,7 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import constraints, models
+    from fsmeu import constraints, learning, models, searn
     from fsmeu.decoding.corpus import decode_corpus
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from fsmeu.models.temperature import calibrate
 
 __version__ = "0.1.0"
+
+_ROOMS = ("constraints", "learning", "models", "searn")
+"""Packages and modules that are names of the package themselves."""
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
@@ -83,11 +87,9 @@ shows help need not load OpenFst."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("constraints", "models"):
-        import_module("fsmeu.drawing.hooks").install()
+    if name in _ROOMS:
         found: Any = import_module(f"fsmeu.{name}")
     elif name in _HOMES:
-        import_module("fsmeu.drawing.hooks").install()
         found = getattr(import_module(_HOMES[name]), name)
     else:
         message = f"module 'fsmeu' has no attribute {name!r}"
@@ -123,12 +125,14 @@ __all__ = [
     "from_openfst",
     "function_loss",
     "gradient",
+    "learning",
     "library",
     "load",
     "loads",
     "models",
     "plot_hypotheses",
     "plot_levels",
+    "searn",
     "to_networkx",
     "to_openfst",
     "value_and_gradient",

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, sentence
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
@@ -27,7 +28,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Composition:
+class Composition(Picture):
     """hypothesis o loss o model as an explicit machine.
 
     Attributes:

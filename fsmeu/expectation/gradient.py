@@ -25,7 +25,7 @@ from fsmeu.fst.layers import Layer, Layered, pair_layers
 from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Gradient, Parametrized
+from fsmeu.models import Gradient, Parametrized, as_model
 from fsmeu.trellis.source import Source
 from fsmeu.trellis.transfer import Transfer, backward_step, forward_step
 from fsmeu.trellis.view_layers import SparseWalker
@@ -113,6 +113,11 @@ def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
 def _asked(loss: Loss, z: Any, model: Any) -> Query:
     """The query, checked to have a model with parameters."""
     asked = query(loss, z, model, "gradient")
+    lacking = set(asked.model.labels) - set(as_model(model).labels)
+    if lacking:
+        must = "the model must have all labels of the loss and of z, so that each has a derivative"
+        got = f"one without {', '.join(sorted(map(str, lacking)))}"
+        raise InputError(sentence("gradient", must, got, "Give them the probability 0"))
     if not isinstance(asked.model, Parametrized):
         must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
         raise InputError(sentence("gradient", must, type(asked.model).__name__))

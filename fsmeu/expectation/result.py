@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Distribution
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import Levels
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class Expectation(Distribution):
     """The expected value of a loss or utility, and more.
 
     Attributes:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -28,22 +29,29 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         loss: a loss or utility.
         z: the hypothesis, a sequence of labels.
         y: the reference, of the same length.
+
+    Labels that the loss leaves open are read from both.
     """
-    zs, ys = encoded_pair(loss, z, y, "evaluate")
+    loss, zs, ys = encoded_pair(loss, z, y, "evaluate")
     return float(loss.pair_values(zs[None, :], ys[None, :])[0])
 
 
 def encoded_pair(
     loss: Loss, z: Iterable[object], y: Iterable[object], where: str
-) -> tuple[Ints, Ints]:
-    """The label indices of a pair of sequences of the same length, each of shape (n,)."""
+) -> tuple[Loss, Ints, Ints]:
+    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
+
+    Raises:
+        InputError: a label is unknown, or the lengths differ.
+    """
     check_loss(loss, where)
-    zs = loss.alphabet.encode(z, "hypothesis z")
-    ys = loss.alphabet.encode(y, "reference y")
+    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
+    loss = loss.over((z, y))
+    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(sentence(where, must, f"lengths {len(zs)} and {len(ys)}"))
-    return zs, ys
+    return loss, zs, ys
 
 
 def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:

@@ -48,7 +48,7 @@ def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
     >>> evaluate_outputs(load("fscore"), "0110", "0100")
     {'precision': 0.5, 'recall': 1.0}
     """
-    pair = encoded_pair(loss, z, y, "evaluate_outputs")
+    loss, *pair = encoded_pair(loss, z, y, "evaluate_outputs")
     if not isinstance(loss, SpecLoss) or not loss.spec.outputs:
         return {}
     bound, (zs, ys) = output_loss(loss).bound, (tape[None, :] for tape in pair)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Picture
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import Fst, fst_from_table
@@ -37,7 +38,7 @@ _CLOCK = Register(
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(Picture):
     """A compiled loss.
 
     Attributes:
