@@ -16,6 +16,7 @@ FLOORS = {
     "extras": 1,
     "limits": 0,
     "data_folder": 1,
+    "files": 1,
     "reading": 1,
     "fst": 1,
     "parallel": 1,

@@ -7,15 +7,16 @@ runs no code that the file brings, so that a file from a stranger is safe to loa
 
 from __future__ import annotations
 
+import io
 import json
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import write_file
 from fsmeu.learning.parts import KINDS, estimator_apart, put_together, taken_apart
 from fsmeu.learning.registry import register, registered
 from fsmeu.reading import TABLES, input_limit, read_arrays
@@ -33,7 +34,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     """Writes an estimator of this package to a file.
 
     Raises:
-        InputError: it is none of them, or holds what is neither an array nor JSON.
+        InputError: it is none of them, holds what is neither an array nor JSON, or the file cannot
+            be written.
     """
     kind = type(estimator).__name__
     if registered().get(kind) is not type(estimator):
@@ -42,9 +44,10 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     header: dict[str, Any] = {"format": _FORMAT, "class": kind}
     for part, held in estimator_apart(estimator).items():
         header[part] = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
-    with Path(path).open("wb") as file:
-        arrays["header"] = np.array(json.dumps(header))
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    arrays["header"] = np.array(json.dumps(header))
+    archive = io.BytesIO()
+    np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
+    write_file(path, archive.getbuffer())
 
 
 def load(path: str | PathLike[str]) -> Any:

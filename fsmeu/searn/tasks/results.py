@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import write_file
 from fsmeu.reading import read_text
 from fsmeu.searn.tasks.measures import MEASURES, Measure
 from fsmeu.searn.tasks.task import Method, Split
@@ -90,9 +91,7 @@ def write_results(path: Path, mark: str, results: Sequence[Result]) -> None:
     """Writes the results of a method on one fold with one seed, all of the file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"mark": mark, "results": [_as_data(one) for one in results]})
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(gzip.compress(text.encode(), mtime=0))
-    unfinished.replace(path)
+    write_file(path, gzip.compress(text.encode(), mtime=0))
 
 
 def _as_data(result: Result) -> dict[str, Any]:
