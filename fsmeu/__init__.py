@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.expectation.composition import compose
     from fsmeu.expectation.corpus import expect_corpus
-    from fsmeu.expectation.expect import compose, expect
+    from fsmeu.expectation.expect import expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
     from fsmeu.losses.corpus import evaluate_corpus
@@ -56,7 +57,7 @@ _HOMES = {
     "FsmeuError": "fsmeu.errors",
     "calibrate": "fsmeu.models.temperature",
     "compile_summed": "fsmeu.losses.sum_over_paths",
-    "compose": "fsmeu.expectation.expect",
+    "compose": "fsmeu.expectation.composition",
     "decode": "fsmeu.decoding.decode",
     "decode_corpus": "fsmeu.decoding.corpus",
     "decode_many": "fsmeu.decoding.decode_many",

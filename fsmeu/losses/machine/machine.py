@@ -91,6 +91,13 @@ class Machine(Picture):
         symbols = symbol_table(self.alphabet)
         return fst_from_table(self.table, symbols, symbols)
 
+    @cached_property
+    def unvalued(self) -> Fst:
+        """The pynini machine without values: every final weight is one."""
+        symbols = symbol_table(self.alphabet)
+        final = np.where(np.isnan(self.values), np.inf, 0.0)
+        return fst_from_table(replace(self.table, final=final), symbols, symbols)
+
 
 def machine_view(
     bound: BoundLoss, n: int, z: Ints | None, merge: bool = False, linear: tuple[str, ...] = ()
