@@ -193,7 +193,11 @@ def _check(project: Project, arguments: list[str]) -> int:
 
 COMMANDS = {
     "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
-    "test": Command("test [ARG ...]", "the test suite; arguments go to pytest", _test),
+    "test": Command(
+        "test [--all] [ARG ...]",
+        "the test suite, --all with nightly tests and every example; arguments go to pytest",
+        _test,
+    ),
     "bench": Command(
         "bench [--against OLD.json] [ARG ...]",
         "the benchmarks, as a table and in out/bench.json; other arguments go to pytest",
