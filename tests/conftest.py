@@ -1,7 +1,7 @@
 """What all tests share: how much of the suite runs, and examples that are the same at every run.
 
-By default a law is tried on a quarter of its hypothesis examples, and tests marked ``nightly`` (more
-seeds, greater lengths, quick runs of experiments) are left out; ``--all`` runs everything.
+By default a law is tried on a quarter of its hypothesis examples, and tests marked ``nightly``
+(more seeds, greater lengths, quick runs of experiments) are left out; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
 """
 

@@ -4,7 +4,7 @@ import pytest
 
 
 def mostly_nightly(cases, quick):
-    """Parameters for ``pytest.mark.parametrize``: the first ``quick`` run always, others nightly."""
+    """Parameters for ``pytest.mark.parametrize``: the first few run always, others nightly."""
     cases = list(cases)
     return cases[:quick] + [
         pytest.param(*_row(x), marks=pytest.mark.nightly) for x in cases[quick:]
