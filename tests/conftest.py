@@ -1,12 +1,35 @@
-"""What all tests share: drawn examples that are the same at every run.
+"""What all tests share: how much of the suite runs, and examples that are the same at every run.
 
-``FSMEU_EXPLORE=1`` draws new ones instead, to look for what the fixed ones miss.
+By default a law is tried on a quarter of its hypothesis examples, and tests marked ``nightly``
+(more seeds, greater lengths, quick runs of experiments) are left out; ``--all`` runs everything.
+``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
 """
 
 import os
 
 from hypothesis import settings
 
+QUICK_SHARE = 4  # one in so many hypothesis examples is drawn by default
+FEWEST = 10  # and at least so many, where a test asks for more
+
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("explore" if os.environ.get("FSMEU_EXPLORE") else "repeatable")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all", action="store_true", help="nightly tests and all examples, too")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves nightly tests out and lowers the number of examples, unless told otherwise."""
+    if config.getoption("--all"):
+        return
+    for function in {item.function for item in items if hasattr(item.function, "hypothesis")}:
+        full = function._hypothesis_internal_use_settings
+        fewer = min(full.max_examples, max(FEWEST, full.max_examples // QUICK_SHARE))
+        function._hypothesis_internal_use_settings = settings(full, max_examples=fewer)
+    if not config.option.markexpr:
+        nightly = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=nightly)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]

@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.losses.language.read import read
-from fsmeu.models import Bernoulli, Independent, Markov, Model
+from fsmeu.models import Model
 from tests import brute_force
+from tests.label_models import PLAIN_KINDS, plain_model
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS, Writer
 
+NAMES = ("O", "B-x", "I-x", "B-y")
 LONGEST = {1: 4, 2: 9, 3: 5, 4: 4}
 """How long sequences get, by the number of labels: a few hundred of them at most."""
 
@@ -44,41 +46,36 @@ def losses(draw, label_sets=LABEL_SETS, risky=False):
     return LossCase(text, labels, ask, writer.given)
 
 
-def rows(rng, *shape):
-    """Distributions along the last axis; some with zeros, some certain."""
-    array = rng.random(shape) + 1e-3
-    kind = rng.integers(0, 6, shape[:-1])
-    one = np.eye(shape[-1])[rng.integers(0, shape[-1], shape[:-1])]
-    array = np.where((kind == 0)[..., None], one, array)
-    array = np.where((kind == 1)[..., None] & (rng.random(shape) < 0.4), one, array)
-    array = np.where(array.sum(axis=-1, keepdims=True) == 0, one, array)
-    return array / array.sum(axis=-1, keepdims=True)
-
-
 @dataclass(frozen=True)
 class ModelCase:
     """A model and the probability of every sequence."""
 
     model: Model
     distribution: dict
-    order: int
+
+
+def listed(spec):
+    """The model of a spec with every probability."""
+    return ModelCase(spec.build(), spec.listed())
 
 
 def model_case(rng, labels, n, order):
     """A model of the given Markov order, with every probability listed."""
-    size = len(labels)
-    if order == 0 and labels == (0, 1) and rng.random() < 0.5:
-        p = rows(rng, n, 2)[:, 1]
-        listed = brute_force.independent(np.stack([1 - p, p], axis=1), labels)
-        return ModelCase(Bernoulli(p), listed, 0)
-    if order == 0:
-        table = rows(rng, n, size)
-        return ModelCase(Independent(table, labels), brute_force.independent(table, labels), 0)
-    initial = rows(rng, size**order).reshape((size,) * order)
-    each = (max(0, n - order),) if rng.random() < 0.5 else ()
-    transition = rows(rng, *each, *(size,) * (order + 1))
-    listed = brute_force.markov(initial, transition, labels, n)
-    return ModelCase(Markov(initial, transition, n, labels), listed, order)
+    if order:
+        return listed(plain_model(rng, "markov", labels, n, order=order))
+    binary = labels == (0, 1) and rng.random() < 0.5
+    return listed(plain_model(rng, "bernoulli" if binary else "independent", labels, n))
+
+
+@st.composite
+def cases(draw, kinds=PLAIN_KINDS, most=5):
+    """A model of one of the kinds: 2 to 4 labels, n from 0 to ``most`` (one more for two)."""
+    kind = draw(st.sampled_from(list(kinds)))
+    size = draw(st.integers(2, 4)) if kind != "bernoulli" else 2
+    n = draw(st.integers(0, most + 1 if size == 2 else most - (size == 4)))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    named = kind != "bernoulli" and rng.random() < 0.5
+    return listed(plain_model(rng, kind, NAMES[:size] if named else tuple(range(size)), n))
 
 
 @st.composite

@@ -201,7 +201,12 @@ def _wheel(project: Project, arguments: list[str]) -> int:
 
 COMMANDS = {
     "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
-    "test": Command("test [ARG ...]", "the test suite; arguments go to pytest", _test, "dev"),
+    "test": Command(
+        "test [--all] [ARG ...]",
+        "the test suite, --all with nightly tests and every example; arguments go to pytest",
+        _test,
+        "dev",
+    ),
     "bench": Command(
         "bench [--against OLD.json] [ARG ...]",
         "the benchmarks, as a table and in out/bench.json; other arguments go to pytest",

@@ -168,6 +168,7 @@ def compose(
 
 
 def compose_query(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
+    """The materialised machine of a checked query."""
     model = asked.model.layered()
     return compose_layers(asked.loss, asked.hypothesis, model, _given(asked), max_states, minimize)
 

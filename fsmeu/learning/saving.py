@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np

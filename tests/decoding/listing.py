@@ -1,6 +1,5 @@
 """The best sequence by listing: every z against every y, nothing of the decoders in it."""
 
-import itertools
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,9 +8,9 @@ import numpy as np
 import fsmeu
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.models import Bernoulli, from_potentials
 from tests import brute_force, shelf
-from tests.strategies import ModelCase, model_case
+from tests.label_models import ModelSpec
+from tests.strategies import listed, model_case
 
 TOLERANCE = 1e-12
 
@@ -53,12 +52,12 @@ def make_listing(loss, labels, n):
     labels = tuple(labels)
     if loss.labels_open:
         loss = loss.with_labels(Alphabet(labels))
-    listed = brute_force.sequences(labels, n)
-    number = np.array([[labels.index(a) for a in z] for z in listed], np.int64)
-    number = number.reshape(len(listed), n)
-    count = len(listed)
+    every = brute_force.sequences(labels, n)
+    number = np.array([[labels.index(a) for a in z] for z in every], np.int64)
+    number = number.reshape(len(every), n)
+    count = len(every)
     pairs = np.repeat(number, count, axis=0), np.tile(number, (count, 1))
-    return Listing(loss, labels, listed, loss.pair_values(*pairs).reshape(count, count))
+    return Listing(loss, labels, every, loss.pair_values(*pairs).reshape(count, count))
 
 
 @cache
@@ -85,9 +84,7 @@ def random_model(rng, labels, n):
     """A model of order 0, 1 or 2, or a random field, with the probability of every sequence."""
     kind = int(rng.integers(0, 5))
     if kind == 3 and labels == (0, 1):
-        p = probabilities(rng, n)
-        rows = np.stack([1 - p, p], axis=1)
-        return ModelCase(Bernoulli(p), brute_force.independent(rows, labels), 0)
+        return listed(ModelSpec("bernoulli", labels, n, {"p": probabilities(rng, n)}))
     if kind == 4 and n >= 1:
         return random_field(rng, labels, n)
     return model_case(rng, labels, n, kind % 3)
@@ -96,14 +93,7 @@ def random_model(rng, labels, n):
 def random_field(rng, labels, n):
     """A conditional random field, its probabilities by listing."""
     unary, pairwise = rng.normal(size=(n, len(labels))), rng.normal(size=(len(labels),) * 2)
-    weight = {}
-    for at in np.ndindex(*(len(labels),) * n):
-        score = sum(unary[i, a] for i, a in enumerate(at))
-        score += sum(pairwise[a, b] for a, b in itertools.pairwise(at))
-        weight[tuple(labels[a] for a in at)] = float(np.exp(score))
-    total = sum(weight.values())
-    model = from_potentials(unary, pairwise, labels=labels)
-    return ModelCase(model, {y: w / total for y, w in weight.items()}, 1)
+    return listed(ModelSpec("potentials", labels, n, {"unary": unary, "pairwise": pairwise}))
 
 
 def ask(loss, model, **options):

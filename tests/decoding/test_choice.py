@@ -142,7 +142,7 @@ def test_keep_is_never_proven():
         p = rng.random(n)
         listing = make_listing(loss, (0, 1), n)
         rows = np.stack([1 - p, p], axis=1)
-        case = ModelCase(Bernoulli(p), brute_force.independent(rows, (0, 1)), 0)
+        case = ModelCase(Bernoulli(p), brute_force.independent(rows, (0, 1)))
         for method, keep in (("ranking", 1), ("ranking", 2 * n), ("exhaustive", 1), ("auto", 3)):
             decision = fsmeu.decode(loss, p, method=method, keep=keep)
             assert not decision.exact

@@ -312,7 +312,7 @@ def test_counts_in_large_steps(amounts):
         "value tp / (1 + hyp + ref)"
     )
     p = [0.3, 0.4, 0.2, 0.6]
-    case = ModelCase(Bernoulli(p), brute_force.independent([(1 - x, x) for x in p], (0, 1)), 0)
+    case = ModelCase(Bernoulli(p), brute_force.bernoulli(p))
     assert "auto" in claims(loss, case, 4, ("auto", "counting"))
 
 

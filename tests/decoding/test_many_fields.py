@@ -9,8 +9,8 @@ import fsmeu
 from fsmeu.decoding.additive import additive_many
 from fsmeu.decoding.problem import Problem
 from fsmeu.models import Independent, from_potentials
+from tests import brute_force
 from tests.decoding.listing import make_listing
-from tests.models import oracle
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
 INF = float("inf")
@@ -41,7 +41,7 @@ def asked(request):
         listing = make_listing(loss, TAGS, n)
         for unary, links in some_fields(random, n, 8):
             plain = unary.astype(np.float64)
-            listed = oracle.potentials(plain, links, TAGS, n)
+            listed = brute_force.potentials(plain, links, TAGS, n)
             cases.append((listing, from_potentials(unary, links, TAGS), listed))
     random.shuffle(cases)
     return loss, cases

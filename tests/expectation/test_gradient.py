@@ -14,9 +14,7 @@ from fsmeu.errors import InputError
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests import brute_force, shelf
 from tests.losses.meaning import Undefined
-from tests.models import oracle
-from tests.models.strategies import cases
-from tests.strategies import losses
+from tests.strategies import cases, losses
 
 ENGINES = ("lattice", "openfst")
 STEP = 1e-30
@@ -48,19 +46,19 @@ def parameters(model):
     """Each parameter by name, with the listed distribution as a function of it."""
     labels, n = model.labels, model.n
     if isinstance(model, Bernoulli):
-        return {"": (model.p, oracle.bernoulli)}
+        return {"": (model.p, brute_force.bernoulli)}
     if isinstance(model, Independent):
-        return {"": (model.probabilities, lambda x: oracle.independent(x, labels, n))}
+        return {"": (model.probabilities, lambda x: brute_force.independent(x, labels))}
     if isinstance(model, Markov):
         initial, transition = model.initial, model.transition
         return {
-            "initial": (initial, lambda x: oracle.markov(x, transition, labels, n)),
-            "transition": (transition, lambda x: oracle.markov(initial, x, labels, n)),
+            "initial": (initial, lambda x: brute_force.markov(x, transition, labels, n)),
+            "transition": (transition, lambda x: brute_force.markov(initial, x, labels, n)),
         }
     unary, pairwise = model.unary, model.pairwise
     return {
-        "unary": (unary, lambda x: oracle.potentials(x, pairwise, labels, n)),
-        "pairwise": (pairwise, lambda x: oracle.potentials(unary, x, labels, n)),
+        "unary": (unary, lambda x: brute_force.potentials(x, pairwise, labels, n)),
+        "pairwise": (pairwise, lambda x: brute_force.potentials(unary, x, labels, n)),
     }
 
 
@@ -72,7 +70,7 @@ def derivatives(model, values):
         for index in np.ndindex(array.shape):
             moved = array.astype(complex)
             moved[index] += STEP * 1j
-            found[name][index] = oracle.expectation(distribution(moved), values).imag / STEP
+            found[name][index] = brute_force.expectation(distribution(moved), values).imag / STEP
     return found
 
 
@@ -84,7 +82,7 @@ def assert_gradient(loss, z, model, values):
     """Both engines give the derivatives of the listed expectation, and its value."""
     wanted = derivatives(model, values)
     scale = max(1.0, *map(abs, values.values()))
-    mean = oracle.expectation(next(f(x) for x, f in parameters(model).values()), values)
+    mean = brute_force.expectation(next(f(x) for x, f in parameters(model).values()), values)
     for engine in ENGINES:
         value, found = fsmeu.value_and_gradient(loss, z, model, engine=engine)
         assert value == pytest.approx(mean, rel=1e-12, abs=1e-12 * scale)
@@ -137,7 +135,7 @@ def test_distribution_on_the_hypothesis_tape(data, seed, n):
     """With z at random, a reference is worth its average over z."""
     random = np.random.default_rng(seed)
     case = data.draw(losses(((0, 1),)))
-    ours = oracle.bernoulli(p := random.random(n).round(1))
+    ours = brute_force.bernoulli(p := random.random(n).round(1))
     chain = Markov(random.dirichlet([1, 1]), random.dirichlet([1, 1], size=2), n=n)
     crf = from_potentials(random.normal(size=(n, 2)), random.normal(size=(2, 2)))
     model = data.draw(st.sampled_from([Bernoulli(random.random(n).round(1)), chain, crf]))

@@ -12,7 +12,7 @@ from fsmeu.fst.image import table_from_fst
 from tests import brute_force
 from tests.expectation.checks import assert_same, close, scale_of
 from tests.losses.writer import LABEL_SETS
-from tests.models.strategies import cases as all_models
+from tests.strategies import cases as all_models
 from tests.strategies import losses, model_cases, questions
 
 FEW = tuple(labels for labels in LABEL_SETS if len(labels) < 4)

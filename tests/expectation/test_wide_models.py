@@ -11,8 +11,7 @@ import fsmeu
 from fsmeu.trellis import source as inputs
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
-from tests.models.strategies import cases
-from tests.strategies import losses, model_cases
+from tests.strategies import cases, losses, model_cases
 
 LABELS = (0, 1, 2, 3)
 

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tests.explore.label_models import ModelSpec, random_model
 from tests.explore.programs import random_program
 from tests.explore.truth import truth_of
+from tests.label_models import ModelSpec, random_model
 from tests.strategies import LossCase
 
 LENGTHS = {

@@ -195,7 +195,7 @@ def main(words=None):
     """Runs the command; returns the exit code: 1 when something failed."""
     given, console = arguments(words), Console()
     if given.fresh:
-        tests = [sys.executable, "-m", "pytest", "-q", "-n", str(given.jobs), "tests"]
+        tests = [sys.executable, "-m", "pytest", "-q", "-n", str(given.jobs), "--all", "tests"]
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
     if given.case:
         return int(replay(given.case, console))

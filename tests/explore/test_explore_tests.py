@@ -13,11 +13,11 @@ from fsmeu.losses.language.read import read
 from tests.explore import run
 from tests.explore.cases import Case, random_case
 from tests.explore.decisions import random_constraint
-from tests.explore.label_models import KINDS, random_model
 from tests.explore.rounded import Rounded, Unsure
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import run_case, run_check
 from tests.explore.truth import truth_of
+from tests.label_models import KINDS, random_model
 from tests.losses.meaning import Undefined, World
 
 SEED = 20

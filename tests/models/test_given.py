@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import EmptyError, FsmeuError, InputError
 from fsmeu.models import Acceptor, Independent, Markov, Potentials, from_logits
-from tests.models.strategies import KINDS, cases
+from tests.label_models import PLAIN_KINDS
+from tests.strategies import cases
 
 
 def conditioned(distribution, allowed):
@@ -27,7 +28,7 @@ def check(found, distribution, expected):
     assert found.total_mass() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_every_model_under_regular_expressions(kind, data):

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.models import oracle
-from tests.models.strategies import cases
+from tests import brute_force
+from tests.strategies import cases
 
 STEP = 1e-30
 CLOSE = {"rtol": 1e-11, "atol": 1e-12}
@@ -24,8 +24,8 @@ def random_function(case, seed):
 
 def pulled(model, g):
     layered = model.layered()
-    value = oracle.expectation(oracle.path_distribution(layered), g)
-    return model.pullback(oracle.arc_gradients(layered, g), value)
+    value = brute_force.expectation(brute_force.path_distribution(layered), g)
+    return model.pullback(brute_force.arc_gradients(layered, g), value)
 
 
 def complex_step(distribution, parameters, g):
@@ -35,7 +35,7 @@ def complex_step(distribution, parameters, g):
         moved = parameters.astype(complex)
         moved[index] += STEP * 1j
         listed = distribution(moved if parameters.ndim else moved[()])
-        result[index] = oracle.expectation(listed, g).imag / STEP
+        result[index] = brute_force.expectation(listed, g).imag / STEP
     return result
 
 
@@ -46,7 +46,7 @@ seeds = st.integers(0, 2**32)
 @given(case=cases(["bernoulli"], most=4), seed=seeds)
 def test_bernoulli(case, seed):
     g = random_function(case, seed)
-    expected = complex_step(oracle.bernoulli, case.model.p, g)
+    expected = complex_step(brute_force.bernoulli, case.model.p, g)
     np.testing.assert_allclose(pulled(case.model, g), expected, **CLOSE)
 
 
@@ -55,7 +55,7 @@ def test_bernoulli(case, seed):
 def test_independent(case, seed):
     g, model = random_function(case, seed), case.model
     expected = complex_step(
-        lambda x: oracle.independent(x, model.labels, model.n), model.probabilities, g
+        lambda x: brute_force.independent(x, model.labels), model.probabilities, g
     )
     np.testing.assert_allclose(pulled(model, g), expected, **CLOSE)
 
@@ -67,9 +67,9 @@ def test_markov(case, seed):
     g, model = random_function(case, seed), case.model
     initial, transition, labels, n = model.initial, model.transition, model.labels, model.n
     found = pulled(model, g)
-    expected = complex_step(lambda x: oracle.markov(x, transition, labels, n), initial, g)
+    expected = complex_step(lambda x: brute_force.markov(x, transition, labels, n), initial, g)
     np.testing.assert_allclose(found["initial"], expected, **CLOSE)
-    expected = complex_step(lambda x: oracle.markov(initial, x, labels, n), transition, g)
+    expected = complex_step(lambda x: brute_force.markov(initial, x, labels, n), transition, g)
     np.testing.assert_allclose(found["transition"], expected, **CLOSE)
     assert found["transition"].shape == transition.shape
 
@@ -81,9 +81,9 @@ def test_potentials(case, seed):
     g, model = random_function(case, seed), case.model
     unary, pairwise, labels, n = model.unary, model.pairwise, model.labels, model.n
     found = pulled(model, g)
-    expected = complex_step(lambda x: oracle.potentials(x, pairwise, labels, n), unary, g)
+    expected = complex_step(lambda x: brute_force.potentials(x, pairwise, labels, n), unary, g)
     np.testing.assert_allclose(found["unary"], expected, **CLOSE)
-    expected = complex_step(lambda x: oracle.potentials(unary, x, labels, n), pairwise, g)
+    expected = complex_step(lambda x: brute_force.potentials(unary, x, labels, n), pairwise, g)
     np.testing.assert_allclose(found["pairwise"], expected, **CLOSE)
     assert found["pairwise"].shape == pairwise.shape
 
@@ -99,8 +99,8 @@ def test_central_differences(case, seed):
         for step in (1e-5, -1e-5):
             moved = model.unary.copy()
             moved[tuple(index)] += step
-            listed = oracle.potentials(moved, model.pairwise, model.labels, model.n)
-            ends.append(oracle.expectation(listed, g))
+            listed = brute_force.potentials(moved, model.pairwise, model.labels, model.n)
+            ends.append(brute_force.expectation(listed, g))
         np.testing.assert_allclose(found[tuple(index)], (ends[0] - ends[1]) / 2e-5, atol=1e-8)
 
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Markov, NBest, Potentials, from_json
-from tests.models.strategies import KINDS, cases
+from tests.label_models import PLAIN_KINDS, plain_model
+from tests.strategies import cases
 
 
 @settings(max_examples=80, deadline=None)
@@ -28,11 +29,11 @@ def test_round_trip_is_exact(case):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @pytest.mark.parametrize("n", [0, 1])
 def test_round_trip_of_empty_arrays(kind, n):
     for seed in range(10):
-        model = KINDS[kind](np.random.default_rng(seed), 2, n).model
+        model = plain_model(np.random.default_rng(seed), kind, (0, 1), n).build()
         again = from_json(json.dumps(model.to_json()))
         assert again.to_json() == model.to_json()
         assert abs(again.total_mass() - 1) < 1e-12

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import EmptyError
 from fsmeu.models import Acceptor, backward, forward, log_total, normalize, total
-from tests.models import oracle
-from tests.models.strategies import random_layers
+from tests import brute_force
+from tests.label_models import random_layers
 
 
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 3), n=st.integers(0, 4))
 def test_same_sequences_total_one_every_step_conditional(seed, size, n):
-    layered = random_layers(np.random.default_rng(seed), size, n)
+    layered = random_layers(np.random.default_rng(seed), range(size), n)
     pushed = normalize(layered)
-    before, after = oracle.path_distribution(layered), oracle.path_distribution(pushed)
+    before, after = brute_force.path_distribution(layered), brute_force.path_distribution(pushed)
     whole = math.fsum(before.values())
     np.testing.assert_allclose(total(layered), whole, rtol=1e-13)
     np.testing.assert_allclose(log_total(layered), math.log(whole), rtol=1e-13, atol=1e-14)
@@ -33,7 +33,7 @@ def test_same_sequences_total_one_every_step_conditional(seed, size, n):
 def test_any_scale():
     """Weights of 1e+-150 per arc over 300 positions, far beyond what a double can hold."""
     random = np.random.default_rng(2)
-    layered = random_layers(random, 2, 300)
+    layered = random_layers(random, (0, 1), 300)
     scale = 10.0 ** random.integers(-150, 151, 300)
     scaled = dataclasses.replace(
         layered,
@@ -50,8 +50,8 @@ def test_any_scale():
 
 
 def test_acceptor_keeps_the_total():
-    layered = random_layers(np.random.default_rng(3), 2, 3)
-    listed = oracle.path_distribution(layered)
+    layered = random_layers(np.random.default_rng(3), (0, 1), 3)
+    listed = brute_force.path_distribution(layered)
     model = Acceptor(layered)
     assert model.total == pytest.approx(math.fsum(listed.values()), rel=1e-13)
     raw = Acceptor(layered, normalize=False)
@@ -63,7 +63,7 @@ def test_acceptor_keeps_the_total():
 
 
 def test_nothing_possible():
-    layered = random_layers(np.random.default_rng(4), 2, 2)
+    layered = random_layers(np.random.default_rng(4), (0, 1), 2)
     dead = dataclasses.replace(layered, final=np.zeros_like(layered.final))
     with pytest.raises(EmptyError, match="positive weight"):
         normalize(dead)

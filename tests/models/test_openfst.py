@@ -13,7 +13,7 @@ from fsmeu.errors import EmptyError, InputError
 from fsmeu.fst.convert import determinize_layered, fst_from_layered, shortest_paths
 from fsmeu.models import Acceptor
 from fsmeu.models.most_probable import most_probable
-from tests.models.strategies import cases
+from tests.strategies import cases
 
 UNIQUE_PATHS = ["bernoulli", "independent", "markov", "potentials", "hmm", "nbest"]
 

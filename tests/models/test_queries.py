@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.models import Bernoulli, Markov, Mixture, backward, forward, total
 from fsmeu.models.best_first import best_first
-from tests.models import oracle
-from tests.models.strategies import KINDS, cases
+from tests import brute_force
+from tests.label_models import PLAIN_KINDS, plain_model
+from tests.strategies import cases, listed
 
 EXACT = {"rtol": 1e-12, "atol": 1e-15}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_probability_of_every_sequence(kind, data):
@@ -31,13 +32,13 @@ def test_probability_of_every_sequence(kind, data):
             )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_marginals_and_mass(kind, data):
     case = data.draw(cases([kind]))
     model = case.model
-    expected = oracle.marginals(case.distribution, model.labels, model.n)
+    expected = brute_force.marginals(case.distribution, model.labels, model.n)
     np.testing.assert_allclose(model.marginals(), expected, **EXACT)
     assert model.marginals().shape == (model.n, len(model.labels))
     assert abs(model.total_mass() - 1) < 1e-12
@@ -48,7 +49,7 @@ def test_marginals_and_mass(kind, data):
     assert total(layered) == model.total_mass()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), k=st.sampled_from([1, 2, 3, 7, 10_000]))
 def test_most_probable(kind, data, k):
@@ -121,7 +122,7 @@ def test_search_gives_up_with_a_clear_sentence(monkeypatch):
         best_first(layered, 10_000)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_samples_are_possible(kind, data):
@@ -131,10 +132,10 @@ def test_samples_are_possible(kind, data):
     assert case.distribution[tuple(case.model.sample(seed=1))] > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_sample_frequencies(kind):
     """Counts are binomial: 5 standard deviations (plus 2 for tiny ones) fail once in 10**6."""
-    case = KINDS[kind](np.random.default_rng(11), 2, 4)
+    case = listed(plain_model(np.random.default_rng(11), kind, (0, 1), 4))
     size = 40_000
     drawn = case.model.sample(size, seed=np.random.default_rng(12))
     counts = dict.fromkeys(case.distribution, 0)

@@ -19,8 +19,9 @@ from fsmeu.models import (
     from_potentials,
     hmm,
 )
-from tests.models import oracle
-from tests.models.strategies import KINDS, random_layers, rows, scores
+from tests import brute_force
+from tests.label_models import PLAIN_KINDS, plain_model, random_layers, rows, scores
+from tests.strategies import listed
 
 LONG = 1000
 
@@ -37,7 +38,7 @@ def long_models():
     yield from_potentials(random.normal(size=(LONG, 5)), 300 * random.normal(size=(5, 5)))
     seen = random.integers(0, 4, LONG)
     yield hmm(np.full(3, 1 / 3), rows(random, 3, 3) * 0.5 + 1 / 6, np.full((3, 4), 0.25), seen)
-    yield Acceptor(random_layers(random, 3, LONG, scale=2.0))
+    yield Acceptor(random_layers(random, range(3), LONG, scale=2.0))
     yield NBest(random.integers(0, 3, (50, LONG)), 5 * random.normal(size=50), log=True)
 
 
@@ -49,10 +50,10 @@ def test_total_mass_of_a_thousand_positions(model):
     assert abs(both.total_mass() - 1) < 1e-12
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_position_and_one(kind, n):
-    case = KINDS[kind](np.random.default_rng(2), 2, n)
+    case = listed(plain_model(np.random.default_rng(2), kind, (0, 1), n))
     assert case.model.n == n
     assert abs(case.model.total_mass() - 1) < 1e-12
     assert case.model.marginals().shape == (n, 2)
@@ -97,7 +98,7 @@ def test_number_of_axes_decides_not_their_lengths():
     assert (first.order, first.n, first.homogeneous) == (1, 3, False)
     second = Markov(rows(random, 4).reshape(2, 2), tables, n=5)
     assert (second.order, second.n, second.homogeneous) == (2, 5, True)
-    expected = oracle.markov(second.initial, tables, (0, 1), 5)
+    expected = brute_force.markov(second.initial, tables, (0, 1), 5)
     for y, p in expected.items():
         assert second.probability(y) == pytest.approx(p, rel=1e-12)
 
@@ -107,7 +108,7 @@ def test_shorter_than_the_order():
     transition = np.full((2, 2, 2, 2), 0.5)
     for n in range(3):
         model = Markov(initial, transition, n=n)
-        for y, p in oracle.markov(initial, transition, (0, 1), n).items():
+        for y, p in brute_force.markov(initial, transition, (0, 1), n).items():
             assert model.probability(y) == pytest.approx(p, rel=1e-13, abs=1e-16)
     assert Markov(initial, np.zeros((0, 2, 2, 2, 2)), n=2).n == 2
     assert Markov(initial, np.zeros((0, 2, 2, 2, 2))).n == 3
@@ -133,7 +134,7 @@ def test_parameters_are_copied_and_locked():
 
 
 def test_dense_tables_hold_every_arc():
-    case = KINDS["mixture"](np.random.default_rng(8), 3, 4)
+    case = listed(plain_model(np.random.default_rng(8), "mixture", range(3), 4))
     layered = case.model.layered()
     tables = dense_tables(layered)
     width = max(layered.widths)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.models import Independent, Mixture, from_potentials, tempered
-from tests.models.strategies import cases
+from tests.strategies import cases
 
 
 def powered(distribution, temperature):

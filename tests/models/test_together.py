@@ -19,7 +19,7 @@ from fsmeu.models import (
     marginals_many,
     potentials,
 )
-from tests.models import oracle
+from tests import brute_force
 
 INF = float("inf")
 SCALES = (1.0, 40.0, 700.0)
@@ -99,7 +99,7 @@ def test_every_sequence_has_its_probability(seed, size, kind):
     layered_many([models[k] for k in order])
     for (unary, links), model in zip(chains, models, strict=True):
         exact = unary.astype(np.float64), links.astype(np.float64)
-        for y, p in oracle.potentials(*exact, model.labels, model.n).items():
+        for y, p in brute_force.potentials(*exact, model.labels, model.n).items():
             assert model.probability(y) == pytest.approx(p, rel=1e-11, abs=1e-300)
 
 

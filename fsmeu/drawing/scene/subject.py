@@ -17,7 +17,7 @@ from fsmeu.drawing.scene.route import Route, find_route
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
-from fsmeu.expectation.query import bind_labels, refuse_exchanged
+from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss

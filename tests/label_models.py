@@ -1,12 +1,14 @@
 """Random label models as data: they can be built, listed, written down and made simpler."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 import fsmeu
-from tests.models import oracle
-from tests.models.strategies import rows, scores
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.layers import Layer, Layered
+from tests import brute_force
 
 KINDS = ("bernoulli", "independent", "markov", "potentials", "hmm", "nbest", "mixture")
 _EDGES = (0.0, 1.0, 0.5, 0.5, 1e-9, 1 - 1e-9, 1e-30, 0.1, 0.25)
@@ -17,7 +19,7 @@ class ModelSpec:
     """A model that is not yet built.
 
     Attributes:
-        kind: one of ``KINDS``.
+        kind: one of ``PLAIN_KINDS``; an acceptor is neither written down nor made simpler.
         labels: the labels.
         n: the length of the sequences.
         parts: its arguments by name; for a mixture, ``models`` are specs.
@@ -46,6 +48,8 @@ class ModelSpec:
                 )
             case "nbest":
                 return fsmeu.models.NBest(p["sequences"], p["weights"], labels)
+            case "acceptor":
+                return fsmeu.models.Acceptor(p["layered"])
         return fsmeu.models.Mixture([m.build() for m in p["models"]], p["weights"])
 
     def chances(self):
@@ -57,20 +61,23 @@ class ModelSpec:
         p, labels, n = self.parts, self.labels, self.n
         match self.kind:
             case "bernoulli":
-                return oracle.bernoulli(p["p"])
+                return brute_force.bernoulli(p["p"])
             case "independent":
-                return oracle.independent(p["probabilities"], labels, n)
+                return brute_force.independent(p["probabilities"], labels)
             case "markov":
-                return oracle.markov(p["initial"], p["transition"], labels, n)
+                return brute_force.markov(p["initial"], p["transition"], labels, n)
             case "potentials":
-                return oracle.potentials(p["unary"], p["pairwise"], labels, n)
+                return brute_force.potentials(p["unary"], p["pairwise"], labels, n)
             case "hmm":
-                return oracle.hmm(
+                return brute_force.hmm(
                     p["initial"], p["transition"], p["emission"], p["observations"], labels
                 )
             case "nbest":
-                return oracle.nbest(p["sequences"], p["weights"], labels, n)
-        return oracle.mixture([m.listed() for m in p["models"]], p["weights"])
+                return brute_force.nbest(p["sequences"], p["weights"], labels, n)
+            case "acceptor":
+                weights = brute_force.path_distribution(p["layered"])
+                return {y: w / sum(weights.values()) for y, w in weights.items()}
+        return brute_force.mixture([m.listed() for m in p["models"]], p["weights"])
 
     def text(self):
         """The call that builds it."""
@@ -121,7 +128,7 @@ class ModelSpec:
         if self.kind == "bernoulli":
             yield from self._each("p", (0.5, 0.25))
             return
-        for table in (even, slanted, oracle.marginals(self.listed(), self.labels, self.n)):
+        for table in (even, slanted, brute_force.marginals(self.listed(), self.labels, self.n)):
             if self.kind != "independent":
                 yield ModelSpec("independent", self.labels, self.n, {"probabilities": table})
         if self.kind == "independent" and self.labels == (0, 1):
@@ -161,12 +168,45 @@ def plain(value):
     return value
 
 
+def rows(rng, *shape):
+    """Distributions along the last axis; a third of them with zeros, some of them certain."""
+    array = rng.random(shape) + 1e-3
+    kind = rng.integers(0, 6, shape[:-1])
+    array[rng.random(shape) < 0.5 * (kind == 0)[..., None]] = 0.0
+    sure = (kind == 1) | (array.sum(axis=-1) == 0)
+    one = np.eye(shape[-1])[rng.integers(0, shape[-1], shape[:-1])]
+    array = np.where(sure[..., None], one, array)
+    return array / array.sum(axis=-1, keepdims=True)
+
+
+def scores(rng, *shape):
+    """Normal numbers, some of them -inf."""
+    array = rng.normal(size=shape) * 3
+    array[rng.random(shape) < 0.15] = -np.inf
+    return array
+
+
+def plain_model(rng, kind, labels, n, **options):
+    """A model of one kind over these labels; a Markov chain takes its ``order``."""
+    return ModelSpec(kind, tuple(labels), n, _PARTS[kind](rng, tuple(labels), n, **options))
+
+
 def random_model(rng, labels, n, kinds=KINDS):
-    """A model over these labels, of any kind that has them."""
+    """A model over these labels, of any kind that has them; some have extreme numbers."""
     kinds = [kind for kind in kinds if kind != "bernoulli" or labels == (0, 1)]
     weights = np.array([6.0 if kind == "bernoulli" else 1.0 for kind in kinds])
     kind = str(rng.choice(kinds, p=weights / weights.sum()))
-    return ModelSpec(kind, tuple(labels), n, _PARTS[kind](rng, tuple(labels), n))
+    if kind == "bernoulli":
+        return ModelSpec(kind, (0, 1), n, {"p": _probabilities(rng, n)})
+    if kind == "mixture":
+        few = ("independent", "markov", "potentials", "nbest")
+        models = [random_model(rng, labels, n, few) for _ in range(int(rng.integers(1, 4)))]
+        parts = {"models": models, "weights": rows(rng, len(models))}
+        return ModelSpec(kind, tuple(labels), n, parts)
+    model = plain_model(rng, kind, labels, n)
+    if kind == "potentials":
+        model.parts["unary"] *= rng.choice([1.0, 1.0, 20.0])
+    return model
 
 
 def _probabilities(rng, n):
@@ -183,9 +223,8 @@ def _probabilities(rng, n):
     return rng.random(n)
 
 
-def _markov(rng, labels, n):
-    size = len(labels)
-    order = int(rng.integers(1, 4 if size == 2 else 3))
+def _markov(rng, labels, n, order=None):
+    size, order = len(labels), int(rng.integers(1, 4)) if order is None else order
     shape = (max(0, n - order),) * int(rng.random() < 0.5) + (size,) * (order + 1)
     initial = rows(rng, size**order).reshape((size,) * order)
     return {"initial": initial, "transition": rows(rng, *shape)}
@@ -194,8 +233,7 @@ def _markov(rng, labels, n):
 def _potentials(rng, labels, n):
     """Scores, some of them -inf; one sequence stays allowed."""
     size, each = len(labels), rng.random() < 0.5
-    unary = scores(rng, n, size) * rng.choice([1.0, 1.0, 20.0])
-    links = scores(rng, *(max(0, n - 1),) * int(each), size, size)
+    unary, links = scores(rng, n, size), scores(rng, *(max(0, n - 1),) * int(each), size, size)
     path = rng.integers(0, size, n)
     unary[np.arange(n), path] = 0.5
     for i in range(n - 1):
@@ -215,7 +253,7 @@ def _hmm(rng, labels, n):
 
 
 def _nbest(rng, labels, n):
-    count = int(rng.integers(1, 7))
+    count = int(rng.integers(1, 9))
     sequences = [[labels[k] for k in rng.integers(0, len(labels), n)] for _ in range(count)]
     weights = rng.random(count) * (rng.random(count) < 0.8)
     weights[0] = 0.3
@@ -223,17 +261,36 @@ def _nbest(rng, labels, n):
 
 
 def _mixture(rng, labels, n):
-    kinds = ("independent", "markov", "potentials", "nbest")
-    models = [random_model(rng, labels, n, kinds) for _ in range(int(rng.integers(1, 4)))]
+    """Parts of which several paths may read one sequence."""
+    kinds = rng.choice(["independent", "markov", "potentials", "acceptor"], rng.integers(1, 4))
+    models = [plain_model(rng, str(kind), labels, n) for kind in kinds]
     return {"models": models, "weights": rows(rng, len(models))}
 
 
+def random_layers(rng, labels, n, scale=0.0):
+    """Any layers: several starts, parallel arcs, dead ends; some path has positive weight."""
+    widths = rng.integers(1, 4, n + 1)
+    layers = []
+    for before, after in pairwise(widths):
+        arcs = int(rng.integers(1, 8))
+        weight = rng.random(arcs) * np.exp(scale * rng.normal(size=arcs))
+        weight[1:] *= rng.random(arcs - 1) < 0.8
+        source, target = rng.integers(0, before, arcs), rng.integers(0, after, arcs)
+        source[0] = target[0] = 0
+        label = rng.integers(0, len(labels), arcs)
+        layers.append(Layer(source, label, target, weight, int(after)))
+    start, final = rng.random(widths[0]) + 0.1, rng.random(widths[-1]) + 0.1
+    return Layered(Alphabet(tuple(labels)), start, tuple(layers), final, False)
+
+
 _PARTS = {
-    "bernoulli": lambda rng, labels, n: {"p": _probabilities(rng, n)},
+    "bernoulli": lambda rng, labels, n: {"p": rows(rng, n, 2)[:, 1]},
     "independent": lambda rng, labels, n: {"probabilities": rows(rng, n, len(labels))},
     "markov": _markov,
     "potentials": _potentials,
     "hmm": _hmm,
     "nbest": _nbest,
+    "acceptor": lambda rng, labels, n: {"layered": random_layers(rng, labels, n)},
     "mixture": _mixture,
 }
+PLAIN_KINDS = tuple(_PARTS)
