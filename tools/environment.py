@@ -73,6 +73,7 @@ def wanted_stamp(project: Project, extra: str) -> dict[str, str]:
         "extra": extra,
         "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "path": str(project.venv),
+        "installer": _UV,
         "build": BUILD,
     }
 

@@ -79,7 +79,7 @@ def test_changed_requirements_are_installed(project, calls):
     assert calls == ["venv", "", ""]
 
 
-@pytest.mark.parametrize("key", ["python", "path", "build"])
+@pytest.mark.parametrize("key", ["python", "path", "installer", "build"])
 def test_environment_of_another_kind_is_made_anew(project, calls, key):
     environment.bring_up_to_date(project, "")
     environment.write_stamp(project, {**environment.wanted_stamp(project, ""), key: "another"})
