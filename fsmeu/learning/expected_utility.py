@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
 from fsmeu.errors import whole
-from fsmeu.learning.ascent import Objective, climb, climb_all
+from fsmeu.learning.ascent import Objective, climb
 from fsmeu.learning.base import BinaryClassifier, Rows
 from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.expected_value import batch_value
@@ -106,7 +106,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         likely = climb(_likelihood(rows, positive, l2), np.zeros(rows.shape[1] + 1), steps)
         aim = _expected(loss, rows, positive, batches, l2)
         starts = [likely.weights, *_random_starts(rows, restarts, random)]
-        climbs = climb_all(aim, starts, steps)
+        climbs = [climb(aim, start, steps) for start in starts]
         best = max(climbs, key=lambda one: one.value)
         self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
         self.objectives_ = np.array([one.value for one in climbs])
