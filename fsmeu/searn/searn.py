@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
-from fsmeu.fst.alphabet import Alphabet
-from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.betas import chooser, iterations_of
@@ -230,24 +229,12 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self.reports_ = trained.reports
 
     def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
-        """The loss over labels, of one of two streams where there are two.
-
-        Labels that are neither texts nor whole numbers stand in it by their texts.
-        """
-        names = [
-            one if isinstance(one, int | str) and not isinstance(one, bool) else str(one)
-            for one in labels
-        ]
-        asked, params = self.loss, self.loss_params
+        """The loss whose k-th label stands for the k-th of these, of one of two streams."""
+        where, names = type(self).__name__, [label_name(one) for one in labels]
+        asked = self.loss
         if stream is not None and isinstance(asked, tuple | list) and len(asked) == 2:
             asked = asked[stream]
-        found = given_loss(asked, params, type(self).__name__, names)
-        is_open = bool(getattr(found, "labels_open", False))
-        found = found.with_labels(Alphabet(tuple(names))) if is_open else found
-        if [str(one) for one in found.alphabet.labels] != [str(one) for one in names]:
-            must = f"the loss must be over the labels {', '.join(map(str, names))}, in this order"
-            raise InputError(sentence(type(self).__name__, must, list(found.alphabet.labels)))
-        return found
+        return over_classes(given_loss(asked, self.loss_params, where, names), names, where)
 
     def _bits(self) -> int:
         bits = whole(type(self).__name__, "bits", self.bits)

@@ -38,7 +38,7 @@ class CostOracles:
     Args:
         loss: a loss or utility.
         ys: the references, sequences of labels.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; the loss's own unless they are given.
         meanings: where not every label may follow every other in a completion: the index of the
             label that each label stands for after each other, (L + 1, L), the last row for those
             that come first: its own where it may stand, else that of one that may. What is said
@@ -131,7 +131,7 @@ class CostOracle:
     Args:
         loss: a loss or utility.
         y: the reference, a sequence of labels.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; the loss's own unless they are given.
 
     Attributes:
         labels: the labels, in the order of costs.
