@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
 from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.engine import pynini
 
 __all__ = ["backward", "forward", "openfst_total", "total_weight"]
 
