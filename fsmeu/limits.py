@@ -320,3 +320,5 @@ MOST_DRAWS = 1_000_000
 """Bootstrap draws: the ends of an interval are then known to a thousandth of its length."""
 DRAWN_CELLS = 1 << 22
 """Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
+TRACED_LABELS = 10_000
+"""Labels of a pair that is shown step by step: more lines than anyone reads, in two seconds."""

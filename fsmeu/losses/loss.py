@@ -124,7 +124,8 @@ class SpecLoss(Card):
 
         Chunk tags have O beside them. Other labels stay 0 and 1 where the sequences have no more.
         """
-        if not self.labels_open or any(p.type == "table" for p in self.spec.params):
+        tables = {p.name for p in self.spec.params if p.type == "table"}
+        if not self.labels_open or tables & self.params_given.keys():
             return self
         seen = {str(x): x for one in sequences for x in map(plain, one) if type(x) in (int, str)}
         if self.spec.scheme:
