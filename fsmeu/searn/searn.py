@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
+from fsmeu.fst.alphabet import Alphabet
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
-from fsmeu.learning.saving import register
+from fsmeu.learning.saving import first_use, register
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.betas import chooser, iterations_of
 from fsmeu.searn.checkpoints import fingerprint, read_checkpoint, trained_of, write_checkpoint
@@ -22,6 +24,7 @@ from fsmeu.searn.learners.checks import number_between
 from fsmeu.searn.policies.mixture import Mixture
 from fsmeu.searn.policies.searches import beam, greedy, greedy_losses, sampled
 from fsmeu.searn.roll_out import COSTS, rolled_costs
+from fsmeu.searn.spaces.label_space import LabelSpace
 from fsmeu.searn.training import Progress, Settings, Trained, fold_numbers, train
 from fsmeu.searn.watching import BarProgress
 
@@ -171,7 +174,11 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         found = read_checkpoint(self.checkpoint, mark)
         seed = _seed(self.random_state) if found is None else found.seed
         folds = fold_numbers(len(ys), min(whole(where, "folds", self.folds), len(examples)), seed)
-        trained = trained_of(found, folds)
+        with first_use(f"checkpoint {self.checkpoint}"):
+            trained = trained_of(found, folds)
+            for model in chain(*trained.final.models, *trained.held_out.models):
+                for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
+                    greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
         how = self._settings(int(folds.max()) + 1, seed, longest, judge)
         bar: Any = nullcontext(progress or Progress())
         if truth(where, "verbose", self.verbose):
@@ -257,6 +264,11 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if size == 1:
             return greedy(search, policy, examples)
         return beam(search, policy, examples, size)
+
+    def _examples(self) -> list[Any]:
+        """Three inputs that suit the space; none where it is one's own."""
+        known = isinstance(given_space(self.space, "Searn"), LabelSpace)
+        return [[{"": 1.0}] * 2] * 3 if known else []
 
     def predict_single(self, x: Any) -> Any:
         """The same for one sentence."""
