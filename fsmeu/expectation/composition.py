@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import EmptyError, sentence
+from fsmeu.errors import EmptyError, sentence, visible
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
@@ -42,7 +42,8 @@ class Composition:
     def __repr__(self) -> str:
         """Names the loss in the middle and the size."""
         arcs = sum(self.fst.num_arcs(state) for state in self.fst.states())
-        return f"<composition with {self.machine.name}: {self.states:,} states, {arcs:,} arcs>"
+        name = visible(self.machine.name)
+        return f"<composition with {name}: {self.states:,} states, {arcs:,} arcs>"
 
     @cached_property
     def table(self) -> ArcTable:
