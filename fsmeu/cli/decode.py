@@ -207,14 +207,13 @@ def _spelled(labels: Sequence[Label]) -> str:
 
 
 def _print_one(decision: Decision, explain: bool, as_json: bool) -> None:
-    from fsmeu.cli.output import line, print_json
+    from fsmeu.cli.output import line, print_json, write_output
     from fsmeu.decoding.decode import explain as in_words
 
     if as_json:
         print_json(_explained(decision, explain))
         return
-    typer.echo(_spelled(decision.labels))
-    typer.echo(repr(float(decision.value)))
+    write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     if explain:
         line(in_words(decision), wrap=True)
 

@@ -21,7 +21,6 @@ from fsmeu.drawing.render.shapes import Picture
 from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.render.tikz import tikz
-from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
@@ -160,7 +159,7 @@ class Drawing:
     def __repr__(self) -> str:
         """Names what is drawn and its size."""
         size = f"{self.automaton.states:,} states, {self.automaton.arcs:,} arcs"
-        return f"<drawing of {visible(shorten(self.automaton.name))}: {size}>"
+        return f"<drawing of {shorten(self.automaton.name)}: {size}>"
 
     def __str__(self) -> str:
         return self.text

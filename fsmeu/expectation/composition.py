@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.display import Picture
-from fsmeu.errors import EmptyError, SizeLimitError, sentence
+from fsmeu.errors import EmptyError, SizeLimitError, sentence, visible
 from fsmeu.expectation.bounds import kept_expectation
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
@@ -72,7 +72,8 @@ class Composition(Picture):
 
     def __repr__(self) -> str:
         """Names the loss in the middle and the size."""
-        return f"<composition with {self.machine.name}: {self.states:,} states, {self.arcs:,} arcs>"
+        name = visible(self.machine.name)
+        return f"<composition with {name}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
     def states(self) -> int:

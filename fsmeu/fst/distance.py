@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.fst.arcs import ArcTable, without_zero_arcs
-from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
 __all__ = ["backward", "forward", "minus_log", "total_weight"]

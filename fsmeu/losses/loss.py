@@ -272,7 +272,7 @@ def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:
     must = 'types must be a list such as ["NP", "VP"]'
     if isinstance(types, str):
         raise InputError(sentence(where, must, types))
-    return [shorten(one) for one in listed(types, where, must)]
+    return [one if isinstance(one, str) else shorten(one) for one in listed(types, where, must)]
 
 
 def bind_loss(

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
-from fsmeu.fst.alphabet import Alphabet
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register
 from fsmeu.losses.protocol import Loss

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["Route", "find_route"]
