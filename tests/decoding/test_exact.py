@@ -56,7 +56,7 @@ def test_shelf(name, rounds):
     rng = np.random.default_rng(sum(map(ord, name)))
     labels = shelf_listing(name, 1).labels
     exact = set()
-    for round_ in rounds(30, least=12):
+    for round_ in rounds(30, least=16):
         n = int(rng.integers(0, longest(labels) + 1))
         listing = shelf_listing(name, n)
         case = random_model(rng, labels, n)
