@@ -5,6 +5,7 @@ shortest distance in a composition; the best decision is a query of the same com
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
 - ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
+- ``evaluate_outputs``: the further outputs that a file names beside its value
 - ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
 - ``expect``, ``expect_many``, ``compose``: expectations and the machines behind them
@@ -13,6 +14,7 @@ shortest distance in a composition; the best decision is a query of the same com
 - ``gradient``, ``value_and_gradient``: derivatives with respect to a model's parameters
 - ``decode``, ``decode_many``, ``explain``: the best label sequence, with or without a proof
 - ``decode_corpus``: the best label sequences for the value of a corpus, with bounds of it
+- ``learning``, ``searn``: estimators, and search-based structured prediction
 - ``calibrate``: the temperature of models at which held-out references are most probable
 - ``draw``, ``explore``, ``plot_levels``, ``plot_hypotheses``: pictures, pages and plots
 - ``to_networkx``, ``from_networkx``, ``to_openfst``, ``from_openfst``: machines for other tools
@@ -23,7 +25,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import constraints, models
+    from fsmeu import constraints, learning, models, searn
     from fsmeu.decoding.corpus import decode_corpus
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
@@ -33,30 +35,36 @@ if TYPE_CHECKING:
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.expectation.composition import compose
     from fsmeu.expectation.corpus import expect_corpus
-    from fsmeu.expectation.expect import compose, expect
+    from fsmeu.expectation.expect import expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
     from fsmeu.losses.corpus import evaluate_corpus
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
+    from fsmeu.losses.outputs import evaluate_outputs
     from fsmeu.losses.sum_over_paths import compile_summed
     from fsmeu.models.temperature import calibrate
 
 __version__ = "0.1.0"
 
+_ROOMS = ("constraints", "learning", "models", "searn")
+"""Packages and modules that are names of the package themselves."""
+
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
     "calibrate": "fsmeu.models.temperature",
     "compile_summed": "fsmeu.losses.sum_over_paths",
-    "compose": "fsmeu.expectation.expect",
+    "compose": "fsmeu.expectation.composition",
     "decode": "fsmeu.decoding.decode",
     "decode_corpus": "fsmeu.decoding.corpus",
     "decode_many": "fsmeu.decoding.decode_many",
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
     "evaluate_corpus": "fsmeu.losses.corpus",
+    "evaluate_outputs": "fsmeu.losses.outputs",
     "expect": "fsmeu.expectation.expect",
     "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
@@ -80,11 +88,9 @@ shows help need not load OpenFst."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("constraints", "models"):
-        import_module("fsmeu.drawing.hooks").install()
+    if name in _ROOMS:
         found: Any = import_module(f"fsmeu.{name}")
     elif name in _HOMES:
-        import_module("fsmeu.drawing.hooks").install()
         found = getattr(import_module(_HOMES[name]), name)
     else:
         message = f"module 'fsmeu' has no attribute {name!r}"
@@ -110,6 +116,7 @@ __all__ = [
     "draw",
     "evaluate",
     "evaluate_corpus",
+    "evaluate_outputs",
     "expect",
     "expect_corpus",
     "expect_many",
@@ -119,12 +126,14 @@ __all__ = [
     "from_openfst",
     "function_loss",
     "gradient",
+    "learning",
     "library",
     "load",
     "loads",
     "models",
     "plot_hypotheses",
     "plot_levels",
+    "searn",
     "to_networkx",
     "to_openfst",
     "value_and_gradient",

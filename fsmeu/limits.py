@@ -47,6 +47,12 @@ MAX_ARCS = 20_000_000
 MAX_DOMAIN = 1_000_000
 """Values of a register by its bounds; a count with more is numbered as its values are met."""
 
+# What is read.
+
+MOST_INPUT_BYTES = 1 << 29
+"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
+computed with is what every machine has."""
+
 # What is derived of a loss and kept.
 
 MOST_MEMOS = 64
@@ -276,8 +282,6 @@ HOTTEST = 100.0
 
 # Corpora of search-based prediction.
 
-MOST_CORPUS_BYTES = 1 << 28
-"""Bytes of a file of tagged sentences, unpacked: ten times that in memory as rows of texts."""
 MOST_BEAM_CELLS = 1 << 28
 """Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
 MOST_LABEL_CELLS = 1 << 28

@@ -1,44 +1,134 @@
-"""The project's own environment (`.venv`): made when missing, refreshed when it is out of date."""
+"""The project's own environment (`.venv`): made when missing, refreshed when it is out of date.
+
+A stamp, written last, says what the environment was made from. No stamp means that an earlier
+set-up did not finish. Packages are installed by uv, which pip brings into the environment: it
+resolves and installs in seconds what takes pip more than a minute.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import json
+import re
 import shutil
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 import console
-import locks
-import packages
 import process
-import stamp
-import wheelhouse
 from console import SetupFailure
-from stamp import Project
 
+# What is installed beside the base, from the least to the most; each set holds those before it.
+EXTRAS = ("", "dev")
+# The way pynini is built; counting it up makes every machine build it, and its environments, anew.
+BUILD = "2"
+_UV = "uv>=0.9"
 _ROOM_FOR_PIP = 50e6
+# Settings of pip that uv must share, and the variables by which uv takes them.
+_SHARED_SETTINGS = {"index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
 
 
-def bring_up_to_date(project: Project) -> None:
+@dataclass(frozen=True)
+class Project:
+    """A copy of the project.
+
+    Attributes:
+        root: Its top directory.
+    """
+
+    root: Path
+
+    @property
+    def recipe(self) -> Path:
+        """The file that says what must be installed."""
+        return self.root / "pyproject.toml"
+
+    @property
+    def venv(self) -> Path:
+        """The environment's directory."""
+        return self.root / ".venv"
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        return self.venv / "bin" / "python"
+
+    @property
+    def stamp(self) -> Path:
+        """The file that says what the environment was made from."""
+        return self.venv / "fsmeu-stamp.json"
+
+    @property
+    def lock(self) -> Path:
+        """The file that keeps two set-ups of this copy apart."""
+        return self.root / ".setup.lock"
+
+
+def wanted_stamp(project: Project, extra: str) -> dict[str, str]:
+    """Returns the stamp of an environment that is up to date and holds an extra."""
+    return {
+        "recipe": hashlib.sha256(project.recipe.read_bytes()).hexdigest(),
+        "extra": extra,
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "path": str(project.venv),
+        "installer": _UV,
+        "build": BUILD,
+    }
+
+
+def read_stamp(project: Project) -> dict[str, str] | None:
+    """Returns the stamp of the environment that is there, if it was finished."""
+    try:
+        stamp = json.loads(project.stamp.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return stamp if isinstance(stamp, dict) and project.python.exists() else None
+
+
+def write_stamp(project: Project, stamp: dict[str, str]) -> None:
+    """Declares the environment finished."""
+    part = project.stamp.with_suffix(".part")
+    part.write_text(json.dumps(stamp), encoding="utf-8")
+    part.replace(project.stamp)
+
+
+def is_up_to_date(project: Project, extra: str) -> bool:
+    """Returns whether the environment is finished and holds at least this extra."""
+    larger = EXTRAS[EXTRAS.index(extra) :]
+    present = read_stamp(project)
+    return any(present == wanted_stamp(project, enough) for enough in larger)
+
+
+def bring_up_to_date(project: Project, extra: str) -> None:
     """Makes or refreshes the environment, alone.
 
     Without a stamp, or with one of another place, Python or pynini, it is made anew. If only the
-    project's own requirements changed, pip installs what is missing.
+    project's own requirements or the extra changed, what is missing is installed.
+
+    Args:
+        project: The project.
+        extra: One of ``EXTRAS``; an environment never loses the extra that it has.
 
     Raises:
         SetupFailure: It cannot be made.
     """
     with (
         console.guard("making the environment (.venv)"),
-        locks.exclusive(project.lock, "making this environment"),
+        process.exclusive(project.lock, "making this environment"),
     ):
-        wanted, present = stamp.wanted(project), stamp.present(project)
-        if present == wanted:
+        if is_up_to_date(project, extra):
             return
+        present = read_stamp(project)
+        if present is not None and present.get("extra") in EXTRAS:
+            extra = max(extra, present["extra"], key=EXTRAS.index)
+        wanted = wanted_stamp(project, extra)
         project.stamp.unlink(missing_ok=True)
-        if present is None or {**present, "recipe": wanted["recipe"]} != wanted:
+        if present is None or {**present, "recipe": wanted["recipe"], "extra": extra} != wanted:
             _create(project)
-        _install(project)
-        stamp.write(project, wanted)
+        _install(project, extra)
+        write_stamp(project, wanted)
 
 
 def _create(project: Project) -> None:
@@ -59,14 +149,38 @@ def _create(project: Project) -> None:
             if shutil.disk_usage(project.root).free < _ROOM_FOR_PIP:
                 raise SetupFailure(console.DISK_FULL, console.MAKE_ROOM) from failure
             raise
+        process.run([project.python, "-m", "pip", "install", "--no-compile", _UV])
 
 
-def _install(project: Project) -> None:
-    version = wheelhouse.pinned_version(project.recipe.read_text(encoding="utf-8"))
-    home = wheelhouse.provide(version, project.python)
-    pins = packages.provide(project, home)
-    where = ["--no-index", "--find-links", str(home), "--constraint", str(pins)]
-    what = ["--editable", f"{project.root}[{stamp.EXTRAS}]"]
-    command = [str(project.python), "-m", "pip", "install", *stamp.PIP_OPTIONS, *where, *what]
+def _install(project: Project, extra: str) -> None:
+    # Imported only here: most set-ups find the wheel of pynini in the cache.
+    import pynini_wheel
+
+    version = pynini_wheel.pinned_version(project.recipe.read_text(encoding="utf-8"))
+    wheels = pynini_wheel.provide(version, project.python)
+    target = f"{project.root}[{extra}]" if extra else str(project.root)
+    words = ["pip", "install", "--python", str(project.python), "--only-binary", "pynini"]
+    places = ["--find-links", str(wheels), "--editable", target]
     with console.step("installing fsmeu and what it needs"):
-        process.run(command, log=project.venv / "pip.log")
+        run_uv(project.python, [*words, *places], log=project.venv / "install.log")
+
+
+def run_uv(python: Path, words: list[str], log: Path | None = None) -> str:
+    """Runs the environment's uv with the index and the certificates that pip is set to use.
+
+    Args:
+        python: The environment's interpreter.
+        words: What uv is asked.
+        log: A file that keeps the output when uv fails.
+    """
+    settings = pip_settings(process.run([python, "-m", "pip", "config", "list"]))
+    return process.run([python, "-m", "uv", *words], env=settings, log=log)
+
+
+def pip_settings(listing: str) -> dict[str, str]:
+    """Returns uv's variables for what `pip config list` printed; the first of a name counts."""
+    found: dict[str, str] = {}
+    for name, value in re.findall(r"^\S*\.([\w-]+)='(.*)'$", listing, re.MULTILINE):
+        if name in _SHARED_SETTINGS:
+            found.setdefault(_SHARED_SETTINGS[name], value)
+    return found

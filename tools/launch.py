@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import console
-import stamp
-from stamp import Project
+import environment
+from environment import Project
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _FILES = ("--against", "--to")
@@ -26,11 +26,13 @@ class Command:
         usage: How it is called.
         help: What it does, in one line.
         run: Does it, given the project and the remaining arguments; returns the exit code.
+        extra: What must be installed beside the base: one of ``environment.EXTRAS``.
     """
 
     usage: str
     help: str
     run: Callable[[Project, list[str]], int]
+    extra: str = ""
 
 
 def main(root: Path, arguments: Sequence[str]) -> int:
@@ -52,7 +54,7 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         print(f"./run: there is no command '{name}'. The commands are: {known}.", file=sys.stderr)
         return 2
     try:
-        prepare(Project(root))
+        prepare(Project(root), COMMANDS[name].extra)
         keep_bytecode(Project(root), os.environ)
         return COMMANDS[name].run(Project(root), rest)
     except console.SetupFailure as failure:
@@ -63,20 +65,17 @@ def main(root: Path, arguments: Sequence[str]) -> int:
         return 130
 
 
-def prepare(project: Project) -> None:
-    """Makes sure that the environment is there and up to date.
+def prepare(project: Project, extra: str) -> None:
+    """Makes sure that the environment is there, up to date and holds an extra.
 
     Raises:
         SetupFailure: It cannot be made.
     """
     with console.guard("reading pyproject.toml"):
-        if stamp.present(project) == stamp.wanted(project):
+        if environment.is_up_to_date(project, extra):
             return
-    # Imported only here: an environment that is up to date starts at once.
-    import environment
-
     handlers = {number: signal.signal(number, _interrupt) for number in _ENDINGS}
-    environment.bring_up_to_date(project)
+    environment.bring_up_to_date(project, extra)
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
@@ -84,7 +83,7 @@ def prepare(project: Project) -> None:
 def keep_bytecode(project: Project, variables: MutableMapping[str, str]) -> None:
     """Has compiled modules kept in the environment where Python is told not to write any.
 
-    They are installed without (``stamp.PIP_OPTIONS``), so that each start would compile them anew.
+    They are installed without, so that each start would compile them anew.
 
     Args:
         project: The project.
@@ -191,23 +190,38 @@ def _check(project: Project, arguments: list[str]) -> int:
     return 1 if any(results) else 0
 
 
+def _wheel(project: Project, arguments: list[str]) -> int:
+    import pynini_wheel
+
+    version = pynini_wheel.pinned_version(project.recipe.read_text(encoding="utf-8"))
+    folder = pynini_wheel.provide(version, project.python)
+    print(f"pip install --find-links {folder} {project.root}")
+    return 0
+
+
 COMMANDS = {
     "demo": Command("demo", "a short tour on built-in data; pictures go to out/", _demo),
     "test": Command(
         "test [--all] [ARG ...]",
         "the test suite, --all with nightly tests and every example; arguments go to pytest",
         _test,
+        "dev",
     ),
     "bench": Command(
         "bench [--against OLD.json] [ARG ...]",
         "the benchmarks, as a table and in out/bench.json; other arguments go to pytest",
         _bench,
+        "dev",
     ),
     "explore-tests": Command(
-        "explore-tests [ARG ...]", "random losses and models against enumeration", _explore_tests
+        "explore-tests [ARG ...]",
+        "random losses and models against enumeration",
+        _explore_tests,
+        "dev",
     ),
     "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
-    "setup": Command("setup", "only set up", _setup),
-    "check": Command("check", "ruff and mypy over the project", _check),
+    "setup": Command("setup", "only set up, with what the tests need", _setup, "dev"),
+    "wheel": Command("wheel", "pynini's wheel for this machine; prints the pip line", _wheel),
+    "check": Command("check", "ruff and mypy over the project", _check, "dev"),
 }

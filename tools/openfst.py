@@ -1,13 +1,18 @@
-"""Where OpenFst's headers and libraries come from: the user, the machine, or Debian 13's archive.
+"""OpenFst's headers and libraries, from the user or from Debian 13's archive.
 
 The archive's packages are unpacked into a private directory with apt's own machinery but with a
 private state, so no root is needed and nothing on the machine changes. The archive's address is
 taken from the machine's own apt set-up.
+
+Debian 13's OpenFst asks for symbol versions that an older C library lacks, though only for four
+symbols. There a small library of ours (shim.cc) offers those four, and the copies of OpenFst are
+marked so that the loader does not insist on the versions.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 from dataclasses import dataclass
@@ -23,10 +28,15 @@ PACKAGES = ("libfst26", "libfst-dev")
 WAYS_OUT = (
     "conda has it ready-made: conda install -c conda-forge pynini, then install fsmeu with pip "
     "in that environment.",
-    f"On Debian 13 or newer: apt install libfst-dev (OpenFst {VERSION}), and call again.",
-    f"With an OpenFst {VERSION} of your own: set FSMEU_OPENFST to its prefix (the directory "
-    "that holds include/ and lib/), and call again.",
+    f"With an OpenFst {VERSION} of your own (Debian 13: apt install libfst-dev): set FSMEU_OPENFST "
+    "to the directory that holds its include/ and lib/ (/usr for Debian's), and call again.",
 )
+LINKED = ("fstmpdtscript", "fstpdtscript", "fstfarscript", "fstfar", "fstscript", "fst")
+SHIM = "libfsmeushim.so"
+SHIM_VERSIONS = ("GLIBC_2.38", "GLIBCXX_3.4.32")
+_NEWEST_OLD_GLIBC = (2, 37)
+_HERE = Path(__file__).resolve().parent
+_WEAK = 0x2
 _INDEX_LINE = re.compile(r"^'(?P<site>\S+?)/dists/(?P<suite>[^/']+)/(?:In)?Release'", re.MULTILINE)
 
 
@@ -48,14 +58,14 @@ class OpenFst:
 
 
 def provide(workshop: Path) -> OpenFst:
-    """Returns an OpenFst of the right version, fetching one if the machine has none.
+    """Returns an OpenFst of the right version: the user's, or one that is fetched.
 
     Args:
         workshop: A directory of ours; what is fetched is unpacked below it.
     """
     if given := os.environ.get("FSMEU_OPENFST"):
         return _given(Path(given).expanduser())
-    return installed() or fetch(workshop)
+    return fetch(workshop)
 
 
 def _given(prefix: Path) -> OpenFst:
@@ -66,21 +76,6 @@ def _given(prefix: Path) -> OpenFst:
         f"FSMEU_OPENFST is {prefix}, but there is no include/fst/fst.h with lib/libfst.so in it"
     )
     raise SetupFailure(reason, f"Point it at an installed OpenFst {VERSION}, or unset it.")
-
-
-def installed() -> OpenFst | None:
-    """Returns the machine's own OpenFst if its headers have the right version."""
-    if not process.find_program("dpkg-query"):
-        return None
-    try:
-        version = process.run(["dpkg-query", "-W", "-f", "${Version}", "libfst-dev"])
-        files = process.run(["dpkg-query", "-L", "libfst-dev"]).splitlines()
-    except SetupFailure:
-        return None
-    library = next((Path(file) for file in files if file.endswith("/libfst.so")), None)
-    if not version.startswith(VERSION) or library is None:
-        return None
-    return OpenFst(Path("/usr/include"), library.parent)
 
 
 def fetch(workshop: Path) -> OpenFst:
@@ -177,3 +172,81 @@ def _unpack(packages: list[Path], prefix: Path) -> None:
     for package in packages:
         process.run(["dpkg", "-x", package, part])
     part.replace(prefix)
+
+
+def glibc_version() -> tuple[int, int] | None:
+    """Returns the version of the machine's C library, or None if it is not glibc."""
+    name, version = platform.libc_ver()
+    if name != "glibc":
+        return None
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)
+
+
+def gather_libraries(openfst: OpenFst, directory: Path, compiler: str) -> list[Path]:
+    """Puts the libraries that pynini needs into `directory`, ready for this machine.
+
+    Args:
+        openfst: Where to take them from.
+        directory: Where to put them, under the names the loader asks for; emptied first.
+        compiler: The C++ compiler, for the shim; binutils' readelf comes with it.
+
+    Returns:
+        What the extension modules must be linked with, in order: each library before those it
+        needs. The loader starts them from the end, so the shim, at the end, is ready first.
+    """
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    with console.step("preparing OpenFst's libraries"):
+        linked = [_copy(openfst.lib / f"lib{name}.so", directory) for name in LINKED]
+        waiting = list(linked)
+        while waiting:
+            names = dynamic_names(waiting.pop(), "NEEDED")
+            new = [n for n in names if n.startswith("libfst") and not (directory / n).exists()]
+            waiting += [_copy(openfst.lib / name, directory) for name in new]
+        is_old = (glibc_version() or _NEWEST_OLD_GLIBC) <= _NEWEST_OLD_GLIBC
+        weakened = [weaken(library) for library in directory.iterdir()] if is_old else []
+        if any(weakened):
+            linked.append(_compile_shim(directory, compiler))
+    return linked
+
+
+def _copy(library: Path, directory: Path) -> Path:
+    target = directory / next(iter(dynamic_names(library, "SONAME")), library.name)
+    shutil.copyfile(library, target)
+    target.chmod(0o755)
+    return target
+
+
+def dynamic_names(library: Path, tag: str) -> list[str]:
+    """Returns the names that a library's dynamic section has under a tag: NEEDED or SONAME."""
+    shown = process.run(["readelf", "--dynamic", "--wide", library])
+    return re.findall(rf"\({tag}\).*\[(.+)\]", shown)
+
+
+def weaken(library: Path) -> int:
+    """Flags a library's needs for the shim's versions as weak; returns how many there were.
+
+    readelf prints the file offset of the section of version needs and that of each need in it;
+    the flags are the two bytes after the need's hash, which has four.
+    """
+    shown = process.run(["readelf", "--version-info", "--wide", library])
+    _, _, section = shown.partition("Version needs section")
+    start = re.search(r"Offset: 0x([0-9a-f]+)", section)
+    needs = re.findall(r"(0x[0-9a-f]+):\s+Name: (\S+)", section)
+    offsets = [int(offset, 16) for offset, version in needs if version in SHIM_VERSIONS]
+    if start is None or not offsets:
+        return 0
+    image = bytearray(library.read_bytes())
+    for offset in offsets:
+        image[int(start[1], 16) + offset + 4] |= _WEAK
+    library.write_bytes(image)
+    return len(offsets)
+
+
+def _compile_shim(directory: Path, compiler: str) -> Path:
+    shim = directory / SHIM
+    version_script = f"-Wl,--version-script={_HERE / 'shim.map'}"
+    flags = ["-shared", "-fPIC", "-O1", "-s", f"-Wl,-soname,{SHIM}", version_script]
+    process.run([compiler, *flags, _HERE / "shim.cc", "-o", shim])
+    return shim

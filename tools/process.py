@@ -1,14 +1,16 @@
-"""Running other programs: their output is kept, and their failures become sentences."""
+"""Running other programs, one set-up at a time: output is kept, failures become sentences."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from console import DISK_FULL, MAKE_ROOM, SetupFailure
@@ -152,3 +154,28 @@ def _keep(log: Path, output: str) -> list[str]:
     except OSError:
         return []
     return [f"All of it is in {log}."]
+
+
+@contextmanager
+def exclusive(path: Path, purpose: str) -> Iterator[None]:
+    """Holds a lock file; waits, and says so, while another process holds it.
+
+    The lock belongs to the open file, which child processes inherit. So it lasts until this
+    process *and* every program it started are gone, however they ended.
+
+    Args:
+        path: The lock file, made when missing and never removed.
+        purpose: What the lock guards, for the message: "making the environment".
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        os.set_inheritable(descriptor, True)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"[set-up] waiting: another set-up is {purpose} ...", file=sys.stderr, flush=True)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

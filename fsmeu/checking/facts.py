@@ -29,6 +29,9 @@ def facts(found: Report) -> list[tuple[str, str]]:
         rows.append(("steps", str(found.determinism)))
     if found.properties is not None:
         rows += _property_facts(found, found.properties)
+    if found.spec.outputs:
+        names = _listed(output.name for output in found.spec.outputs)
+        rows.append(("outputs", f"{names}, all from one sweep"))
     if found.redundant_n:
         rows.append(("redundant", _redundant_text(found)))
     return rows

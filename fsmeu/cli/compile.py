@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -63,7 +62,7 @@ def compile_loss(
     """
     from fsmeu.cli.inputs import STDIN as STDOUT
     from fsmeu.cli.inputs import check_labels_known, load_loss, sequences
-    from fsmeu.cli.output import note
+    from fsmeu.cli.output import note, write_output
     from fsmeu.errors import InputError, sentence
     from fsmeu.losses.sum_over_paths import compile_summed
 
@@ -87,16 +86,6 @@ def compile_loss(
         if summed
         else loaded.compile(length, given, minimize=minimize)
     )
-    _write(machine.fst.write_to_string(), None if output == STDOUT else Path(output))
+    write_output(output, machine.fst.write_to_string())
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
     note(f"{machine.name}: {size}, shift {machine.shift!r}")
-
-
-def _write(image: bytes, path: Path | None) -> None:
-    from fsmeu.cli.output import place_for
-
-    if path is not None:
-        place_for(path).write_bytes(image)
-        return
-    sys.stdout.buffer.write(image)
-    sys.stdout.buffer.flush()

@@ -223,7 +223,7 @@ def _loss_subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
-    from fsmeu.cli.output import note, place_for
+    from fsmeu.cli.output import note, place_for, write_output
     from fsmeu.errors import InputError, sentence
 
     if output != _STDOUT:
@@ -238,9 +238,7 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
         raise InputError(sentence("draw", must, None, "Use -o FILE, or a pipe"))
     content = drawing.render(form)
     _note_summary(drawing)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    write_output(output, content)
 
 
 def _note_summary(drawing: Drawing) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
+import itertools
 import math
-import zipfile
+import sys
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import InputError, as_number, one_of, sentence
+from fsmeu.reading import TABLES, read_arrays, read_bytes, readable
 
 __all__ = ["FORMATS", "Examples", "read_examples", "read_labelled"]
 
@@ -65,18 +68,12 @@ def read_examples(
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
         raise InputError(sentence("--label", must, f"{form} file {name}"))
-    try:
-        if form == "csv":
-            found = _from_csv(path, label, features)
-        elif form == "npz":
-            found = _from_npz(path)
-        else:
-            found = _from_svmlight(path, features, zero_based)
-    except (OSError, EOFError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        must = f"it must be a {form} file"
-        raise InputError(sentence(name, must, None, "--format says which it is")) from error
+    if form == "csv":
+        found = _from_csv(path, label, features)
+    elif form == "npz":
+        found = _from_npz(path)
+    else:
+        found = _from_svmlight(path, features, zero_based)
     if features is not None and found.rows.shape[1] != features:
         must = f"the model was trained with {features} features"
         raise InputError(sentence(name, must, f"{found.rows.shape[1]} features"))
@@ -105,9 +102,9 @@ def _from_svmlight(path: Path, features: int | None, zero_based: bool) -> Exampl
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
-    path.open("rb").close()  # what is no file is told as such
+    content = io.BytesIO(read_bytes(path, f"svmlight file {path}", TABLES))
     try:
-        rows, labels = load_svmlight_file(str(path), n_features=features, zero_based=zero_based)
+        rows, labels = load_svmlight_file(content, n_features=features, zero_based=zero_based)
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
         remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
@@ -121,24 +118,20 @@ def _from_npz(path: Path) -> Examples:
     from scipy.sparse import csr_array
 
     must = "the arrays X and y are needed; or data, indices, indptr and shape of a csr matrix for X"
-    if not zipfile.is_zipfile(path):
-        path.open("rb").close()  # what is no file is told as such
-        raise InputError(sentence(str(path), "it must be an npz file"))
+    held = read_arrays(path, f"npz file {path}")
+    labels = held.get("y")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            held = set(archive.files)
-            labels = archive["y"] if "y" in held else None
-            if "X" in held:
-                rows: Any = np.asarray(archive["X"], np.float64)
-            elif held >= set(_SPARSE):
-                data, indices, indptr, shape = (archive[name] for name in _SPARSE)
-                rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-                rows.check_format(full_check=True)
-            else:
-                raise InputError(sentence(str(path), must, ", ".join(sorted(held)) or "nothing"))
+        if "X" in held:
+            rows: Any = np.asarray(held["X"], np.float64)
+        elif held.keys() >= set(_SPARSE):
+            data, indices, indptr, shape = (held[name] for name in _SPARSE)
+            rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+            rows.check_format(full_check=True)
+        else:
+            raise InputError(sentence(str(path), must, ", ".join(sorted(held)) or "nothing"))
     except InputError:
         raise
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise InputError(sentence(str(path), f"{must} ({error})")) from None
     if rows.ndim != 2 or not rows.shape[0]:
         raise InputError(sentence(str(path), "X must be rows of features", f"shape {rows.shape}"))
@@ -149,43 +142,48 @@ def _from_npz(path: Path) -> Examples:
 
 
 def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
-    lines = list(_csv_lines(path))
-    if not lines:
+    lines = _csv_lines(path)
+    first = next(lines, None)
+    if first is None:
         raise InputError(sentence(str(path), "there must be examples", "none"))
-    header = None if any(_is_number(cell) for cell in lines[0][1]) else lines.pop(0)[1]
-    if not lines:
-        raise InputError(sentence(str(path), "there must be examples", "a header alone"))
-    width = len(lines[0][1])
+    header = None if any(_is_number(cell) for cell in first[1]) else first[1]
+    width = len(first[1])
     chosen = _label_columns(str(path), label, header, width, features)
     others = [k for k in range(width) if k not in chosen]
     if not others:
         raise InputError(sentence(str(path), "there must be a column beside the labels", "none"))
-    rows = np.empty((len(lines), len(others)))
-    for row, (number, cells) in enumerate(lines):
+    numbers, names = array("d"), [list[str]() for _ in chosen]
+    for number, cells in itertools.chain([] if header else [first], lines):
         if len(cells) != width:
             must = f"each line must have {width} columns"
             raise InputError(sentence(f"{path}, line {number}", must, len(cells)))
-        for k, column in enumerate(others):
-            rows[row, k] = _feature(f"{path}, line {number}, column {column + 1}", cells[column])
-    if not chosen:
-        return Examples(rows, None)
-    columns = [_labels([cells[k].strip() for _, cells in lines]) for k in chosen]
-    return Examples(rows, columns[0] if len(columns) == 1 else np.stack(columns, axis=1))
+        for column in others:
+            where = f"{path}, line {number}, column {column + 1}"
+            numbers.append(_feature(where, cells[column]))
+        for held, column in zip(names, chosen, strict=True):
+            held.append(sys.intern(cells[column].strip()))
+    if not numbers:
+        raise InputError(sentence(str(path), "there must be examples", "a header alone"))
+    rows = np.frombuffer(numbers).reshape(-1, len(others))
+    columns = [_labels(held) for held in names]
+    if len(columns) < 2:
+        return Examples(rows, columns[0] if columns else None)
+    return Examples(rows, np.stack(columns, axis=1))
 
 
 def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines that are not empty, with their numbers, cut at commas (at tabs in .tsv files)."""
-    opened = gzip.open if path.suffix == ".gz" else open
     between = "\t" if ".tsv" in path.suffixes else ","
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=between)
-        try:
+    content = io.BytesIO(read_bytes(path, f"csv file {path}", TABLES))
+    reader = csv.reader(io.TextIOWrapper(content, "utf-8-sig", newline=""), delimiter=between)
+    try:
+        with readable(f"csv file {path}"):
             for cells in reader:
                 if any(cell.strip() for cell in cells):
                     yield reader.line_num, cells
-        except csv.Error as error:
-            where = f"{path}, line {reader.line_num}"
-            raise InputError(sentence(where, f"it must be a csv file ({error})")) from None
+    except csv.Error as error:
+        where = f"{path}, line {reader.line_num}"
+        raise InputError(sentence(where, f"it must be a csv file ({error})")) from None
 
 
 def _label_columns(
@@ -199,7 +197,7 @@ def _label_columns(
     for word in (part.strip() for part in label.split(",")):
         if word in names:
             found.append(names.index(word))
-        elif word.isdecimal() and 1 <= int(word) <= width:
+        elif 1 <= (as_number(word) or 0) <= width:
             found.append(int(word) - 1)
         else:
             must = f"a column is one of 1 to {width}" + (f" or {', '.join(names)}" if names else "")

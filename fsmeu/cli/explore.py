@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -50,7 +49,7 @@ def explore_loss(
     step by step, probabilities to slide with the expectation, its levels and the best decision.
     """
     from fsmeu.cli.inputs import load_loss, read_model
-    from fsmeu.cli.output import line, place_for
+    from fsmeu.cli.output import line, place_for, write_output
     from fsmeu.drawing.pages.explore.build import explore
 
     loaded = load_loss(loss, param, labels, types)
@@ -59,7 +58,7 @@ def explore_loss(
         first = [float(p) for p in read_model(probs, None, loss).marginals()[:, 1]]
     page = explore(loaded, n, probs=first, limit=limit)
     if output == "-":
-        sys.stdout.write(page.html)
+        write_output(output, page.html.encode())
         return
     plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
     where = page.save(place_for(output if output is not None else f"{plain}.html"))

@@ -30,7 +30,7 @@ def write_gallery(output: _Folder, losses: _Losses = None) -> None:
     sequences. Beside it are pages to explore the losses in, as 'fsmeu explore' makes them.
     """
     from fsmeu.cli.inputs import read_loss_file
-    from fsmeu.cli.output import line
+    from fsmeu.cli.output import line, write_output
     from fsmeu.drawing.pages.exhibits import anchored, exhibit
     from fsmeu.drawing.pages.gallery import gallery_page
     from fsmeu.errors import InputError, sentence
@@ -46,5 +46,5 @@ def write_gallery(output: _Folder, losses: _Losses = None) -> None:
     for one in exhibits:
         if one.page is not None:
             one.page.save(output / one.file)
-    where.write_text(gallery_page(exhibits), encoding="utf-8")
+    write_output(where, gallery_page(exhibits))
     line(str(where))

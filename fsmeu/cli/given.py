@@ -82,14 +82,14 @@ def _file(text: str) -> Path | None:
 
 
 def _of_file(option: str, path: Path) -> Any:
-    from fsmeu.cli.inputs import read_text
     from fsmeu.exchange.openfst import bytes_of_file, fst_from_bytes
-    from fsmeu.fst.binary import is_machine_start
+    from fsmeu.fst.binary import MACHINE_START
+    from fsmeu.reading import read_text
 
     image = bytes_of_file(path)
-    if is_machine_start(image[:4]):
+    if image.startswith(MACHINE_START):
         return fst_from_bytes(image, f"{option} {path}")
-    found = " ".join(read_text(str(path), "a constraint").split())
+    found = " ".join(read_text(path, str(path)).split())
     if not found:
         must = "the file must hold a regular expression over labels, or an acceptor"
         raise InputError(sentence(option, must, f"nothing in {path}"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
-from fsmeu.models.interchange import MAX_JSON_BYTES
+from fsmeu.reading import STDIN, read_text
 
 __all__ = [
     "STDIN",
@@ -30,19 +29,16 @@ __all__ = [
     "load_loss",
     "read_loss_file",
     "read_model",
-    "read_text",
     "sequence",
     "sequences",
     "whereabouts",
 ]
 
-STDIN = "-"
-
 
 def read_loss_file(name: str) -> Spec:
     """The spec of a loss on the shelf, in a file, or on standard input."""
     if name == STDIN:
-        text = _standard_input(4 * MAX_SIZE, "a loss file")
+        text = read_text(STDIN, "standard input", most=4 * MAX_SIZE)
         return read(text, "<stdin>")
     path = _path(name)
     if name not in library() and path.is_dir():
@@ -174,7 +170,7 @@ def read_model(probs: str | None, model: str | None, loss_name: str) -> Model:
     if loss_name == STDIN:
         must = "standard input holds the loss or the model, not both"
         raise InputError(sentence("-", must, None, "Put one of them into a file"))
-    text = _standard_input(MAX_JSON_BYTES, "a model")
+    text = read_text(STDIN, "standard input")
     if text.lstrip()[:1] != "{":
         must = 'must be a JSON object, such as {"probs": [0.2, 0.9]}'
         raise InputError(sentence("model on standard input", must, text.strip() or "nothing"))
@@ -187,40 +183,3 @@ def _probability(word: str) -> float:
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
         raise InputError(sentence("--probs", must, word)) from None
-
-
-def read_text(name: str, what: str) -> str:
-    """The text of a file, or of standard input.
-
-    Raises:
-        InputError: it cannot be read, is too large, or is not UTF-8.
-    """
-    if name == STDIN:
-        return _standard_input(MAX_JSON_BYTES, what)
-    path = _path(name)
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_JSON_BYTES + 1)
-        if len(content) > MAX_JSON_BYTES:
-            raise InputError(sentence(name, f"may have at most {MAX_JSON_BYTES:,} bytes", "more"))
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(sentence(name, f"{what} must be UTF-8 text")) from None
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(sentence(name, f"the file cannot be read ({reason})")) from None
-
-
-def _standard_input(limit: int, what: str) -> str:
-    if sys.stdin is None:
-        raise InputError(sentence("standard input", f"must be open to read {what} from it"))
-    content = sys.stdin.buffer.read(limit + 1)
-    if len(content) > limit:
-        must = f"{what} may have at most {limit:,} bytes"
-        raise InputError(sentence("standard input", must, "more"))
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(sentence("standard input", f"{what} must be UTF-8 text")) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.cli.online_runs import Outcome
-from fsmeu.cli.output import file_for, print_json, print_table, table
+from fsmeu.cli.output import file_for, print_json, print_table, table, write_output
 from fsmeu.drawing.plots.curves_plot import plot_curves
 from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
 from fsmeu.errors import InputError, sentence
@@ -46,9 +47,9 @@ def write_outcomes(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) 
     if kind == "json":
         whole = {**_summary(facts, found), "seen": found[0].seen.tolist()}
         whole["curves"] = {one.name: one.curves.tolist() for one in found}
-        path.write_text(json.dumps(whole, allow_nan=False) + "\n", encoding="utf-8")
+        write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif kind == "csv":
-        _write_csv(path, found)
+        write_output(path, _csv(found))
     else:
         names = {one.measure for one in found}
         value = f"online {names.pop()}" if len(names) == 1 else "online measure"
@@ -56,15 +57,16 @@ def write_outcomes(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) 
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
 
 
-def _write_csv(path: Path, found: Sequence[Outcome]) -> None:
+def _csv(found: Sequence[Outcome]) -> str:
     """One line for each learner, order and point."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["learner", "measure", "order", "examples", "value"])
-        for one in found:
-            for k, curve in enumerate(one.curves, start=1):
-                pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
-                writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in found:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    return text.getvalue()
 
 
 def print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:

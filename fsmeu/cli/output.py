@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import write_file
 
 __all__ = [
     "file_for",
@@ -26,6 +27,7 @@ __all__ = [
     "print_table",
     "screen",
     "table",
+    "write_output",
 ]
 
 
@@ -81,6 +83,18 @@ def file_for(option: str, name: str) -> Path:
     if path.is_dir():
         raise InputError(sentence(option, "it must be a file", f"the folder {name}"))
     return path
+
+
+def write_output(name: str | Path, content: bytes | str) -> None:
+    """Writes what a command has made: to a file, or to standard output where the name is -."""
+    if str(name) != "-":
+        write_file(place_for(name), content)
+    elif isinstance(content, str):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
 
 
 def number(value: float) -> int | float:

@@ -27,7 +27,7 @@ _Data = Annotated[
     ),
 ]
 _Output = Annotated[
-    str | None,
+    str,
     typer.Option(
         "--output",
         "-o",
@@ -44,7 +44,7 @@ _Probabilities = Annotated[
 def predict_labels(
     model: _Model,
     file: _Data,
-    output: _Output = None,
+    output: _Output = "-",
     probabilities: _Probabilities = False,
     plot: DecisionPlot = None,
     label: LabelColumn = None,
@@ -58,7 +58,7 @@ def predict_labels(
     """
     from fsmeu.cli.examples import read_examples
     from fsmeu.cli.measures import guarded, measures
-    from fsmeu.cli.output import note, place_for, print_json, print_table, table
+    from fsmeu.cli.output import note, print_json, print_table, table, write_output
 
     made = _loaded(model)
     data = read_examples(file, form, label, int(made.n_features_in_), zero_based)
@@ -77,13 +77,11 @@ def predict_labels(
         print_json(_data(classes, chances, found))
         return
     lines = _lines(classes, chances)
-    if output is None:
-        for one in lines:
-            typer.echo(one)
+    write_output(output, "".join(f"{one}\n" for one in lines))
+    if output == "-":
         if found is not None:
             note(", ".join(f"{name} {value:.4f}" for name, value in found.items()))
         return
-    place_for(output).write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
     shown = table("measure", "value", right=("value",))
     shown.add_row("examples", f"{len(lines):,}")
     for name, value in (found or {}).items():

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from fsmeu.bootstrap import Estimate
-from fsmeu.cli.output import file_for, line, note, print_json, print_table, table
+from fsmeu.cli.output import file_for, line, note, print_table, table, write_output
 from fsmeu.corpora.tally import LEVELS, Row
 from fsmeu.errors import InputError, sentence
 
@@ -23,10 +23,10 @@ _HEADS = ("value", "low", "high", "difference", "difference_low", "difference_hi
 
 @dataclass(frozen=True)
 class Form:
-    """How scores are given: a table where the kind is empty; the file None for standard output."""
+    """How scores are given: a table where the kind is empty; the file is - for standard output."""
 
     kind: str = ""
-    file: Path | None = None
+    file: Path = Path("-")
 
 
 def checked_form(asked: str | None, output: str | None) -> Form:
@@ -74,21 +74,11 @@ def show_scores(facts: dict[str, Any], rows: Sequence[Row], form: Form) -> None:
     if not form.kind:
         _print_tables(facts, rows)
         return
-    if form.file is None:
-        if form.kind == "json":
-            print_json(_document(facts, rows))
-        else:
-            _write_csv(sys.stdout, rows)
-        return
-    with form.file.open("w", encoding="utf-8", newline="") as file:
-        if form.kind == "json":
-            file.write(json.dumps(_document(facts, rows), allow_nan=False) + "\n")
-        else:
-            _write_csv(file, rows)
-
-
-def _document(facts: dict[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
-    return {**facts, "scores": [_data(row) for row in rows]}
+    if form.kind == "json":
+        document = {**facts, "scores": [_data(row) for row in rows]}
+        write_output(form.file, json.dumps(document, allow_nan=False) + "\n")
+    else:
+        write_output(form.file, _csv(rows))
 
 
 def _data(row: Row) -> dict[str, Any]:
@@ -99,13 +89,14 @@ def _data(row: Row) -> dict[str, Any]:
     return {**names, **dict(zip(_HEADS, numbers, strict=True))}
 
 
-def _write_csv(file: TextIO, rows: Sequence[Row]) -> None:
+def _csv(rows: Sequence[Row]) -> str:
     """One line for each loss, decision and level."""
-    writer = csv.DictWriter(
-        file, ["loss", "kind", "decision", "level", *_HEADS], lineterminator="\n"
-    )
+    text = io.StringIO()
+    names = ["loss", "kind", "decision", "level", *_HEADS]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(_data(row) for row in rows)
+    return text.getvalue()
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:

@@ -33,7 +33,7 @@ _Tagged = Annotated[
     ),
 ]
 _Output = Annotated[
-    str | None,
+    str,
     typer.Option(
         "--output",
         "-o",
@@ -51,13 +51,13 @@ _Beam = Annotated[
 
 
 def predict_tags(
-    model: _Model, file: _File, output: _Output = None, beam: _Beam = None, as_json: Json = False
+    model: _Model, file: _File, output: _Output = "-", beam: _Beam = None, as_json: Json = False
 ) -> None:
     """Prints the sentences with a column of predicted tags, as 'fsmeu searn eval' reads them.
 
     Where the tags are given, how good the predicted ones are is told on stderr.
     """
-    from fsmeu.cli.output import note, place_for, print_json
+    from fsmeu.cli.output import note, print_json, write_output
     from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
     from fsmeu.searn.tasks.measures import counts_of
 
@@ -74,11 +74,7 @@ def predict_tags(
     if as_json:
         print_json({"tags": tags, "measures": measures})
         return
-    text = written(sentences, tags)
-    if output is None:
-        typer.echo(text, nl=False)
-    else:
-        place_for(output).write_text(text, encoding="utf-8")
+    write_output(output, written(sentences, tags))
     if measures is not None:
         note(", ".join(f"{name} {value:.4f}" for name, value in measures.items()))
 

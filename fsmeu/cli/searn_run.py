@@ -196,9 +196,9 @@ def _write(folder: str, name: str, data: Any) -> None:
     import json
     from pathlib import Path
 
-    from fsmeu.cli.output import place_for
+    from fsmeu.cli.output import write_output
 
-    place_for(Path(folder) / name).write_text(json.dumps(data, indent=1), encoding="utf-8")
+    write_output(Path(folder) / name, json.dumps(data, indent=1))
 
 
 def _print_curves(rows: Sequence[Row]) -> None:

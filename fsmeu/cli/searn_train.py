@@ -89,13 +89,14 @@ def train_tagger(
     """
     from time import process_time
 
-    from fsmeu.cli.output import place_for
+    from fsmeu.cli.output import file_for
     from fsmeu.cli.searn_progress import iterations_bar
     from fsmeu.learning.saving import save
     from fsmeu.searn.tagger import are_chunk_tags
     from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences
     from fsmeu.searn.tasks.measures import counts_of
 
+    place = file_for("--output", output)
     inputs, tags = inputs_and_tags(read_sentences(file, least=2))
     others = None if test is None else inputs_and_tags(read_sentences(test, least=2))
     chunks = are_chunk_tags(tags)
@@ -107,7 +108,7 @@ def train_tagger(
     with iterations_bar("training", model.searn.iterations) as tell:
         model.fit(inputs, tags, on_iteration=lambda number, _: tell(number))
     seconds = process_time() - begin
-    save(model, place_for(output))
+    save(model, place)
     found: dict[str, Any] = {
         "sentences": len(inputs),
         "words": sum(len(one) for one in inputs),

@@ -28,13 +28,13 @@ def segment_k(file: _File, as_json: Json = False) -> None:
     A line of n slots has n + 1 units, and one segment more than boundaries. A k of less than 1 is
     taken as 1. Lines may hold blanks or commas; empty lines and those after # are left out.
     """
-    from fsmeu.cli.inputs import read_text
     from fsmeu.cli.output import note, print_json
     from fsmeu.errors import EmptyError, sentence
     from fsmeu.fst.alphabet import BINARY
+    from fsmeu.reading import read_text
 
     rows = []
-    for number, text in enumerate(read_text(file, "segmentations").splitlines(), 1):
+    for number, text in enumerate(read_text(file, file).splitlines(), 1):
         held = text.partition("#")[0].strip()
         if held:
             rows.append(BINARY.parse(held, f"{file}, line {number}").tolist())

@@ -65,7 +65,7 @@ def train_classifier(
     from fsmeu.cli.classifiers import classifiers, made_classifier, parameters
     from fsmeu.cli.examples import read_labelled
     from fsmeu.cli.measures import guarded, measures
-    from fsmeu.cli.output import place_for
+    from fsmeu.cli.output import file_for
     from fsmeu.errors import InputError, sentence
     from fsmeu.learning.saving import save
 
@@ -75,6 +75,7 @@ def train_classifier(
     for given, option in ((file, "a FILE of examples"), (output, "--output MODEL.npz")):
         if given is None:
             raise InputError(sentence("train", f"{option} must be given"))
+    place = file_for("--output", str(output))
     model = made_classifier(classifier, classifiers(), parameters(param))
     data = read_labelled(str(file), form, label, zero_based=zero_based)
     others = None
@@ -88,7 +89,7 @@ def train_classifier(
     begin = perf_counter()
     guarded(f"train {classifier}", lambda: model.fit(data.rows, data.labels), "training")
     seconds = perf_counter() - begin
-    save(model, place_for(str(output)))
+    save(model, place)
     found = {"classifier": classifier, **_seen(model, data), "seconds": round(seconds, 3)}
     if others is not None:
         predicted = guarded(f"test {classifier}", lambda: model.predict(others.rows), "deciding")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.limits import RECORD_BYTES
+from fsmeu.reading import readable, unpacked
 
 __all__ = ["Line", "Source", "open_corpus", "read_from"]
 
-_GZIP = b"\x1f\x8b"
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -61,30 +57,20 @@ class Source:
             InputError: the file cannot be read, or is not what its first bytes say.
         """
         number = 0
-        try:
-            stream = _unpacked(self._raw)
-            while text := stream.readline(RECORD_BYTES + 1):
-                number += 1
+        stream = None
+        while True:
+            with readable(f"{self.where}, after line {number}", "must be readable to its end"):
+                stream = stream or unpacked(self._raw)
+                text = stream.readline(RECORD_BYTES + 1)
                 whole = len(text) <= RECORD_BYTES
                 while not whole and text and not text.endswith(b"\n"):
                     text = stream.readline(RECORD_BYTES)
-                text = text if whole else b""
-                text = text.removeprefix(_MARK) if number == 1 else text
-                yield Line(number, text.rstrip(b"\r\n"), whole)
-        except (OSError, EOFError, zlib.error) as error:
-            if isinstance(error, FsmeuError):
-                raise
-            reason = getattr(error, "strerror", None) or str(error)
-            where = f"{self.where}, after line {number}"
-            raise InputError(sentence(where, "must be readable to its end", reason)) from None
-
-
-def _unpacked(raw: Any) -> Any:
-    """The stream, uncompressed where its first bytes are those of gzip."""
-    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
-    if buffered.peek(2)[:2] != _GZIP:
-        return buffered
-    return io.BufferedReader(gzip.GzipFile(fileobj=buffered))
+            if whole and not text:
+                return
+            number += 1
+            text = text if whole else b""
+            text = text.removeprefix(_MARK) if number == 1 else text
+            yield Line(number, text.rstrip(b"\r\n"), whole)
 
 
 @contextmanager
@@ -95,11 +81,8 @@ def open_corpus(path: Path) -> Iterator[Source]:
         InputError: it cannot be opened.
     """
     where = f"corpus {path}"
-    try:
+    with readable(where):
         file = path.expanduser().open("rb")
-    except (OSError, RuntimeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
     with file:
         regular = path.expanduser().is_file()
         yield Source(where, file, path.expanduser().stat().st_size if regular else None)

@@ -31,6 +31,7 @@ from fsmeu.decoding.corpus_values import (
 from fsmeu.decoding.corpus_worths import tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.limits import CORPUS_TOTALS
+from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["Bracket", "best_of_corpus"]
@@ -49,7 +50,6 @@ class Bracket:
         total: the total at which the best hypotheses that are known were found.
         ends: the counts of their sentences.
         cuts: the totals that were cut.
-        scale: what errors are measured by.
     """
 
     upper: Floats
@@ -57,7 +57,6 @@ class Bracket:
     total: int
     ends: Ints
     cuts: list[int]
-    scale: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,8 @@ def best_of_corpus(
         tell: called after each cut with both bounds.
     """
     totals = totals_of(parts, sign)
-    known = Bracket(np.where(parts.hyp, np.inf, -np.inf), -np.inf, 0, np.zeros(0, np.int64), [])
+    most = max(sign * side for side in declared_range(parts.corpus.loss.bound, parts.corpus.n))
+    known = Bracket(np.where(parts.hyp, most, -np.inf), -np.inf, 0, np.zeros(0, np.int64), [])
     mean = float(parts.whole.counts @ parts.whole.tables[0])
     possible = np.flatnonzero(parts.hyp)
     k = int(possible[np.abs(possible - mean).argmin()])
@@ -101,21 +101,13 @@ def best_of_corpus(
         tell(known.lower, float(known.upper.max()))
         left = known.upper.copy()
         left[known.cuts] = -np.inf
-        known.scale = _scale(parts, totals, known)
-        reach = known.lower + max(gap, PRECISION * known.scale)
+        reach = known.lower + max(gap, PRECISION * abs(known.lower))
         # A total that was cut keeps its bound: where it is the greatest, others change nothing.
         if known.upper.max() <= reach or left.max() < known.upper.max():
             return known
         if len(known.cuts) >= CORPUS_TOTALS or clock.over():
             return known
         k = guess if left[guess] > reach else int(left.argmax())
-
-
-def _scale(parts: Parts, totals: Totals, known: Bracket) -> float:
-    """What errors are measured by: the expected absolute value of what adds up to the value."""
-    k = int(known.ends.sum())
-    slopes = np.abs(totals.slopes[:, k]) @ parts.expected.sum(axis=0)
-    return max(abs(known.lower), abs(float(totals.ends[k])) + float(slopes))
 
 
 def _cut(

@@ -11,7 +11,7 @@ from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
@@ -57,8 +57,7 @@ def decode(
     if keep is not None:
         keep = whole("decode", "keep", keep)
     budget = whole("decode", "budget", budget)
-    made = as_model(model)
-    bound = bind_labels(loss, made.alphabet, "decode")
+    bound, made = fitted(loss, as_model(model), "decode")
     limits = as_constraint(constraint, made.alphabet, made.n)
     clock = Clock(checked_seconds(seconds), progress)
     return decode_problem(Problem(bound, made, limits, keep, budget, clock), method)

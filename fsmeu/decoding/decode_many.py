@@ -18,7 +18,7 @@ from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.expectation.expect_many import vector_of_numbers
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.fst.sequences import listed
@@ -80,7 +80,7 @@ def decode_many(
         "seconds": seconds,
     }
     if checked_jobs("decode_many", jobs) > 1 or scheduler is not None:
-        made_models = [_model(model, row) for row, model in enumerate(models)]
+        made_models = [_model(loss, model, row) for row, model in enumerate(models)]
         sizes = [model.n for model in made_models]
         question = (loss, options)
         return in_shares(
@@ -92,7 +92,7 @@ def decode_many(
             made = _ranked_together(loss, rows, p, method, constraint)
             found.update(made)
             tell(len(made))
-    left = {row: _model(m, row) for row, m in enumerate(models) if row not in found}
+    left = {row: _model(loss, m, row) for row, m in enumerate(models) if row not in found}
     if keep is None:
         for made in by_tape_together(loss, left, method, constraint):
             found.update(made)
@@ -109,9 +109,10 @@ def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> l
     return decode_many(loss, models, **options)
 
 
-def _model(model: Any, row: int) -> Model:
+def _model(loss: Loss, model: Any, row: int) -> Model:
+    """The model over all labels of the loss."""
     try:
-        return as_model(model)
+        return fitted(loss, as_model(model), "labels")[1]
     except FsmeuError as error:
         message = f"decode_many, models[{row}]: {error}"
         raise InputError(message) from None

@@ -14,7 +14,6 @@ from fsmeu.drawing.layout.layered import place
 from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.render.canvas import Cell, canvas
 from fsmeu.drawing.render.dot import dot, summary_dot
-from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.render.listing import Row, listing, summary_listing
 from fsmeu.drawing.render.look import machine_picture
 from fsmeu.drawing.render.raster import paint
@@ -28,6 +27,7 @@ from fsmeu.drawing.scene.route import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
 from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
+from fsmeu.files import as_path, write_file
 
 __all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
 
@@ -138,7 +138,7 @@ class Drawing:
         """
         where = as_path(path, "draw")
         form = where.suffix.lstrip(".").lower() if kind is None else kind
-        return write_file(where, self.render(form), "draw")
+        return write_file(where, self.render(form))
 
     def render(self, kind: str) -> bytes:
         """The picture as the contents of a file of this kind."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import shorten
 from fsmeu.fst.arcs import ArcTable, check_table
-from fsmeu.fst.binary import is_machine_start, read_machine
+from fsmeu.fst.binary import MACHINE_START, read_machine
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
 from fsmeu.fst.symbols import names_of, table_of_names
+from fsmeu.reading import TABLES, read_bytes
 
 __all__ = [
-    "MAX_FILE_BYTES",
     "bytes_of_file",
     "check_names",
     "fst_from_bytes",
@@ -23,11 +23,6 @@ __all__ = [
     "symbols_of",
     "table_of",
 ]
-
-MAX_FILE_BYTES = 1_000_000_000
-"""Greatest size of a machine's file that is read."""
-
-_FIRST = 4
 
 
 def fst_from_bytes(image: bytes, where: str) -> Fst:
@@ -45,20 +40,10 @@ def bytes_of_file(path: Path) -> bytes:
     """The bytes of a machine's file; of another file only the first few.
 
     Raises:
-        InputError: the file cannot be read, or is too large.
+        InputError: the file cannot be read.
+        SizeLimitError: it is too large.
     """
-    try:
-        with path.open("rb") as file:
-            first = file.read(_FIRST)
-            rest = file.read(MAX_FILE_BYTES) if is_machine_start(first) else b""
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        must = f"the file cannot be read ({reason})"
-        raise InputError(sentence(shorten(str(path)), must)) from None
-    if len(rest) == MAX_FILE_BYTES:
-        must = f"the file may have at most {MAX_FILE_BYTES:,} bytes"
-        raise InputError(sentence(shorten(str(path)), must, "more"))
-    return first + rest
+    return read_bytes(path, shorten(str(path)), TABLES, begin=MACHINE_START)
 
 
 def table_of(fst: Fst) -> ArcTable:

@@ -1,89 +1,199 @@
-"""The materialised engine: hypothesis o loss o model, built by OpenFst and read back as arrays."""
+"""The explicit engine: hypothesis o loss o model, composed by pynini, distances by OpenFst.
+
+It shares the loss's text, its compiled transducer and the model's automaton with the default
+engine, and nothing else, so that each can be held against the other. The compositions are machines
+that one can look at; their sizes are guarded.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import EmptyError, sentence
+from fsmeu.display import Picture
+from fsmeu.errors import EmptyError, SizeLimitError, sentence
+from fsmeu.expectation.bounds import kept_expectation
+from fsmeu.expectation.levels import Levels, level_sets
+from fsmeu.expectation.query import Query, query
+from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.distance import backward, forward, total_weight
+from fsmeu.fst.distance import backward, forward, minus_log, total_weight
 from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, all_arcs
+from fsmeu.fst.layers import Layer, Layered, all_arcs, pair_layers
+from fsmeu.fst.symbols import symbol_table
+from fsmeu.limits import MUCH_TO_REMEMBER
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.sum_over_paths import SummedMachine
-from fsmeu.models import total
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.sum_over_paths import signed_parts
+from fsmeu.losses.windows import Windows, windows
+from fsmeu.models import Parametrized, total
 
-__all__ = ["Composition", "arc_products", "compose_machines", "ending_masses", "summed_value"]
+__all__ = [
+    "Composition",
+    "advising_default",
+    "compose",
+    "compose_layers",
+    "compose_machines",
+    "compose_query",
+    "explicit_expectation",
+    "explicit_gradient",
+    "summed_value",
+    "window_form",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_MOST_LOG = 746  # -log of the least double
+
 
 @dataclass(frozen=True, eq=False)
-class Composition:
+class Composition(Picture):
     """hypothesis o loss o model as an explicit machine.
 
     Attributes:
-        fst: the pynini machine (log64): input tape z, output tape y, weights -log of probabilities,
-            final weights -log of (value + shift).
+        paths: the pynini machine (log64) before values are attached: input tape z, output tape y,
+            weights -log of the probabilities that hypothesis and model give.
         machine: the compiled loss in the middle.
     """
 
-    fst: Fst
+    paths: Fst
     machine: Machine
 
     def __repr__(self) -> str:
         """Names the loss in the middle and the size."""
-        arcs = sum(self.fst.num_arcs(state) for state in self.fst.states())
-        return f"<composition with {self.machine.name}: {self.states:,} states, {arcs:,} arcs>"
-
-    @cached_property
-    def table(self) -> ArcTable:
-        """The arcs of the machine in full precision."""
-        return table_from_fst(self.fst, "composition")
+        return f"<composition with {self.machine.name}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
     def states(self) -> int:
         """The number of states."""
-        return int(self.fst.num_states())
+        return self.plain.states
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self.plain.arcs
+
+    @cached_property
+    def plain(self) -> ArcTable:
+        """The arcs of ``paths`` in full precision."""
+        return table_from_fst(self.paths, "composition")
+
+    @cached_property
+    def table(self) -> ArcTable:
+        """The arcs with the values, plus the shift of the loss, as factors of final weights."""
+        return self.weighted(self.values + self.machine.shift)
+
+    @cached_property
+    def fst(self) -> Fst:
+        """The pynini machine of ``table``: final weights are -log of (value + shift)."""
+        symbols = symbol_table(self.machine.alphabet)
+        return fst_from_table(self.table, symbols, symbols)
 
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state."""
-        return _run_loss(self.table, self.machine, self.table.olabel - 1)
+        return _run_loss(self.plain, self.machine, self.plain.olabel - 1)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The value of ending in each state, 0 where no path ends."""
+        ends = np.isfinite(self.plain.final)
+        return np.where(ends, self.machine.values[self.loss_states], 0.0)
+
+    def weighted(self, ending: Floats) -> ArcTable:
+        """The arcs with one more factor, at least 0, of ending in each state."""
+        return replace(self.plain, final=self.plain.final + minus_log(ending))
 
     @cached_property
     def masses(self) -> Floats:
         """Summed probability of the paths from the start to each state."""
-        return forward(self.table)
-
-    @property
-    def total(self) -> float:
-        """The total weight, less the shift: the expected value.
-
-        Where there is a shift it is not subtracted but left out, for it may be greater than the
-        result by more than a double has digits.
-        """
-        if not self.machine.shift:
-            return total_weight(self.table)
-        held = self.ending > 0
-        return float(self.machine.values[self.loss_states[held]] @ self.ending[held])
+        return forward(self.plain)
 
     @cached_property
     def ending(self) -> Floats:
         """Probability of ending in each state; zero in states before the last layer."""
-        return ending_masses(self.table)
+        return self.masses * np.exp(-self.plain.final)
+
+    @property
+    def total(self) -> float:
+        """The expected value: the summed weight of all paths, each with the value at its end.
+
+        There is no shift in it, which may be greater than the result by more than a double has
+        digits: positive and negative values are summed apart.
+        """
+        return total_weight(self.plain, self.values)
 
     def registers(self) -> dict[str, Floats]:
         """Register values behind each composed state."""
         return {k: v[self.loss_states] for k, v in self.machine.registers.items()}
+
+
+@contextmanager
+def advising_default() -> Iterator[None]:
+    """Adds to errors about sizes that the default engine has no such limit."""
+    try:
+        yield
+    except SizeLimitError as error:
+        message = f"{error} The default engine has no such limit: leave the engine openfst out."
+        raise SizeLimitError(message) from None
+
+
+# -- composing -------------------------------------------------------------------------------------
+
+
+def compose(
+    loss: Loss, z: Any, model: Any, *, max_states: int | None = None, minimize: bool = False
+) -> Composition:
+    """The explicit machine hypothesis o loss o model.
+
+    Args:
+        loss: a loss or utility.
+        z: a label sequence, or a model.
+        model: a label model.
+        max_states: limit on the number of states that may be built.
+        minimize: merge states of the loss that no continuation can tell apart.
+    """
+    return compose_query(query(loss, z, model, "compose"), max_states, minimize)
+
+
+def compose_query(asked: Query, max_states: int | None, minimize: bool = False) -> Composition:
+    """The materialised machine of a checked query."""
+    model = asked.model.layered()
+    return compose_layers(asked.loss, asked.hypothesis, model, _given(asked), max_states, minimize)
+
+
+def compose_layers(
+    loss: Loss,
+    hypothesis: Layered,
+    model: Layered,
+    z: Any = None,
+    max_states: int | None = None,
+    minimize: bool = False,
+) -> Composition:
+    """The composition with a loss that is compiled for the pairs that can occur.
+
+    Args:
+        loss: a loss or utility over the labels of both acceptors.
+        hypothesis: a layered acceptor of hypotheses.
+        model: a layered acceptor of references of the same length.
+        z: the hypothesis, where there is only one: registers that follow from it are left out.
+        max_states: limit on the number of states that may be built.
+        minimize: merge states of the loss that no continuation can tell apart.
+    """
+    pairs = pair_layers(hypothesis, model)
+    machine = loss.compile(model.n, z, max_states, minimize, pairs)
+    return compose_machines(hypothesis, machine, model, max_states)
 
 
 def compose_machines(
@@ -92,7 +202,7 @@ def compose_machines(
     """hypothesis o loss o model.
 
     Args:
-        hypothesis: a layered acceptor over the labels (one sequence, or a distribution).
+        hypothesis: a layered acceptor over the labels (one sequence, several, or a distribution).
         machine: a compiled loss for the same n.
         model: a layered acceptor over the same labels.
         max_states: limit on the number of states of the result.
@@ -101,36 +211,16 @@ def compose_machines(
         SizeLimitError: the result could have more states than the limit.
         EmptyError: a model that gives every sequence probability zero.
     """
-    return Composition(_composed(hypothesis, machine, model, max_states), machine)
+    whole = _composed(hypothesis, machine.unvalued, model, max_states)
+    return Composition(whole, machine)
 
 
-def summed_value(
-    hypothesis: Layered, machine: SummedMachine, model: Layered, max_states: int | None = None
-) -> tuple[float, float]:
-    """The expected value of a loss whose machine has paths that add up, and the mass of the model.
-
-    Args:
-        hypothesis: a layered acceptor over the labels.
-        machine: a summed loss for the same n.
-        model: a layered acceptor over the same labels.
-        max_states: limit on the number of states of the composition.
-
-    Raises:
-        SizeLimitError: the composition could have more states than the limit.
-    """
-    whole = _composed(hypothesis, machine, model, max_states)
-    mass = total(hypothesis) * total(model)
-    return total_weight(table_from_fst(whole, "composition")) - machine.shift * mass, mass
-
-
-def _composed(
-    hypothesis: Layered, machine: Machine | SummedMachine, model: Layered, max_states: int | None
-) -> Fst:
+def _composed(hypothesis: Layered, loss: Fst, model: Layered, max_states: int | None) -> Fst:
     layers = zip(hypothesis.widths, model.widths, strict=True)
-    bound = sum(left * right for left, right in layers) * machine.states
+    bound = sum(left * right for left, right in layers) * loss.num_states()
     guard_size("composition", bound, max_states)
     names = ("hypothesis z", "loss", "model")
-    left = compose_fsts(fst_from_layered(hypothesis), machine.fst, names[:2])
+    left = compose_fsts(fst_from_layered(hypothesis), loss, names[:2])
     whole = compose_fsts(left, fst_from_layered(model), names[1:])
     if whole.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
@@ -138,67 +228,8 @@ def _composed(
     return whole
 
 
-def ending_masses(table: ArcTable, keep: int | None = None) -> Floats:
-    """The probability of ending in each state of the last layer, zero elsewhere.
-
-    Args:
-        table: a composition; all paths to a state have the same length.
-        keep: expand only this many of the most probable states of each layer.
-    """
-    depth, arcs_at = by_depth(table)
-    mass = np.zeros(table.states)
-    mass[table.start] = 1.0
-    for layer, arcs in enumerate(arcs_at):
-        if keep is not None:
-            here = np.flatnonzero((depth == layer) & (mass > 0))
-            mass[here[np.argsort(-mass[here], kind="stable")[keep:]]] = 0.0
-        np.add.at(mass, table.target[arcs], mass[table.source[arcs]] * table.factor[arcs])
-    return np.where(depth == len(arcs_at), mass, 0.0)
-
-
-def arc_products(hypothesis: Layered, machine: Machine, model: Layered) -> tuple[float, Floats]:
-    """The expected value, and its derivative with respect to the weight of every arc of the model.
-
-    Requires a model with one start and no final weights, as models with parameters are. It enters
-    the composition as a transducer from labels to the numbers of its arcs, all of weight one, so
-    that each composed arc says which arc of the model it took, also where that arc has probability
-    zero.
-    """
-    arcs = all_arcs(model)
-    left = compose_fsts(fst_from_layered(hypothesis), machine.fst, ("hypothesis z", "loss"))
-    left.set_output_symbols(None)
-    whole = compose_fsts(
-        left, fst_from_table(_arc_names(arcs, model.widths[-1])), ("loss", "model")
-    )
-    table = table_from_fst(whole, "composition")
-    arc = table.olabel - 1
-    weighted = replace(table, weight=_minus_log(table.factor * arcs.weight[arc]))
-    inside = _run_loss(table, machine, arcs.label[arc])
-    depth, arcs_at = by_depth(table)
-    ends = np.flatnonzero(depth == len(arcs_at))
-    values = np.zeros(table.states)
-    values[ends] = np.nan_to_num(machine.values[inside[ends]])  # 0 where no possible pair ends
-    worth = backward(weighted, values)
-    flow = forward(weighted)[table.source] * table.factor * worth[table.target]
-    return float(worth[table.start]), np.bincount(arc, flow, minlength=len(arcs.weight)).astype(
-        float
-    )
-
-
-def _arc_names(arcs: Layer, ends: int) -> ArcTable:
-    """A transducer from labels to arc numbers + 1, every weight one; the last states are final."""
-    order = np.lexsort((arcs.label, arcs.source))
-    final = np.full(arcs.width, np.inf)
-    final[arcs.width - ends :] = 0.0
-    return ArcTable(
-        start=0,
-        source=arcs.source[order],
-        ilabel=arcs.label[order] + 1,
-        olabel=order + 1,
-        weight=np.zeros(len(order)),
-        target=arcs.target[order],
-        final=final,
-    )
+def _given(asked: Query) -> Any:
+    return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
 def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
@@ -215,6 +246,142 @@ def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     return inside
 
 
-def _minus_log(factors: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return -np.log(factors)
+# -- expectations ----------------------------------------------------------------------------------
+
+
+def explicit_expectation(asked: Query, keep: int | None, max_states: int | None) -> Expectation:
+    """The expected value by the explicit composition, with its distribution.
+
+    Args:
+        asked: loss, hypothesis and model.
+        keep: expand only this many of the most probable states of each layer.
+        max_states: limit on the number of states that may be built.
+    """
+    with advising_default():
+        if keep is None and window_form(asked) is not None:
+            return _added_up(asked, max_states)
+        try:
+            built = compose_query(asked, max_states)
+        except SizeLimitError:
+            if keep is not None or not isinstance(asked.loss, SpecLoss):
+                raise
+            return _added_up(asked, max_states)
+    if keep is not None:
+        logs = built.plain.weight[np.isfinite(built.plain.weight)]
+        lost = min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0)))
+        return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), lost)
+    value = built.total
+    check_finite("expect", value)
+    mass = float(built.ending.sum())
+    return Expectation(value, value, value, mass, lambda: _levels(built, built.ending))
+
+
+def _levels(built: Composition, ending: Floats) -> Levels:
+    """The distribution of the value, given the probability of ending in each state."""
+    held = ending > 0
+    return level_sets(built.values[held], ending[held])
+
+
+def _pruned_masses(built: Composition, keep: int) -> Floats:
+    """The probability of ending in each state if only the most probable of a layer are expanded."""
+    table = built.plain
+    depth, arcs_at = by_depth(table)
+    mass = np.zeros(table.states)
+    mass[table.start] = 1.0
+    for layer, arcs in enumerate(arcs_at):
+        here = np.flatnonzero((depth == layer) & (mass > 0))
+        mass[here[np.argsort(-mass[here], kind="stable")[keep:]]] = 0.0
+        np.add.at(mass, table.target[arcs], mass[table.source[arcs]] * table.factor[arcs])
+    return mass * np.exp(-table.final)
+
+
+def window_form(asked: Query) -> Windows | None:
+    """The loss as a sum over windows, where it is one with much to remember."""
+    form = windows(asked.loss, asked.n) if isinstance(asked.loss, SpecLoss) else None
+    return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
+
+
+def summed_value(asked: Query, max_states: int | None) -> tuple[float, float]:
+    """Expected value and mass by machines of the loss whose paths add up.
+
+    Raises:
+        SizeLimitError: a composition could have more states than the limit.
+    """
+    model = asked.model.layered()
+    mass = total(asked.hypothesis) * total(model)
+    value = 0.0
+    for sign, machine in signed_parts(asked.loss, asked.n, _given(asked), max_states):
+        whole = _composed(asked.hypothesis, machine.fst, model, max_states)
+        part = total_weight(table_from_fst(whole, "composition"))
+        value += sign * (part - machine.shift * mass)
+    return value, mass
+
+
+def _added_up(asked: Query, max_states: int | None) -> Expectation:
+    """The value by a machine whose paths add up; the distribution needs the one that does not."""
+    value, mass = summed_value(asked, max_states)
+    check_finite("expect", value)
+
+    def levels() -> Levels:
+        with advising_default():
+            built = compose_query(asked, max_states)
+        return _levels(built, built.ending)
+
+    return Expectation(value, value, value, mass, levels)
+
+
+# -- derivatives -----------------------------------------------------------------------------------
+
+
+def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
+    """The expected value, and its derivative with respect to the weight of each arc of the model.
+
+    Forward distance of its source times backward distance of its target, summed over the composed
+    arcs that take an arc of the model. Requires a model with one start and no final weights, as
+    models with parameters are. It enters the composition as a transducer from labels to the
+    numbers of its arcs, all of weight one, so that each composed arc says which arc of the model it
+    took, also where that arc has probability zero.
+
+    Returns:
+        The value, and for each position an array of the shape of its arcs.
+    """
+    model: Layered = asked.model.layered()
+    possible = isinstance(asked.model, Parametrized) and asked.model.zeros_stay
+    pairs = pair_layers(asked.hypothesis, model) if possible else None
+    arcs = all_arcs(model)
+    with advising_default():
+        machine = asked.loss.compile(asked.n, _given(asked), pairs=pairs)
+        bound = sum(asked.hypothesis.widths[k] * model.widths[k] for k in range(asked.n + 1))
+        guard_size("composition", bound * machine.states)
+    names = ("hypothesis z", "loss", "model")
+    left = compose_fsts(fst_from_layered(asked.hypothesis), machine.unvalued, names[:2])
+    left.set_output_symbols(None)
+    named = fst_from_table(_arc_names(arcs, model.widths[-1]))
+    table = table_from_fst(compose_fsts(left, named, names[1:]), "composition")
+    arc = table.olabel - 1
+    inside = _run_loss(table, machine, arcs.label[arc])
+    ends = np.isfinite(table.final)
+    values = np.zeros(table.states)
+    values[ends] = machine.values[inside[ends]] * np.exp(-table.final[ends])
+    weighted = replace(table, weight=minus_log(table.factor * arcs.weight[arc]))
+    behind = backward(weighted, values)
+    flow = forward(weighted)[table.source] * table.factor * behind[table.target]
+    flat = np.bincount(arc, flow, minlength=len(arcs.weight)).astype(np.float64)
+    sizes = [len(layer.source) for layer in model.layers]
+    return float(behind[table.start]), np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []
+
+
+def _arc_names(arcs: Layer, ends: int) -> ArcTable:
+    """A transducer from labels to arc numbers + 1, every weight one; the last states are final."""
+    order = np.lexsort((arcs.label, arcs.source))
+    final = np.full(arcs.width, np.inf)
+    final[arcs.width - ends :] = 0.0
+    return ArcTable(
+        start=0,
+        source=arcs.source[order],
+        ilabel=arcs.label[order] + 1,
+        olabel=order + 1,
+        weight=np.zeros(len(order)),
+        target=arcs.target[order],
+        final=final,
+    )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.expectation.corpus_query import Corpus, corpus_of, encoded_corpus
+from fsmeu.expectation.corpus_query import Corpus, encoded_corpus
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.losses.protocol import Loss
@@ -45,8 +45,7 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
         InputError: the value looks at something that cannot be summed, or parts do not fit.
         SizeLimitError: the distribution of the counts is too large.
     """
-    corpus = corpus_of(loss, models, "expect_corpus")
-    given = encoded_corpus(corpus, zs, "expect_corpus")
+    corpus, given = encoded_corpus(loss, zs, models, "expect_corpus")
     form = corpus.loss.split
     if form is not None and form.counted:
         from fsmeu.trellis.tape import UncountableError  # loads scipy, which takes a while

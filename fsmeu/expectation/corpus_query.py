@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
-from fsmeu.expectation.query import bind_labels, check_same_labels
+from fsmeu.expectation.query import fitted, further_tags, refuse_exchanged
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.corpus import check_totals
 from fsmeu.losses.loss import SpecLoss
@@ -53,8 +53,10 @@ class Corpus:
         return sorted(found.values(), key=lambda rows: -self.models[rows[0]].n)
 
 
-def corpus_of(loss: Loss, models: Any, where: str) -> Corpus:
-    """The loss and the models, checked against each other.
+def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Corpus:
+    """The loss and the models, checked against each other and over the same labels.
+
+    Labels that the file leaves open are those of all models, and chunk tags those of zs too.
 
     Raises:
         InputError: something is no model, labels differ, or the value looks at more than counts.
@@ -68,25 +70,33 @@ def corpus_of(loss: Loss, models: Any, where: str) -> Corpus:
         except FsmeuError as error:
             message = f"{where}, models[{row}]: {error}"
             raise InputError(message) from None
+    labels = [label for model in found for label in model.labels]
+    labels += [tag for z in zs for tag in further_tags(loss, z)]
     bound: list[Loss] = []
     for row, model in enumerate(found):
-        place = f"{where}, models[{row}]"
-        check_same_labels(model.alphabet, found[0].alphabet, place, "the first model")
-        bound.append(bind_labels(loss, model.alphabet, place))
+        one, found[row] = fitted(loss, model, f"{where}, models[{row}]", dict.fromkeys(labels))
+        bound.append(one)
     first = bound[0] if bound else loss
     check_totals(first, where)
     assert isinstance(first, SpecLoss)
     return Corpus(first, [one for one in bound if isinstance(one, SpecLoss)], found)
 
 
-def encoded_corpus(corpus: Corpus, zs: Iterable[Any], where: str) -> list[Ints]:
-    """Label indices of the hypotheses, each in the order of its model's labels.
+def encoded_corpus(
+    loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str
+) -> tuple[Corpus, list[Ints]]:
+    """The corpus, and label indices of the hypotheses, each in the order of its model's labels.
 
     Raises:
         InputError: there are not as many as models, or one is not as long as its model.
     """
     must = "zs must be a sequence of label sequences"
     given = listed(zs, where, must, rows=True)
+    models = listed(models, where, "models must be a sequence of models", rows=True)
+    for row, (z, model) in enumerate(zip(given, models, strict=False)):
+        refuse_exchanged(z, model, f"{where}, zs[{row}]")
+        given[row] = listed(z, f"{where}, zs[{row}]")
+    corpus = corpus_of(loss, models, where, given)
     if len(given) != len(corpus.models):
         must = "there must be as many hypotheses as models"
         raise InputError(sentence(where, must, f"{len(given)} and {len(corpus.models)}"))
@@ -97,4 +107,4 @@ def encoded_corpus(corpus: Corpus, zs: Iterable[Any], where: str) -> list[Ints]:
             must = "hypothesis and model must have the same length"
             raise InputError(sentence(f"{where}, zs[{row}]", must, f"{len(one)} and {model.n}"))
         found.append(one)
-    return found
+    return corpus, found

@@ -14,9 +14,16 @@ from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.batch import Stack, batch_values
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.query import (
+    bind_labels,
+    fitted,
+    further_tags,
+    labels_open,
+    open_tags,
+    refuse_exchanged,
+)
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.alphabet import BINARY, Alphabet
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
@@ -63,33 +70,40 @@ def expect_many(
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
         raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
-    references = _references(given)
+    if open_tags(loss):
+        hypotheses = [_listed(z, row) for row, z in enumerate(hypotheses)]
+    references = _references(loss, hypotheses, given)
     if checked_jobs("expect_many", jobs) > 1 or scheduler is not None:
-        return _expect_in_shares(loss, hypotheses, given, references, jobs, scheduler)
+        return _expect_in_shares(loss, hypotheses, references, jobs, scheduler)
     values = np.empty(len(hypotheses))
     positions = sum(reference.n for reference in references)
     for rows in _alike(hypotheses, references):
         together = _together(loss, rows, hypotheses, references, positions)
         if together is None:
-            together = np.array([expect(loss, hypotheses[r], given[r]).value for r in rows])
+            pairs = [(hypotheses[row], references[row].given) for row in rows]
+            together = np.array([expect(loss, z, model).value for z, model in pairs])
         values[rows] = together
     return values
+
+
+def _listed(z: Any, row: int) -> Any:
+    """A hypothesis that can be read more than once."""
+    return z if isinstance(z, Model) else listed(z, f"expect_many, zs[{row}]")
 
 
 def _expect_in_shares(
     loss: Loss,
     hypotheses: Sequence[Any],
-    models: Sequence[Any],
     references: Sequence[_Reference],
     jobs: int,
     scheduler: Any,
 ) -> Floats:
     """The values, computed by other processes once the hypotheses are checked."""
     pairs = []
-    for row, (z, model, reference) in enumerate(zip(hypotheses, models, references, strict=True)):
+    for row, (z, reference) in enumerate(zip(hypotheses, references, strict=True)):
         if not isinstance(z, Model):
             z = reference.alphabet.decode(_indices(z, row, reference))
-        pairs.append((z, model))
+        pairs.append((z, reference.given))
     sizes = [reference.n for reference in references]
     found = in_shares("expect_many", _expect_share, loss, pairs, sizes, jobs, scheduler)
     return np.array(found, np.float64)
@@ -116,6 +130,11 @@ class _Reference:
     model: Model | None
     vector: Floats | None = None
 
+    @property
+    def given(self) -> Model | Floats:
+        """The model or the vector."""
+        return self.vector if self.model is None else self.model  # type: ignore[return-value]
+
     @cached_property
     def arrays(self) -> Dense | Floats | None:
         """The vector, or the model's arrays; None if those are large."""
@@ -132,24 +151,29 @@ class _Reference:
         return None if shape is None else (self.alphabet.labels, self.n, shape)
 
 
-def _references(models: Sequence[Any]) -> list[_Reference]:
+def _references(loss: Loss, zs: list[Any], models: Sequence[Any]) -> list[_Reference]:
     """Each model as it enters a batch; the same for those that are one object."""
-    known: dict[int, _Reference] = {}
-    for row, model in enumerate(models):
-        if id(model) not in known:
-            known[id(model)] = _reference(model, row)
-    return [known[id(model)] for model in models]
+    known: dict[Hashable, _Reference] = {}
+    found = []
+    for row, (z, model) in enumerate(zip(zs, models, strict=True)):
+        refuse_exchanged(z, model, f"expect_many, zs[{row}]")
+        tags = tuple(further_tags(loss, z))
+        if (id(model), tags) not in known:
+            known[id(model), tags] = _reference(loss, model, row, tags)
+        found.append(known[id(model), tags])
+    return found
 
 
-def _reference(model: Any, row: int) -> _Reference:
+def _reference(loss: Loss, model: Any, row: int, tags: Sequence[Label]) -> _Reference:
     vector = None if isinstance(model, Model) else _probabilities(model)
-    if vector is not None:
+    if vector is not None and (labels_open(loss) or set(loss.alphabet.labels) == {0, 1}):
         return _Reference(BINARY, len(vector), None, vector)
     try:
         made = as_model(model)
     except FsmeuError as error:
         message = f"expect_many, models[{row}]: {error}"
         raise InputError(message) from None
+    made = fitted(loss, made, "expect_many", tags)[1]
     return _Reference(made.alphabet, made.n, made)
 
 

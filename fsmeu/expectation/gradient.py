@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, LossFileError, one_of, sentence
 from fsmeu.expectation.by_tape import split_gradients
-from fsmeu.expectation.composition import arc_products
+from fsmeu.expectation.composition import explicit_gradient
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.lattice import merged_view, possible_steps
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layer, Layered, pair_layers
+from fsmeu.fst.layers import Layer
 from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Gradient, Parametrized
+from fsmeu.models import Gradient, Parametrized, as_model
 from fsmeu.trellis.source import Source
 from fsmeu.trellis.transfer import Transfer, backward_step, forward_step
 from fsmeu.trellis.view_layers import SparseWalker
@@ -62,7 +62,7 @@ def value_and_gradient(
     if engine == "lattice":
         value, per_arc = _by_tape(asked) or _streamed(asked)
     else:
-        value, per_arc = _materialised(asked)
+        value, per_arc = explicit_gradient(asked)
     return value, _pulled_back(asked, value, per_arc)
 
 
@@ -113,6 +113,11 @@ def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
 def _asked(loss: Loss, z: Any, model: Any) -> Query:
     """The query, checked to have a model with parameters."""
     asked = query(loss, z, model, "gradient")
+    lacking = set(asked.model.labels) - set(as_model(model).labels)
+    if lacking:
+        must = "the model must have all labels of the loss and of z, so that each has a derivative"
+        got = f"one without {', '.join(sorted(map(str, lacking)))}"
+        raise InputError(sentence("gradient", must, got, "Give them the probability 0"))
     if not isinstance(asked.model, Parametrized):
         must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
         raise InputError(sentence("gradient", must, type(asked.model).__name__))
@@ -191,13 +196,3 @@ def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:
     """Derivatives for the arcs of the model, from those for arcs paired with the hypothesis."""
     pairs = zip(asked.hypothesis.layers, per_arc, strict=True)
     return [left.weight @ arcs.reshape(len(left.weight), -1) for left, arcs in pairs]
-
-
-def _materialised(asked: Query) -> tuple[float, list[Floats]]:
-    model: Layered = asked.model.layered()
-    given = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
-    pairs = pair_layers(asked.hypothesis, model) if _zeros_stay(asked) else None
-    machine = asked.loss.compile(asked.n, given, pairs=pairs)
-    value, flat = arc_products(asked.hypothesis, machine, model)
-    sizes = [len(layer.source) for layer in model.layers]
-    return value, np.split(flat, np.cumsum(sizes)[:-1]) if sizes else []

@@ -69,7 +69,7 @@ def run(
 
 def merged_view(view: View, source: Source) -> View | None:
     """The view with states merged that z leaves alike; None where that is not worth it."""
-    if not isinstance(view, SpecView):
+    if not (isinstance(view, SpecView) and view.merge):
         return None
     return quotient_given_z(view, max(len(source.start), len(source.final)))
 

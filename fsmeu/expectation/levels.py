@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Text
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.semantics.rounding import same_up_to_rounding
 
@@ -20,7 +21,7 @@ _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
+class Levels(Text):
     """The values that occur and how probable each is.
 
     Attributes:

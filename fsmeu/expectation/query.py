@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Layered, reordered, string_layers
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
+from fsmeu.models.extended import extended
 from fsmeu.trellis.source import Source, model_source, pair_source
 
-__all__ = ["Query", "bind_labels", "check_same_labels", "query"]
+__all__ = [
+    "Query",
+    "bind_labels",
+    "fitted",
+    "further_tags",
+    "labels_open",
+    "open_tags",
+    "query",
+    "refuse_exchanged",
+]
 
 Ints = NDArray[np.int64]
 
@@ -28,19 +40,22 @@ class Query:
     Attributes:
         loss: the loss, over the model's labels.
         z: label indices of the hypothesis, or None when it is a distribution.
-        model: the label model.
+        model: the label model, over all labels of the loss.
     """
 
     def __init__(self, loss: Loss, z: Any, model: Any, where: str = "expect") -> None:
-        self.model = as_model(model)
-        self.loss = bind_labels(loss, self.model.alphabet, where)
+        refuse_exchanged(z, model, where)
+        if not isinstance(z, Model):
+            z = listed(_sequence(z, where), "hypothesis z")
+        self.loss, self.model = fitted(loss, as_model(model), where, further_tags(loss, z))
         if isinstance(z, Model):
-            check_same_labels(self.model.alphabet, z.alphabet, where, "hypothesis")
+            if not set(z.labels) <= set(self.model.labels):
+                _refuse_labels("hypothesis", z.labels, self.model.labels, where)
             self.z: Ints | None = None
             self._distribution: Model | None = z
             length = z.n
         else:
-            self.z = self.loss.alphabet.encode(_sequence(z, where), "hypothesis z")
+            self.z = self.loss.alphabet.encode(z, "hypothesis z")
             self._distribution = None
             length = len(self.z)
         if length != self.model.n:
@@ -59,6 +74,12 @@ class Query:
         """The length of the sequences."""
         return self.model.n
 
+    def with_loss(self, loss: Loss) -> Query:
+        """The same hypothesis and model with another loss over the same labels."""
+        other = copy(self)
+        other.loss = loss
+        return other
+
     def view(self, weights: bool) -> View:
         """The loss as the lattice engine walks it."""
         return self.loss.view(self.n, self.z, weights)
@@ -75,26 +96,96 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
     return Query(loss, z, model, where)
 
 
-def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over the model's labels, in the model's order.
+def refuse_exchanged(z: Any, model: Any, where: str) -> None:
+    """Refuses a label sequence as the model beside a model as the hypothesis.
+
+    A sequence of 0 and 1 could also be read as probabilities; the answer would be another one.
 
     Raises:
-        InputError: the loss has other labels than the model.
+        InputError: hypothesis and model stand in each other's place.
+    """
+    if not isinstance(z, Model) or isinstance(model, Model):
+        return
+    try:
+        labels = z.alphabet.encode(model)
+    except InputError:
+        return
+    if len(labels):
+        must = "the hypothesis z comes before the model"
+        got = f"{shorten(repr(z))} as z and labels {shorten(repr(model))} as the model"
+        remedy = "Exchange them, or write models.Bernoulli([0, 1, ...]) for a certain reference"
+        raise InputError(sentence(where, must, got, remedy))
+
+
+def fitted(
+    loss: Loss, model: Model, where: str, further: Iterable[Label] = ()
+) -> tuple[Loss, Model]:
+    """The loss and the model over the same labels: the model's, in its order, then others.
+
+    A label that the loss has and the model lacks has probability zero.
+
+    Args:
+        loss: a loss or utility.
+        model: a label model.
+        where: the caller, for messages.
+        further: labels beside those of the model, where those of the loss are open.
+
+    Raises:
+        InputError: the model has a label that the loss lacks.
     """
     check_loss(loss, where)
-    if not getattr(loss, "labels_open", False):
+    if not labels_open(loss):
+        further = loss.alphabet.labels
+        if not set(model.labels) <= set(further):
+            _refuse_labels(f"{loss.kind} {loss.name}", further, model.labels, where)
+    more = [label for label in further if label not in model.alphabet.index]
+    if more:
+        model = extended(model, Alphabet((*model.labels, *dict.fromkeys(more))))
+    return bind_labels(loss, model.alphabet, where), model
+
+
+def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
+    """The loss over these labels, in this order.
+
+    Raises:
+        InputError: the loss has others.
+    """
+    check_loss(loss, where)
+    if not labels_open(loss):
         if loss.alphabet.labels == alphabet.labels:
             return loss
-        check_same_labels(alphabet, loss.alphabet, where, f"{loss.kind} {loss.name}")
+        if set(loss.alphabet.labels) != set(alphabet.labels):
+            name = f"{loss.kind} {loss.name}"
+            _refuse_labels(name, loss.alphabet.labels, alphabet.labels, where)
     return loss.with_labels(alphabet)
 
 
-def check_same_labels(model: Alphabet, other: Alphabet, where: str, what: str) -> None:
-    """Refuses labels that are not those of the model; their order does not matter."""
-    if set(model.labels) != set(other.labels):
-        must = f"{what} and model must have the same labels"
-        got = f"{shorten(other.labels)} and {shorten(model.labels)}"
-        raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
+def open_tags(loss: Loss) -> bool:
+    """Whether the loss is over chunk tags that were not given when it was loaded."""
+    return labels_open(loss) and bool(loss.spec.scheme)  # type: ignore[attr-defined]
+
+
+def labels_open(loss: Loss) -> bool:
+    """Whether the labels may still be chosen."""
+    return bool(getattr(loss, "labels_open", False))
+
+
+def further_tags(loss: Loss, z: Any) -> Sequence[Label]:
+    """The labels of a hypothesis, where the loss is over chunk tags that are read from the data."""
+    if not open_tags(loss):
+        return ()
+    return z.labels if isinstance(z, Model) else [tag for tag in z if isinstance(tag, str)]
+
+
+def _refuse_labels(
+    what: str, other: Sequence[Label], model: Sequence[Label], where: str
+) -> NoReturn:
+    """Refuses two sets of labels, and names what is in one of them alone."""
+    must = f"{what} and model must have the same labels"
+    sides = ((what, other, model), ("model", model, other))
+    alone = [(name, [x for x in one if x not in set(two)]) for name, one, two in sides]
+    got = "; ".join(f"in the {name} alone: {shorten(some)}" for name, some in alone if some)
+    raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
 
 
 def _sequence(z: Any, where: str) -> Iterable[object]:

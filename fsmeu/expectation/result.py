@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Distribution
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import Levels
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
+class Expectation(Distribution):
     """The expected value of a loss or utility, and more.
 
     Attributes:
@@ -33,6 +34,7 @@ class Expectation:
     upper: float
     kept: float
     _levels: Callable[[], Levels] = field(repr=False)
+    _outputs: Callable[[], dict[str, float]] = field(repr=False, default=dict)
 
     def __float__(self) -> float:
         return self.value
@@ -41,6 +43,11 @@ class Expectation:
     def levels(self) -> Levels:
         """The distribution of the utility, ascending: ``.values`` and ``.probabilities``."""
         return self._levels()
+
+    @cached_property
+    def outputs(self) -> dict[str, float]:
+        """The expectations of the further outputs that the loss's file names, from one sweep."""
+        return self._outputs()
 
     @property
     def variance(self) -> float:

@@ -19,9 +19,11 @@ from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.compose import guard_arcs, guard_size
 
-__all__ = ["MAGIC", "MachineFile", "is_machine_start", "read_machine"]
+__all__ = ["MACHINE_START", "MAGIC", "MachineFile", "read_machine"]
 
 MAGIC = 2125659606
+MACHINE_START = struct.pack("<i", MAGIC)
+"""The first bytes of an OpenFst file."""
 _ALIGNED = 4
 _HAS_SYMBOLS = (1, 2)
 _SYMBOLS_MAGIC = 2125658996
@@ -79,11 +81,6 @@ def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
         reader.refuse(f"{reader.left:,} bytes are left over")
     check_table(table, where)
     return MachineFile(table, names[0], names[1])
-
-
-def is_machine_start(first: bytes) -> bool:
-    """Whether these are the first four bytes of an OpenFst file."""
-    return first == struct.pack("<i", MAGIC)
 
 
 class _Reader:

@@ -1,63 +1,109 @@
-"""Shortest distances over the real semiring, on the arcs of a machine whose paths have one length.
+"""Shortest distances over the real semiring, computed by OpenFst in full doubles.
 
-``forward`` is what Jansche (2007, section 3.4) calls the algebraic distance from the start; its
-values at the final states are the probabilities P(B_k). ``openfst_total`` asks OpenFst for the same
-number in log64, as a check: pynini reads it out with nine digits.
+``pynini.shortestdistance`` returns weights as texts of nine digits. Removing epsilons computes the
+same distances, and its result is a machine, which the binary image gives bit for bit: where every
+arc reads epsilon, the start's closure is the whole machine, and what is left at the start are the
+summed weights of all paths. ``forward`` is what Jansche (2007, section 3.4) calls the algebraic
+distance from the start; its values at the final states are the probabilities P(B_k).
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
-from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.arcs import ArcTable, without_zero_arcs
+from fsmeu.fst.image import fst_from_table, table_from_fst
 
-__all__ = ["backward", "forward", "openfst_total", "total_weight"]
+__all__ = ["backward", "forward", "minus_log", "total_weight"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
+
+
+def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
+    """The summed weight of all accepting paths of an acyclic machine, final weights included.
+
+    Args:
+        table: the machine.
+        ending: one more factor of ending in each state, of any sign, (states,); positive and
+            negative factors are summed apart.
+    """
+    if ending is None:
+        return _accepted(table)
+    weights = (replace(table, final=table.final + minus_log(part)) for part in _parts(ending))
+    positive, negative = (_accepted(part) for part in weights)
+    return positive - negative
 
 
 def forward(table: ArcTable) -> Floats:
-    """The summed weight of all paths from the start to each state."""
-    distance = np.zeros(table.states)
-    if table.start < 0:
-        return distance
-    distance[table.start] = 1.0
-    for arcs in by_depth(table)[1]:
-        flow = distance[table.source[arcs]] * table.factor[arcs]
-        np.add.at(distance, table.target[arcs], flow)
-    return distance
+    """The summed weight of all paths from the start of an acyclic machine to each state."""
+    return _distances(table, np.arange(table.states) == table.start)
 
 
 def backward(table: ArcTable, ending: Floats) -> Floats:
     """The summed weight of all paths from each state to the end, each times ``ending`` there.
 
     Args:
-        table: a machine in which all paths to a state have the same length.
-        ending: what ending in each state is worth; any real numbers.
+        table: an acyclic machine; its final weights are not looked at.
+        ending: the factor of ending in each state, of any sign, (states,).
     """
-    distance: Floats = ending.copy()
-    for arcs in reversed(by_depth(table)[1]):
-        flow = distance[table.target[arcs]] * table.factor[arcs]
-        np.add.at(distance, table.source[arcs], flow)
-    return distance
+    order = np.argsort(table.target, kind="stable")
+    turned = replace(
+        table,
+        source=table.target[order],
+        target=table.source[order],
+        weight=table.weight[order],
+    )
+    positive, negative = (_distances(turned, part) for part in _parts(ending))
+    return positive - negative
 
 
-def total_weight(table: ArcTable) -> float:
-    """The summed weight of all accepting paths, final weights included."""
-    return float(forward(table) @ np.exp(-table.final))
+def minus_log(factors: Floats) -> Floats:
+    """The weights of factors of at least 0; that of 0 is inf."""
+    with np.errstate(divide="ignore"):
+        return -np.log(factors)
 
 
-def openfst_total(fst: pynini.Fst) -> float:
-    """The total weight by OpenFst's own log64 distances (about nine digits survive pynini).
+def _parts(numbers: Floats) -> tuple[Floats, Floats]:
+    """The positive numbers and the sizes of the negative ones, 0 elsewhere."""
+    return np.maximum(numbers, 0.0), np.maximum(-numbers, 0.0)
 
-    The default ``delta`` of OpenFst drops small mass, so a tiny one is passed.
+
+def _accepted(table: ArcTable) -> float:
+    """The weight of all accepting paths: the start's final weight once epsilons are removed."""
+    reduced = _without_epsilons(replace(table, ilabel=np.zeros_like(table.ilabel)))
+    return float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
+
+
+def _distances(table: ArcTable, first: Floats | NDArray[np.bool_]) -> Floats:
+    """The summed weight of all paths to each state from a start with these weights, (states,).
+
+    Each state gets one arc that reads its own number, to a final state; the others read epsilon.
     """
-    if fst.start() < 0:
-        return 0.0
-    distance = pynini.shortestdistance(fst, delta=1e-300, reverse=True)
-    reached = fst.start() < len(distance)  # the list ends with the last state that has one
-    return math.exp(-float(distance[fst.start()])) if reached else 0.0
+    states = np.arange(table.states)
+    begin, end = table.states, table.states + 1
+    heads = np.flatnonzero(first)
+    source = np.concatenate([table.source, states, np.full(len(heads), begin)])
+    order = np.argsort(source, kind="stable")
+    labels = np.concatenate([np.zeros_like(table.source), states + 1, np.zeros_like(heads)])[order]
+    entering = minus_log(np.asarray(first[heads], np.float64))
+    weight = np.concatenate([table.weight, np.zeros(len(states)), entering])[order]
+    target = np.concatenate([table.target, np.full(len(states), end), heads])[order]
+    final = np.append(np.full(begin + 1, np.inf), 0.0)
+    reduced = _without_epsilons(
+        ArcTable(begin, source[order], labels, labels, weight, target, final)
+    )
+    leaving = reduced.source == reduced.start
+    number, found = reduced.ilabel[leaving] - 1, np.exp(-reduced.weight[leaving])
+    return np.bincount(number, found, minlength=table.states).astype(np.float64)
+
+
+def _without_epsilons(table: ArcTable) -> ArcTable:
+    """An equivalent machine without epsilons, by OpenFst; both tapes read the input labels."""
+    fst = fst_from_table(without_zero_arcs(replace(table, olabel=table.ilabel)))
+    return table_from_fst(fst.rmepsilon(delta=_DELTA))

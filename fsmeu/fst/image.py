@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.binary import MAGIC, read_machine
+from fsmeu.fst.binary import MACHINE_START, read_machine
 
 __all__ = ["Fst", "fst_from_table", "table_from_fst", "trimmed"]
 
@@ -99,7 +99,7 @@ def _header(table: ArcTable) -> bytes:
         table.states,
         table.arcs,
     )
-    return struct.pack("<i", MAGIC) + texts + numbers
+    return MACHINE_START + texts + numbers
 
 
 def _vector_body(table: ArcTable) -> NDArray[np.uint32]:

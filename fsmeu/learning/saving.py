@@ -7,9 +7,8 @@ runs no code that the file brings, so that a file from a stranger is safe to loa
 
 from __future__ import annotations
 
+import io
 import json
-import zipfile
-import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,23 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import write_file
 from fsmeu.learning.parts import KINDS, estimator_apart, put_together, taken_apart
 from fsmeu.learning.registry import register, registered
+from fsmeu.reading import TABLES, input_limit, read_arrays
 
 __all__ = ["load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
-_FAULTS = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    RecursionError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """What files that ``save`` has not written may raise."""
+_WRITTEN = "a file must have been written by save"
 _WORDS = (str, int, float, bool, type(None))
 
 
@@ -42,7 +35,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     """Writes an estimator of this package to a file.
 
     Raises:
-        InputError: it is none of them, or holds what is neither an array nor JSON.
+        InputError: it is none of them, holds what is neither an array nor JSON, or the file cannot
+            be written.
     """
     kind = type(estimator).__name__
     if registered().get(kind) is not type(estimator):
@@ -51,9 +45,10 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     header: dict[str, Any] = {"format": _FORMAT, "class": kind}
     for part, held in estimator_apart(estimator).items():
         header[part] = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
-    with Path(path).open("wb") as file:
-        arrays["header"] = np.array(json.dumps(header))
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+    arrays["header"] = np.array(json.dumps(header))
+    archive = io.BytesIO()
+    np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
+    write_file(path, archive.getbuffer())
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -62,20 +57,22 @@ def load(path: str | PathLike[str]) -> Any:
     Raises:
         InputError: the file is no such file.
     """
+    where = f"load {path}"
+    arrays = read_arrays(Path(path), where)
+    if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
+        raise InputError(sentence(where, _WRITTEN))
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"][()]))
-            if header.get("format") != _FORMAT or header.get("class") not in registered():
-                raise InputError(sentence(f"load {path}", f"a file must hold one of {_known()}"))
-            parts: dict[str, Any] = {"class": header["class"]}
-            for part in ("parameters", "learned"):
-                parts[part] = {k: _unpacked(v, archive) for k, v in header[part].items()}
-            made = put_together("own", parts)
+        header = json.loads(str(arrays.pop("header")[()]))
+        if header.get("format") != _FORMAT or header.get("class") not in registered():
+            raise InputError(sentence(where, f"a file must hold one of {_known()}"))
+        parts: dict[str, Any] = {"class": header["class"]}
+        for part in ("parameters", "learned"):
+            parts[part] = {k: _unpacked(v, arrays) for k, v in header[part].items()}
+        made = put_together("own", parts)
     except InputError:
         raise
     except _FAULTS as error:
-        must = "a file must have been written by save"
-        raise InputError(sentence(f"load {path}", must)) from error
+        raise InputError(sentence(where, _WRITTEN)) from error
     return made
 
 
@@ -109,22 +106,23 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     raise InputError(sentence(f"save, {place}", must, value))
 
 
-def _unpacked(value: Any, archive: Any) -> Any:
+def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """What ``_packed`` was given; each array is taken once."""
     if isinstance(value, list):
-        return [_unpacked(one, archive) for one in value]
+        return [_unpacked(one, arrays) for one in value]
     if not isinstance(value, dict):
         return value
     ((kind, held),) = value.items()
     if kind == "array":
-        return archive[held]
+        return arrays.pop(held)
     if kind == "objects":
         found = np.empty(len(held), object)
         found[:] = held
         return found
     if kind == "tuple":
-        return tuple(_unpacked(one, archive) for one in held)
+        return tuple(_unpacked(one, arrays) for one in held)
     if kind == "dict":
-        return {k: _unpacked(one, archive) for k, one in held.items()}
+        return {k: _unpacked(one, arrays) for k, one in held.items()}
     if kind in KINDS:
-        return put_together(kind, _unpacked(held, archive))
+        return put_together(kind, _unpacked(held, arrays))
     raise ValueError(kind)

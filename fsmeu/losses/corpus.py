@@ -46,11 +46,15 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
         zs: the hypotheses, a label sequence for each sentence.
         ys: the references, of the same lengths.
 
+    Labels that the loss leaves open are read from both.
+
     Raises:
         InputError: the value looks at something that cannot be summed, or lengths differ.
     """
-    bound = check_totals(loss, "evaluate_corpus")
-    pairs = _encoded(bound, zs, ys)
+    check_loss(loss, "evaluate_corpus")
+    given, right = _sentences(zs, "zs"), _sentences(ys, "ys")
+    bound = check_totals(loss.over(given + right), "evaluate_corpus")
+    pairs = _encoded(bound, given, right)
     counts = sentence_counts(bound, pairs)
     n = sum(len(z) for z, _ in pairs)
     totals = {name: math.fsum(each.tolist()) for name, each in counts.items()}
@@ -126,16 +130,21 @@ def _is_sum(bound: BoundLoss, name: str) -> bool:
     return increment(register) is not None
 
 
-def _encoded(bound: BoundLoss, zs: Iterable[Any], ys: Iterable[Any]) -> list[tuple[Ints, Ints]]:
+def _sentences(side: Iterable[Any], name: str) -> list[list[Any]]:
+    """The labels of each sentence."""
+    where, must = "evaluate_corpus", f"{name} must be a sequence of label sequences"
+    rows = enumerate(listed(side, where, must, rows=True))
+    return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
+
+
+def _encoded(bound: BoundLoss, zs: list[Any], ys: list[Any]) -> list[tuple[Ints, Ints]]:
     """Label indices of the sentences, checked against each other."""
-    where, must = "evaluate_corpus", "{} must be a sequence of label sequences"
-    given = listed(zs, where, must.format("zs"), rows=True)
-    right = listed(ys, where, must.format("ys"), rows=True)
-    if len(given) != len(right):
+    where = "evaluate_corpus"
+    if len(zs) != len(ys):
         must = "there must be as many hypotheses as references"
-        raise InputError(sentence(where, must, f"{len(given)} and {len(right)}"))
+        raise InputError(sentence(where, must, f"{len(zs)} and {len(ys)}"))
     found = []
-    for row, (z, y) in enumerate(zip(given, right, strict=True)):
+    for row, (z, y) in enumerate(zip(zs, ys, strict=True)):
         a = bound.alphabet.encode(z, f"{where}, zs[{row}]")
         b = bound.alphabet.encode(y, f"{where}, ys[{row}]")
         if len(a) != len(b):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -15,7 +16,7 @@ from fsmeu.losses.semantics.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, number
 from fsmeu.losses.semantics.evaluator import evaluate as evaluate_expr
 
-__all__ = ["evaluate", "trace_pairs", "values_of_pairs"]
+__all__ = ["encoded_pair", "evaluate", "trace_pairs", "values_of_pairs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,14 +29,29 @@ def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
         loss: a loss or utility.
         z: the hypothesis, a sequence of labels.
         y: the reference, of the same length.
+
+    Labels that the loss leaves open are read from both.
     """
-    check_loss(loss, "evaluate")
-    zs = loss.alphabet.encode(z, "hypothesis z")
-    ys = loss.alphabet.encode(y, "reference y")
+    loss, zs, ys = encoded_pair(loss, z, y, "evaluate")
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+
+
+def encoded_pair(
+    loss: Loss, z: Iterable[object], y: Iterable[object], where: str
+) -> tuple[Loss, Ints, Ints]:
+    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
+
+    Raises:
+        InputError: a label is unknown, or the lengths differ.
+    """
+    check_loss(loss, where)
+    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
+    loss = loss.over((z, y))
+    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
-        raise InputError(sentence("evaluate", must, f"lengths {len(zs)} and {len(ys)}"))
-    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+        raise InputError(sentence(where, must, f"lengths {len(zs)} and {len(ys)}"))
+    return loss, zs, ys
 
 
 def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Card
 from fsmeu.errors import InputError, one_of, sentence, shorten, truth
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
@@ -142,7 +143,7 @@ def _number_of(value: Any, state: Hashable) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionLoss:
+class FunctionLoss(Card):
     """A loss from a Python object with ``start``, ``step`` and ``value``."""
 
     function: SimpleFunction
@@ -167,6 +168,10 @@ class FunctionLoss:
     def labels_open(self) -> bool:
         """Never: a Python loss is made for its labels."""
         return False
+
+    def over(self, sequences: Iterable[Iterable[object]]) -> FunctionLoss:
+        """The same loss, as its labels are given."""
+        return self
 
     def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
         """The same function over other labels."""

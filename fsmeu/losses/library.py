@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.errors import InputError, LossFileError, nearest, sentence, shorten
+from fsmeu.errors import InputError, nearest, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.language.parse import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.reading import read_text
 
 __all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
 
@@ -74,16 +75,7 @@ def loads(
 def read_spec(name: str | Path) -> Spec:
     """The spec of a loss file, by name or path; labels and parameters are not filled in."""
     path = _find(name)
-    try:
-        if path.stat().st_size > 4 * MAX_SIZE:
-            must = f"a loss file may have at most {MAX_SIZE:,} characters"
-            raise LossFileError(sentence(str(path), must, f"{path.stat().st_size:,} bytes"))
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise LossFileError(sentence(str(path), "a loss file must be UTF-8 text")) from None
-    except OSError as error:
-        must = f"the file cannot be read ({error.strerror})"
-        raise InputError(sentence(str(path), must)) from None
+    text = read_text(path, str(path), most=4 * MAX_SIZE)
     return read(text, str(name) if path.parent == grammar_folder() else str(path))
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.sequences import listed, plain
 from fsmeu.fst.tags import tag_labels
 from fsmeu.limits import MOST_MEMOS
 from fsmeu.losses.algebra.confusion import Confusion, confusion
@@ -39,7 +40,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class SpecLoss:
+class SpecLoss(Card):
     """A loss from a file.
 
     Attributes:
@@ -117,6 +118,20 @@ class SpecLoss:
             given = replace(self, labels_given=alphabet)
             self._relabelled[alphabet] = given if self.labels_open else self._reordered(alphabet)
         return self._relabelled[alphabet]
+
+    def over(self, sequences: Iterable[Iterable[object]]) -> SpecLoss:
+        """The same loss, over the labels of these sequences where its file leaves them open.
+
+        Chunk tags have O beside them. Other labels stay 0 and 1 where the sequences have no more.
+        """
+        if not self.labels_open or any(p.type == "table" for p in self.spec.params):
+            return self
+        seen = {str(x): x for one in sequences for x in map(plain, one) if type(x) in (int, str)}
+        if self.spec.scheme:
+            seen = {"O": "O", **seen}
+        elif set(seen) <= {"0", "1"}:
+            return self
+        return self.with_labels(Alphabet(tuple(seen[name] for name in sorted(seen))))
 
     def _reordered(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss with its labels in another order: its tables follow, and new names do."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -47,6 +48,9 @@ class Loss(Protocol):
         pairs: Layered | None = None,
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
+
+    def over(self, sequences: Iterable[Iterable[object]]) -> Loss:
+        """The same loss, over the labels of these sequences where they are open."""
 
     def with_labels(self, alphabet: Alphabet) -> Loss:
         """The same loss over other labels where they are open, else over its own in this order."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Picture
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
@@ -41,7 +42,7 @@ _SHIFTED = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class SummedMachine:
+class SummedMachine(Picture):
     """A transducer whose paths add up to the value of a loss.
 
     Attributes:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Floats, Layered
@@ -35,7 +36,7 @@ __all__ = [
 Gradient = Floats | dict[str, Floats]
 
 
-class Model(ABC):
+class Model(Text, ABC):
     """A probability distribution over label sequences of one length.
 
     Attributes:

@@ -21,11 +21,9 @@ from fsmeu.models.markov import Markov
 from fsmeu.models.mixture import Mixture
 from fsmeu.models.nbest import NBest
 from fsmeu.models.potentials import Potentials
+from fsmeu.reading import read_text
 
-__all__ = ["KINDS", "MAX_JSON_BYTES", "MAX_NESTING", "from_json", "parse_json"]
-
-MAX_JSON_BYTES = 500_000_000
-"""Greatest size of a JSON file that is read."""
+__all__ = ["KINDS", "MAX_NESTING", "from_json", "parse_json"]
 
 MAX_NESTING = 8
 """How deep mixtures of mixtures may go in a file."""
@@ -46,27 +44,13 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         source = source.removeprefix("\ufeff")
     if isinstance(source, Path) or (isinstance(source, str) and source.lstrip()[:1] != "{"):
         where = f"model file {source}"
-        source = _text(Path(source), where)
+        source = read_text(Path(source), where)
     try:
         content = parse_json(source, where) if isinstance(source, str) else source
         _check_nesting(content, where)
         return _model(content, where)
     except RecursionError:
         raise InputError(sentence(where, "must not be nested this deeply")) from None
-
-
-def _text(path: Path, where: str) -> str:
-    try:
-        size = path.stat().st_size
-        if size > MAX_JSON_BYTES:
-            must = f"must have at most {MAX_JSON_BYTES:,} bytes"
-            raise InputError(sentence(where, must, f"{size:,}"))
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, FsmeuError):
-            raise
-        reason = getattr(error, "strerror", None) or "not a text"
-        raise InputError(sentence(where, f"the file cannot be read ({reason})")) from None
 
 
 def parse_json(text: str, where: str) -> object:

@@ -75,9 +75,7 @@ def write_checkpoint(path: str, mark: str, seed: int, trained: Trained) -> None:
         [list(models) for models in held_out.models],
         trained.reports,
     )
-    beside = Path(f"{path}.new")
-    save(made, beside)
-    beside.replace(path)
+    save(made, path)
 
 
 def read_checkpoint(path: str | None, mark: str) -> Checkpoint | None:

@@ -1,5 +1,6 @@
 """Decisions for a corpus, against all hypotheses of a few short sentences, in fractions."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -165,6 +166,57 @@ def test_the_shelf():
         assert found.lower - 1e-15 <= best <= found.upper + 1e-15, loss
         decided += 1
     assert decided >= 18
+
+
+CANCELLING = """{kind} cancels "a great multiple of what is always 0, beside F1"
+labels 0 1
+count tp when z == 1 and y == 1
+count fn when z == 0 and y == 1
+count hyp when z == 1
+count ref when y == 1
+value {great} * (tp + fn - ref) {sign} 2 * tp / (hyp + ref) or 0 {sign} 1 when hyp + ref == 0
+"""
+
+
+def cancelling(great, sign):
+    """The loss, and what it means in fractions."""
+    text = CANCELLING.format(kind="utility" if sign == "+" else "loss", great=great, sign=sign)
+    factor = 1 if sign == "+" else -1
+    meaning = [0, 1], listing.of_labels, lambda totals, n: factor * listing.fbeta(totals, n)
+    return fsmeu.loads(text), meaning
+
+
+def test_terms_that_cancel_are_no_measure():
+    """The terms are 10^8 times the value: a gap of .2 is none, although a small part of these."""
+    loss, meaning = cancelling("10^8", "+")
+    ps = [[0.4, 0.3, 0.6], [0.2, 0.25], [0.5, 0.1, 0.15]]
+    rows = [{y: np.prod([Fraction(a if b else 1 - a) for a, b in zip(p, y, strict=True)])
+             for y in product([0, 1], repeat=len(p))} for p in ps]  # fmt: skip
+    best = float(listing.best(rows, *meaning))
+    assert best == pytest.approx(0.5262, abs=1e-4)
+    found = fsmeu.decode_corpus(loss, ps)
+    assert found.lower <= best <= found.upper
+    assert not found.exact or found.value == pytest.approx(best, rel=1e-9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 16), st.sampled_from("+-"), st.sampled_from(["independent", "markov"]),
+       st.integers(0, 10**6))  # fmt: skip
+def test_exact_where_terms_cancel(great, sign, kind, seed):
+    rng = np.random.default_rng(seed)
+    loss, meaning = cancelling(f"10^{great}", sign)
+    models, listed = zip(*listing.models(kind, rng, rng.integers(0, 4, 3), [0, 1]), strict=True)
+    found = fsmeu.decode_corpus(loss, models)
+    best, own = (
+        float(listing.best(listed, *meaning, greatest=sign == "+")),
+        float(listing.expected([tuple(z) for z in found.labels], listed, *meaning[1:])),
+    )
+    assert found.lower - 1e-15 <= best <= found.upper + 1e-15
+    if great <= 3:
+        assert found.exact
+    if found.exact:
+        assert own == pytest.approx(best, rel=1e-9, abs=1e-12)
+        assert found.value == pytest.approx(best, rel=1e-8, abs=1e-12)
 
 
 def test_no_sentences():

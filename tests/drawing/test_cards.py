@@ -1,5 +1,7 @@
 """What people hold says what it is: one line of text, one screen in a notebook."""
 
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -154,3 +156,31 @@ def test_labels_are_text_and_no_markup():
     assert "<b>" not in model._repr_html_()
     decided = fsmeu.decode(fsmeu.load("hamming"), model)
     assert "<b>" not in decided._repr_html_()
+
+
+SHOWING = """
+from fsmeu.expectation.expect import compose, expect
+from fsmeu.losses.library import load
+from fsmeu.losses.sum_over_paths import compile_summed
+from fsmeu.models.independent import Bernoulli
+found = expect(load("hamming"), "10", [0.9, 0.5])
+held = [Bernoulli([0.9, 0.5]), found, found.levels]
+machines = [load("hamming").compile(2), compile_summed(load("hamming"), 2),
+            compose(load("hamming"), "10", [0.9, 0.5])]
+print(*held, *(machine.to_networkx() for machine in machines), found.plot, sep="\\n")
+print(*(thing._repr_html_() for thing in [*held, load("hamming"), *machines]), sep="\\n")
+print(*(machine._repr_svg_() for machine in machines), sep="\\n")
+"""
+
+
+def test_what_is_shown_does_not_depend_on_what_was_imported():
+    """Fresh processes show the same, whether or not names of the package were touched before."""
+    touched = "import fsmeu\nfsmeu.load, fsmeu.draw, fsmeu.models\n"
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+        ).stdout
+        for script in (SHOWING, touched + SHOWING)
+    ]
+    assert shown[0].startswith("independent labels, n = 2, 2 labels: P(y_i = label)\n")
+    assert shown[0] == shown[1]

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.arcs import ArcTable, by_depth
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
 FINALS = st.one_of(WEIGHTS, st.just(np.inf))
@@ -41,3 +41,21 @@ def same(one, other):
     return one.start == other.start and all(
         getattr(one, c).tobytes() == getattr(other, c).tobytes() for c in columns
     )
+
+
+def summed_forward(machine):
+    """The summed weight of the paths from the start to each state, layer by layer in numpy."""
+    mass = np.zeros(machine.states)
+    if machine.start >= 0:
+        mass[machine.start] = 1.0
+    for arcs in by_depth(machine)[1]:
+        np.add.at(mass, machine.target[arcs], mass[machine.source[arcs]] * machine.factor[arcs])
+    return mass
+
+
+def summed_backward(machine, ending):
+    """The summed weight of the paths from each state, each times what ending there is worth."""
+    worth = ending.copy()
+    for arcs in reversed(by_depth(machine)[1]):
+        np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
+    return worth

@@ -242,7 +242,9 @@ def test_tags_must_be_tags():
     with pytest.raises(InputError, match="labels must be chunk tags"):
         fsmeu.loads(text, labels=("O", "NP"))
     with pytest.raises(InputError, match="the tags must be given"):
-        fsmeu.loads(text)(["O"], ["O"])
+        fsmeu.loads(text).compile(2)
+    with pytest.raises(InputError, match=r"labels must be chunk tags.*Got NP"):
+        fsmeu.loads(text)(["O"], ["NP"])
     assert fsmeu.loads(text, types=["NP"])(["B-NP", "I-NP", "O"], ["O", "O", "O"]) == 1
 
 

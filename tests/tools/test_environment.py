@@ -5,10 +5,10 @@ import sys
 
 import environment
 import process
+import pynini_wheel
 import pytest
-import stamp
 from console import SetupFailure
-from stamp import Project
+from environment import Project
 
 
 @pytest.fixture
@@ -19,30 +19,31 @@ def project(tmp_path):
 
 @pytest.fixture
 def calls(project, monkeypatch):
-    """Stands in for venv and pip; returns what they were asked, as 'venv' and 'pip'."""
+    """Stands in for venv, pip and uv; returns what was made: 'venv', then each extra."""
     asked = []
 
     def run(command, **_):
         words = [str(word) for word in command]
-        asked.append("venv" if "venv" in words else "pip")
+        assert not project.stamp.exists()
         if "venv" in words:
+            asked.append("venv")
             project.python.parent.mkdir(parents=True)
             project.python.touch()
-        assert not project.stamp.exists()
+        elif "uv" in words:
+            asked.append(words[-1].removeprefix(str(project.root)))
         return ""
 
     monkeypatch.setattr(process, "run", run)
-    monkeypatch.setattr(environment.wheelhouse, "provide", lambda version, python: "/wheels")
-    monkeypatch.setattr(environment.packages, "provide", lambda project, home: f"{home}/pins")
+    monkeypatch.setattr(pynini_wheel, "provide", lambda version, python: "/wheels")
     return asked
 
 
 def test_made_then_left_alone(project, calls):
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip"]
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip"]
-    assert stamp.present(project) == stamp.wanted(project)
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", ""]
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", ""]
+    assert environment.is_up_to_date(project, "")
 
 
 def test_unfinished_environment_is_made_anew(project, calls):
@@ -50,13 +51,13 @@ def test_unfinished_environment_is_made_anew(project, calls):
     leftover = project.venv / "lib" / "half-written"
     leftover.parent.mkdir(parents=True)
     leftover.touch()
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip"]
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", ""]
     assert not leftover.exists()
 
 
 def test_failed_install_leaves_no_stamp(project, calls, monkeypatch):
-    environment.bring_up_to_date(project)
+    environment.bring_up_to_date(project, "")
     project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
 
     def fail(*_, **__):
@@ -65,38 +66,38 @@ def test_failed_install_leaves_no_stamp(project, calls, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(process, "run", fail)
         with pytest.raises(SetupFailure, match="pip failed"):
-            environment.bring_up_to_date(project)
-    assert stamp.present(project) is None
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip", "venv", "pip"]
+            environment.bring_up_to_date(project, "")
+    assert environment.read_stamp(project) is None
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", "", "venv", ""]
 
 
 def test_changed_requirements_are_installed(project, calls):
-    environment.bring_up_to_date(project)
+    environment.bring_up_to_date(project, "")
     project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip", "pip"]
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", "", ""]
 
 
-@pytest.mark.parametrize("key", ["python", "path", "build"])
+@pytest.mark.parametrize("key", ["python", "path", "installer", "build"])
 def test_environment_of_another_kind_is_made_anew(project, calls, key):
-    environment.bring_up_to_date(project)
-    stamp.write(project, {**stamp.wanted(project), key: "another"})
-    environment.bring_up_to_date(project)
-    assert calls == ["venv", "pip", "venv", "pip"]
+    environment.bring_up_to_date(project, "")
+    environment.write_stamp(project, {**environment.wanted_stamp(project, ""), key: "another"})
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", "", "venv", ""]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", json.dumps("x")])
 def test_damaged_stamp_is_no_stamp(project, calls, text):
-    environment.bring_up_to_date(project)
+    environment.bring_up_to_date(project, "")
     project.stamp.write_text(text)
-    assert stamp.present(project) is None
+    assert environment.read_stamp(project) is None
 
 
 def test_vanished_interpreter_is_noticed(project, calls):
-    environment.bring_up_to_date(project)
+    environment.bring_up_to_date(project, "")
     project.python.unlink()
-    assert stamp.present(project) is None
+    assert environment.read_stamp(project) is None
 
 
 def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
@@ -105,32 +106,50 @@ def test_full_disk_is_seen_behind_venvs_silence(project, monkeypatch):
 
     monkeypatch.setattr(process, "run", run)
     with pytest.raises(SetupFailure, match="venv failed"):
-        environment.bring_up_to_date(project)
+        environment.bring_up_to_date(project, "")
     usage = environment.shutil.disk_usage(project.root)._replace(free=1000)
     monkeypatch.setattr(environment.shutil, "disk_usage", lambda path: usage)
     with pytest.raises(SetupFailure, match="the disk is full"):
-        environment.bring_up_to_date(project)
+        environment.bring_up_to_date(project, "")
 
 
 def test_python_without_ensurepip(project, monkeypatch):
     """Debian's python3 without python3-venv: the package to install is named."""
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SetupFailure) as caught:
-        environment.bring_up_to_date(project)
+        environment.bring_up_to_date(project, "")
     assert "ensurepip is missing" in caught.value.report()
     assert "python3-venv" in caught.value.report()
 
 
-def test_pip_is_asked_for_the_project_and_its_pynini(project, calls, monkeypatch):
-    """Everything comes from the cache, in the versions that were found to fit together."""
-    words = []
-    monkeypatch.setattr(process, "run", lambda command, **_: words.extend(command) or "")
-    monkeypatch.setattr(
-        environment.wheelhouse, "provide", lambda version, python: f"/wheels-{version}"
-    )
-    environment._install(project)
-    line = " ".join(words)
-    assert line.startswith(f"{project.python} -m pip install ")
-    assert "--no-index --find-links /wheels-1.2.3 --constraint /wheels-1.2.3/pins " in line
+def test_extras_are_added_and_never_lost(project, calls):
+    """The base serves the demo; tests add theirs to it; new requirements keep both."""
+    environment.bring_up_to_date(project, "")
+    assert not environment.is_up_to_date(project, "dev")
+    environment.bring_up_to_date(project, "dev")
+    assert environment.is_up_to_date(project, "")
+    project.recipe.write_text('dependencies = ["pynini==1.2.3", "new"]')
+    environment.bring_up_to_date(project, "")
+    assert calls == ["venv", "", "[dev]", "[dev]"]
+
+
+def test_uv_is_asked_for_the_project_and_its_pynini(project, monkeypatch):
+    """pynini comes as a wheel, from the cache or the index, and never from source."""
+    calls = []
+    monkeypatch.setattr(process, "run", lambda command, **_: calls.append(command) or "")
+    monkeypatch.setattr(pynini_wheel, "provide", lambda version, python: f"/wheels-{version}")
+    environment._install(project, "dev")
+    line = " ".join(map(str, calls[-1]))
+    assert line.startswith(f"{project.python} -m uv pip install --python {project.python} ")
+    assert "--only-binary pynini --find-links /wheels-1.2.3 " in line
     assert line.endswith(f"--editable {project.root}[dev]")
-    assert sys.executable not in words
+    assert sys.executable not in calls[-1]
+
+
+def test_uv_uses_pips_index_and_certificates():
+    listing = ":env:.index-url='https://a/simple'\nglobal.cert='/c.pem'\nglobal.index-url='b'\n"
+    assert environment.pip_settings(listing) == {
+        "UV_DEFAULT_INDEX": "https://a/simple",
+        "SSL_CERT_FILE": "/c.pem",
+    }
+    assert environment.pip_settings("global.timeout='3'\n") == {}

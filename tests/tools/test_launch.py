@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import environment
 import launch
 import pytest
-import stamp
-from stamp import Project
+from environment import Project
 
 ROOT = Path(__file__).resolve().parents[2]
 ODD_ARGUMENTS = ["-k", "a and b", "", "--", "*", "$HOME", "ü"]
@@ -38,14 +38,24 @@ def copy(tmp_path):
     project.python.parent.mkdir(parents=True)
     project.python.write_text('#!/bin/sh\npwd\nprintf "%s\\n" "$@"\nexit 7\n')
     project.python.chmod(0o755)
-    stamp.write(project, stamp.wanted(project))
+    environment.write_stamp(project, environment.wanted_stamp(project, "dev"))
     return root
 
 
 def test_alone_it_prints_every_command():
     result = run(ROOT / "run")
     assert result.returncode == 0
-    for name in ("demo", "test", "bench", "explore-tests", "fsmeu", "python", "setup", "check"):
+    for name in (
+        "demo",
+        "test",
+        "bench",
+        "explore-tests",
+        "fsmeu",
+        "python",
+        "setup",
+        "wheel",
+        "check",
+    ):
         assert f"./run {name}" in result.stdout
 
 

@@ -1,7 +1,12 @@
-"""OpenFst comes from the user, the machine or the archive, and a refusal names the ways out."""
+"""OpenFst comes from the user or the archive, and a refusal names the ways out."""
 
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import openfst
 import pytest
 from console import SetupFailure
@@ -88,15 +93,6 @@ def test_machine_without_apt(programs, tmp_path, monkeypatch):
     assert caught.value.remedies == openfst.WAYS_OUT
 
 
-@pytest.mark.parametrize(("version", "used"), [("1.8.4-3", True), ("1.7.9-4", False)])
-def test_machines_own_openfst_is_used_if_it_fits(programs, version, used):
-    programs("dpkg-query", f'[ "$1" = -W ] && printf {version} || echo /usr/lib/any/libfst.so')
-    found = openfst.installed()
-    assert (found is not None) == used
-    if found:
-        assert (found.lib, found.prefix) == (Path("/usr/lib/any"), None)
-
-
 def test_users_own_openfst(tmp_path, monkeypatch):
     monkeypatch.setenv("FSMEU_OPENFST", str(tmp_path))
     with pytest.raises(SetupFailure, match=r"FSMEU_OPENFST is .*libfst\.so"):
@@ -105,3 +101,31 @@ def test_users_own_openfst(tmp_path, monkeypatch):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     assert openfst.provide(tmp_path).lib == tmp_path / "lib"
+
+
+@pytest.mark.skipif(
+    not (sys.platform == "linux" and shutil.which("readelf")),
+    reason="needs Linux and binutils' readelf",
+)
+def test_needs_of_the_shims_versions_become_weak(tmp_path, monkeypatch):
+    """Only the flag of the named version changes, by the weak bit, and once for all."""
+    library = tmp_path / "library.so"
+    shutil.copy(next(Path(np.__file__).parent.rglob("_multiarray_umath*.so")), library)
+    before = library.read_bytes()
+
+    def needs():
+        words = ["readelf", "-V", library]
+        shown = subprocess.run(words, capture_output=True, text=True, check=True)
+        return re.findall(r"Name: (\S+)\s+Flags: (\S+)", shown.stdout)
+
+    versions = [version for version, _ in needs()]
+    monkeypatch.setattr(openfst, "SHIM_VERSIONS", versions[:1])
+    for _ in range(2):
+        assert openfst.weaken(library) == versions.count(versions[0])
+        assert needs() == [(v, "WEAK" if v == versions[0] else "none") for v in versions]
+        after = library.read_bytes()
+        changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+        assert changed == [(0, 2)] * versions.count(versions[0])
+    monkeypatch.setattr(openfst, "SHIM_VERSIONS", ["GLIBC_99"])
+    assert openfst.weaken(library) == 0
+    assert "libc.so.6" in openfst.dynamic_names(library, "NEEDED")

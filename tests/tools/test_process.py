@@ -1,12 +1,25 @@
-"""A program's failure becomes a sentence that says what to do."""
+"""A program's failure becomes a sentence that says what to do; set-ups go one at a time."""
 
+import signal
+import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import process
 import pytest
 from console import SetupFailure
+
+HOLDER = """
+import sys, subprocess
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import process
+with process.exclusive(Path(sys.argv[2]), "testing"):
+    print("held", flush=True)
+    {body}
+"""
 
 
 @pytest.mark.parametrize(
@@ -65,3 +78,39 @@ def test_stopped_programs_take_their_children_along():
         process.stop_all()
         thread.join(0.1)
     assert len(failures) == 1
+
+
+def hold(path, body):
+    """Starts a process that takes the lock and then runs `body`."""
+    tools = Path(process.__file__).parent
+    command = [sys.executable, "-c", HOLDER.format(body=body), tools, str(path)]
+    holder = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+def test_second_waits_and_says_so(tmp_path, capfd):
+    holder = hold(tmp_path / "lock", "import time; time.sleep(0.5)")
+    with process.exclusive(tmp_path / "lock", "building"):
+        assert holder.wait(timeout=30) == 0
+    assert "waiting: another set-up is building" in capfd.readouterr().err
+
+
+def test_lock_outlives_its_killed_holder_while_a_program_runs(tmp_path):
+    """After kill -9, the next one waits until the orphaned program is done."""
+    mark = tmp_path / "done"
+    body = f'process.run(["sh", "-c", "sleep 0.7; touch {mark}"])'
+    holder = hold(tmp_path / "lock", body)
+    time.sleep(0.3)
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert not mark.exists()
+    with process.exclusive(tmp_path / "lock", "building"):
+        assert mark.exists()
+
+
+def test_free_lock_is_taken_silently(tmp_path, capfd):
+    for _ in range(2):
+        with process.exclusive(tmp_path / "made" / "lock", "building"):
+            pass
+    assert capfd.readouterr().err == ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsmeu.drawing.plots.plot_file import checked_plot
+from fsmeu.drawing.plots.plot_file import checked_plot, save_figure
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.errors import EmptyError, sentence
 
@@ -64,7 +64,7 @@ def save_intervals(
     Raises:
         EmptyError: there is no panel.
     """
-    where, kind = checked_plot(path)
+    checked_plot(path)
     from matplotlib.figure import Figure
 
     if not panels:
@@ -75,5 +75,4 @@ def save_intervals(
     axes = figure.subplots(len(panels), 1, squeeze=False).ravel()
     for ax, (title, series) in zip(axes, panels.items(), strict=True):
         plot_intervals(series, ax, title)
-    figure.savefig(where, format=kind, dpi=160)
-    return where
+    return save_figure(path, figure)

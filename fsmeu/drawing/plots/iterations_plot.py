@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.plots.plot_file import checked_plot, save_figure
 from fsmeu.errors import EmptyError, sentence
 
 __all__ = ["plot_iterations"]
@@ -24,7 +24,7 @@ def plot_iterations(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None
     Raises:
         EmptyError: there is no row.
     """
-    need_matplotlib("a picture of iterations")
+    checked_plot(path)
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -46,4 +46,4 @@ def plot_iterations(rows: Sequence[Mapping[str, Any]], path: str | Path) -> None
         panel.grid(alpha=0.3)
     for panel in panels[len(names) :]:
         panel.set_axis_off()
-    figure.savefig(path, dpi=130)
+    save_figure(path, figure)

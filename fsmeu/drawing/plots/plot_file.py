@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsmeu.drawing.render.files import as_path
 from fsmeu.drawing.render.plotting import need_matplotlib
 from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.files import as_path, write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["PLOT_FORMATS", "checked_plot", "save_plot"]
+__all__ = ["PLOT_FORMATS", "checked_plot", "save_figure", "save_plot"]
 
 PLOT_FORMATS = ("png", "pdf", "svg")
 
@@ -52,10 +54,17 @@ def save_plot(
         plot: draws on axes.
         size: width and height in inches.
     """
-    where, kind = checked_plot(path)
+    checked_plot(path)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
     plot(figure.subplots())
-    figure.savefig(where, format=kind, dpi=160)
-    return where
+    return save_figure(path, figure)
+
+
+def save_figure(path: str | os.PathLike[str], figure: Figure) -> Path:
+    """Where a figure was written, in the format that the name ends in."""
+    where, kind = checked_plot(path)
+    held = io.BytesIO()
+    figure.savefig(held, format=kind, dpi=160)
+    return write_file(where, held.getbuffer())

@@ -16,9 +16,8 @@ from fsmeu.drawing.scene.project import cut, project, reached, registers_given_z
 from fsmeu.drawing.scene.route import Route, find_route
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
-from fsmeu.expectation.composition import Composition
-from fsmeu.expectation.expect import compose
-from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.composition import Composition, compose
+from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.compose import max_states as general_limit
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
@@ -130,6 +129,7 @@ def _merged(loss: Loss, n: int, z: Any, asked: Subject, limit: int) -> Automaton
 
 
 def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
+    refuse_exchanged(asked.z, asked.model, "draw")
     model = as_model(asked.model)
     if asked.merged:
         must = "a composition is drawn as it is"
@@ -142,7 +142,6 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(sentence("given_z", must, None, "Leave given_z out"))
-    loss = bind_labels(loss, model.alphabet, "draw")
     composed = compose(loss, asked.z, model, max_states=limit)
     return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
 

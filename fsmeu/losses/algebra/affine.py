@@ -10,7 +10,7 @@ from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Spe
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["slope", "starts_of"]
+__all__ = ["slope", "slope_in", "starts_of"]
 
 _ZERO, _ONE = Number(0.0), Number(1.0)
 
@@ -28,26 +28,27 @@ def slope(spec: Spec, name: str) -> Expr:
     Requires a value that is affine in the register. A difference of two values would lose the
     digits of the slope that stand below those of the value.
     """
-    return _slope(spec.value, name)
+    return slope_in(spec.value, name)
 
 
-def _slope(expr: Expr, name: str) -> Expr:
+def slope_in(expr: Expr, name: str) -> Expr:
+    """What one more of a register adds to an expression that is affine in it."""
     if name not in names_read(expr):
         return _ZERO
     match expr:
         case Unary():
-            return Unary("-", _slope(expr.operand, name), place=expr.place)
+            return Unary("-", slope_in(expr.operand, name), place=expr.place)
         case Binary(operator="+" | "-"):
-            left, right = _slope(expr.left, name), _slope(expr.right, name)
+            left, right = slope_in(expr.left, name), slope_in(expr.right, name)
             return left if right == _ZERO else Binary(expr.operator, left, right, place=expr.place)
         case Binary(operator="*") if name in names_read(expr.right):
-            return _times(expr.left, _slope(expr.right, name), expr)
+            return _times(expr.left, slope_in(expr.right, name), expr)
         case Binary(operator="*"):
-            return _times(_slope(expr.left, name), expr.right, expr)
+            return _times(slope_in(expr.left, name), expr.right, expr)
         case Binary(operator="/"):
-            return Binary("/", _slope(expr.left, name), expr.right, place=expr.place)
+            return Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
         case Choice():
-            yes, no = _slope(expr.yes, name), _slope(expr.no, name)
+            yes, no = slope_in(expr.yes, name), slope_in(expr.no, name)
             return Choice(expr.condition, yes, no, place=expr.place)
         case Name():
             return _ONE

@@ -14,9 +14,9 @@ _OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
 
 def swapped_spec(spec: Spec) -> Spec:
     """The spec whose value for (z, y) is that of the given one for (y, z)."""
-    registers = tuple(
-        replace(register, update=replace_parts(register.update, _OTHER))
-        for register in spec.registers
+    registers, output_registers = (
+        tuple(replace(r, update=replace_parts(r.update, _OTHER)) for r in registers)
+        for registers in (spec.registers, spec.output_registers)
     )
     examples = tuple(replace(example, z=example.y, y=example.z) for example in spec.examples)
-    return replace(spec, registers=registers, examples=examples)
+    return replace(spec, registers=registers, output_registers=output_registers, examples=examples)

@@ -7,7 +7,7 @@ reads, which registers only accumulate, and in which of them the value is linear
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from fsmeu.losses.language.syntax import (
@@ -34,6 +34,7 @@ __all__ = [
     "is_truth",
     "linear_registers",
     "names_read",
+    "needed_registers",
     "reads_clock",
     "steps",
     "tapes",
@@ -80,6 +81,15 @@ def _update_reads(register: Register) -> frozenset[str]:
 def steps(spec: Spec) -> Mapping[str, tuple[Expr | None, frozenset[str]]]:
     """For each register what it adds at a step (None if it does more), and the names it reads."""
     return {r.name: (increment(r), names_read(r.update)) for r in spec.registers}
+
+
+def needed_registers(registers: Sequence[Register], values: Iterable[Expr]) -> frozenset[str]:
+    """The registers that these expressions read, directly or through updates of others."""
+    updates = {r.name: names_read(r.update) & {r.name for r in registers} for r in registers}
+    needed = frozenset[str]().union(*map(names_read, values)) & updates.keys()
+    for _ in registers:
+        needed = needed.union(*(updates[name] for name in needed))
+    return needed
 
 
 def reads_clock(spec: Spec) -> bool:
@@ -194,8 +204,10 @@ def unread_registers(spec: Spec) -> frozenset[str]:
     return frozenset(r.name for r in spec.registers) - read
 
 
-def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Accumulators in which the value is jointly affine, and which nothing else looks at.
+def linear_registers(
+    spec: Spec, among: Iterable[str] | None = None, values: Sequence[Expr] = ()
+) -> tuple[str, ...]:
+    """Accumulators in which the value, or each of ``values``, is affine, and no update looks at.
 
     They need not be states: their expectation rides in the weight (Eisner 2002). Registers that
     read both tapes are taken first, because they cost the most as states.
@@ -214,6 +226,6 @@ def linear_registers(spec: Spec, among: Iterable[str] | None = None) -> tuple[st
     candidates.sort(key=lambda name: -len(reach[name] & {"z", "y"}))
     chosen: frozenset[str] = frozenset()
     for name in candidates:
-        if is_affine(spec.value, chosen | {name}):
+        if all(is_affine(value, chosen | {name}) for value in values or [spec.value]):
             chosen |= {name}
     return tuple(r.name for r in spec.registers if r.name in chosen)

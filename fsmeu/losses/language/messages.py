@@ -16,7 +16,7 @@ __all__ = ["STATEMENT", "SYNTAX_ERRORS", "TYPE_ERRORS", "WORDS", "fault", "near_
 WORDS = tuple(
     word
     for line in (
-        "utility loss labels reference let value or range example with int real table",
+        "utility loss labels reference let value output or range example with int real table",
         "count by when age since up to memory of last flag register in start next",
         "state arc otherwise at old if then else and not true false",
     )
@@ -28,7 +28,7 @@ _ALIKE = 0.7
 
 STATEMENT = (
     "a statement begins with count, age, memory, flag, register, state, arc, let, labels, value, "
-    "range, example or reference"
+    "output, range, example or reference"
 )
 
 _HEAD = "loss f "
@@ -107,6 +107,13 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "let = 3",
         _HEAD + "let a 3",
         _HEAD + "let a = value 1",
+    ],
+    "'output' is written: output NAME = EXPRESSION, then maybe: or EXPRESSION when CONDITION": [
+        _HEAD + "output",
+        _HEAD + "output 1",
+        _HEAD + "output a value 1",
+        _HEAD + "output a = value 1",
+        _HEAD + "output a = 1 or value 1",
     ],
     "'value' is followed by an expression, then maybe: or EXPRESSION when CONDITION": [
         _HEAD + "value",

@@ -9,6 +9,7 @@ from lark import Token, Tree
 
 from fsmeu.errors import as_number, nearest
 from fsmeu.fst.tags import KINDS
+from fsmeu.losses.language.dependencies import needed_registers
 from fsmeu.losses.language.expressions import OF_LABELS, Names, read_expr, unquote
 from fsmeu.losses.language.parse import MAX_DEPTH, parse, place_of
 from fsmeu.losses.language.syntax import (
@@ -20,6 +21,7 @@ from fsmeu.losses.language.syntax import (
     Expr,
     Name,
     Number,
+    Output,
     Param,
     Place,
     Push,
@@ -60,6 +62,7 @@ class _Reader:
         self.single: dict[str, Any] = {}
         self.references: list[str] = []
         self.examples: list[Example] = []
+        self.outputs: list[Output] = []
         self.arcs: list[tuple[int, int, Expr | None]] = []
         self.let_sizes: dict[int, tuple[int, int]] = {}
         self.parts = 0
@@ -119,6 +122,9 @@ class _Reader:
             raise self.names.error(place, f"a loss file may have {_MAX_REGISTERS} registers")
         self.finish_states()
         labels, scheme = self.single.get("labels", (None, ""))
+        registers, value = tuple(self.registers), self.single["value"]
+        for_outputs = needed_registers(registers, [output.value for output in self.outputs])
+        for_outputs -= needed_registers(registers, [value])
         return Spec(
             name=str(name),
             kind=str(kind),
@@ -127,10 +133,12 @@ class _Reader:
             params=tuple(self.params),
             labels=labels,
             scheme=scheme,
-            registers=tuple(self.registers),
-            value=self.single["value"],
+            registers=tuple(r for r in registers if r.name not in for_outputs),
+            value=value,
             range=self.single.get("range"),
             examples=tuple(self.examples),
+            outputs=tuple(self.outputs),
+            output_registers=registers if self.outputs else (),
             source=self.names.source,
             origin=self.names.origin,
         )
@@ -274,8 +282,8 @@ class _Reader:
                 fields = {**register.__dict__, "update": update}
                 self.registers[k] = Register(**fields)
 
-    def on_value(self, node: Any) -> None:
-        main, *cases = node.children
+    def at_end(self, node: Any, main: Any, cases: list[Any]) -> Expr:
+        """A function of the registers after the last position, with its cases for 0/0."""
         value = self.expr(main)
         for case in reversed(cases):
             body, condition = case.children
@@ -285,7 +293,16 @@ class _Reader:
                 message = f"the value is asked after the last position, {part.name!r} is no more"
                 remedy = "Keep it in a register, or use n"
                 raise self.names.error(part.place, message, remedy)
-        self.once(node, "value", value)
+        return value
+
+    def on_value(self, node: Any) -> None:
+        main, *cases = node.children
+        self.once(node, "value", self.at_end(node, main, cases))
+
+    def on_output(self, node: Any) -> None:
+        token, main, *cases = node.children
+        value = self.at_end(node, main, cases)
+        self.outputs.append(Output(self.names.declare(token, "an output"), value, place_of(token)))
 
     def on_range(self, node: Any) -> None:
         low, high = (self.fixed(part) for part in node.children)

@@ -17,6 +17,7 @@ __all__ = [
     "Name",
     "Number",
     "Old",
+    "Output",
     "Param",
     "Place",
     "Push",
@@ -212,6 +213,15 @@ class Register:
 
 
 @dataclass(frozen=True)
+class Output:
+    """A number beside the value, a function of the registers at the end as the value is one."""
+
+    name: str
+    value: Expr
+    place: Place
+
+
+@dataclass(frozen=True)
 class Example:
     """A pair of sequences with the value that the definition gives them."""
 
@@ -238,6 +248,9 @@ class Spec:
         value: the value, conditions for 0/0 included.
         range: least and greatest value, if declared.
         examples: the file's examples.
+        outputs: further numbers beside the value (a vector value: Jansche 2007, section 5).
+        output_registers: with outputs, the registers of the file in order of update; those that
+            neither the value nor a register that it needs reads are left out of ``registers``.
         source: the text of the file.
         origin: the file's name, for messages.
     """
@@ -253,5 +266,7 @@ class Spec:
     value: Expr
     range: tuple[Expr, Expr] | None
     examples: tuple[Example, ...]
+    outputs: tuple[Output, ...] = ()
+    output_registers: tuple[Register, ...] = ()
     source: str = field(repr=False, default="")
     origin: str = ""

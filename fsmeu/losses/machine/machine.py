@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.display import Picture
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import Fst, fst_from_table
@@ -37,7 +38,7 @@ _CLOCK = Register(
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(Picture):
     """A compiled loss.
 
     Attributes:
@@ -89,6 +90,13 @@ class Machine:
         """The pynini machine (log64 arcs, symbol tables attached)."""
         symbols = symbol_table(self.alphabet)
         return fst_from_table(self.table, symbols, symbols)
+
+    @cached_property
+    def unvalued(self) -> Fst:
+        """The pynini machine without values: every final weight is one."""
+        symbols = symbol_table(self.alphabet)
+        final = np.where(np.isnan(self.values), np.inf, 0.0)
+        return fst_from_table(replace(self.table, final=final), symbols, symbols)
 
 
 def machine_view(

@@ -108,7 +108,7 @@ class SpecView:
         merge: bool = True,
     ) -> None:
         spec = bound.spec
-        self.bound, self.n, self.z = bound, n, z
+        self.bound, self.n, self.z, self.merge = bound, n, z, merge
         self.memo = {} if memo is None else memo
         self.linear_names = tuple(r.name for r in spec.registers if r.name in linear)
         self.ends = dict(ends or {})

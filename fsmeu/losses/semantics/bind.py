@@ -83,9 +83,14 @@ def _labels_of_file(spec: Spec, alphabet: Alphabet) -> tuple[Label, ...]:
     return spec.labels
 
 
+def _exprs(spec: Spec) -> list[Expr]:
+    """The values and updates of a file."""
+    registers = spec.output_registers or spec.registers
+    return [spec.value, *(o.value for o in spec.outputs), *(r.update for r in registers)]
+
+
 def _texts(spec: Spec) -> list[str]:
-    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
-    return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
+    return [node.value for expr in _exprs(spec) for node in walk(expr) if isinstance(node, Text)]
 
 
 def _param_value(
@@ -129,8 +134,7 @@ def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> 
 
 def table_sides(spec: Spec, name: str) -> int:
     """How many labels choose an entry of a table: 1 as in ``w[z]``, 2 as in ``cost[z, y]``."""
-    exprs: list[Expr] = [spec.value, *(register.update for register in spec.registers)]
-    used = [node for expr in exprs for node in walk(expr) if isinstance(node, Index)]
+    used = [node for expr in _exprs(spec) for node in walk(expr) if isinstance(node, Index)]
     return max((len(node.arguments) for node in used if node.name == name), default=2)
 
 

@@ -51,12 +51,14 @@ def check_types(bound: BoundLoss) -> None:
         LossFileError: the first such expression, with its place and what to write instead.
     """
     spec = bound.spec
-    names: dict[str, Sort] = {r.name: r for r in spec.registers if r.sugar == "memory"}
+    registers = spec.output_registers or spec.registers
+    names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
     labels = tuple(bound.codes)[: len(bound.label_values)]
     world = World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})
-    for register in spec.registers:
+    for register in registers:
         _STATEMENTS[register.sugar](register, register.update, world)
-    _number(spec.value, messages.VALUE, world)
+    for value in (spec.value, *(output.value for output in spec.outputs)):
+        _number(value, messages.VALUE, world)
 
 
 # -- statements, as they stand in the file ---------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.reading import read_text
 from fsmeu.searn.features.templates import Template, parse_templates
 
 __all__ = ["SETS", "TemplateSet", "template_set"]
@@ -119,10 +120,7 @@ def template_set(name: str) -> TemplateSet:
     path = Path(name)
     if name in SETS or not path.is_file():
         return SETS[one_of("templates", "what is no file of templates", name, SETS)]
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise InputError(sentence(f"templates {name}", "must be a readable text file")) from None
+    lines = read_text(path, f"templates {name}").splitlines()
     crossed = [line[6:] for line in lines if line.startswith("cross ")]
     static = [line for line in lines if not line.startswith("cross ")]
     found = TemplateSet(parse_templates(static), parse_templates(crossed))

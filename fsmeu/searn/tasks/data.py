@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.data_folder import data_file
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.reading import read_text
 from fsmeu.searn.tasks.conll import Sentence, read_sentences
 
 __all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters"]
@@ -74,8 +73,7 @@ def letters() -> Letters:
     """
     path = data_file(FILES["letters"][0])
     try:
-        with gzip.open(path, "rt", encoding="ascii") as file:
-            rows = [line.split(maxsplit=6) for line in file]
+        rows = [line.split(maxsplit=6) for line in read_text(path, f"file {path}").splitlines()]
         word = np.array([int(row[3]) for row in rows])
         fold = np.array([int(row[5]) for row in rows])
         inks = ["".join(row[6].split()) for row in rows]
@@ -83,7 +81,9 @@ def letters() -> Letters:
             raise ValueError(len(rows))
         ink = np.frombuffer("".join(inks).encode(), np.uint8).reshape(-1, _PIXELS)
         pixels = (ink == ord("1")).astype(np.float64)
-    except (OSError, ValueError, IndexError, EOFError, zlib.error):
+    except FsmeuError:
+        raise
+    except (ValueError, IndexError):
         must = f"each row must have 6 columns and {_PIXELS} pixels"
         raise InputError(sentence(f"file {path}", must)) from None
     begins = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))

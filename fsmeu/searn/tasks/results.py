@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import write_file
+from fsmeu.reading import read_text
 from fsmeu.searn.tasks.measures import MEASURES, Measure
 from fsmeu.searn.tasks.task import Method, Split
 
@@ -90,9 +91,7 @@ def write_results(path: Path, mark: str, results: Sequence[Result]) -> None:
     """Writes the results of a method on one fold with one seed, all of the file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"mark": mark, "results": [_as_data(one) for one in results]})
-    unfinished = path.with_suffix(".part")
-    unfinished.write_bytes(gzip.compress(text.encode(), mtime=0))
-    unfinished.replace(path)
+    write_file(path, gzip.compress(text.encode(), mtime=0))
 
 
 def _as_data(result: Result) -> dict[str, Any]:
@@ -118,11 +117,11 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
     if not path.is_file():
         return None
     try:
-        held = json.loads(gzip.decompress(path.read_bytes()))
+        held = json.loads(read_text(path, f"file {path}"))
         if mark is not None and held["mark"] != mark:
             return None
         return [_result(one) for one in held["results"]]
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         must = "must hold results of fsmeu searn run"
         raise InputError(sentence(f"file {path}", must, None, "Remove it")) from None
 

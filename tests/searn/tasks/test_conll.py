@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.searn.tasks import conll, data
+from fsmeu.searn.tasks import data
 from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
 from fsmeu.searn.tasks.tagged import cut_sentences
 
@@ -65,7 +65,7 @@ def test_bad_files(tmp_path, monkeypatch):
             read_sentences(tmp_path / name)
     with pytest.raises(InputError, match="the file cannot be read"):
         read_sentences("a\0b")
-    monkeypatch.setattr(conll, "MOST_CORPUS_BYTES", 10)
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "80")  # eight bytes of memory for each of the text
     (tmp_path / "c.gz").write_bytes(gzip.compress(TEXT.encode()))
     with pytest.raises(SizeLimitError, match="at most 10 bytes"):
         read_sentences(tmp_path / "c.gz")

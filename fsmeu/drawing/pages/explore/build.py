@@ -14,10 +14,10 @@ import numpy as np
 from fsmeu.drawing.draw import draw
 from fsmeu.drawing.pages.explore.first_pair import first_pair, scheme_of
 from fsmeu.drawing.pages.explore.page import assemble, graph_data
-from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.scene.escape import visible, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
 from fsmeu.exchange.automaton import Automaton
+from fsmeu.files import write_file
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
@@ -43,7 +43,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Writes the page."""
-        return write_file(as_path(path, "explore"), self.html.encode(), "explore")
+        return write_file(path, self.html)
 
     def __repr__(self) -> str:
         """Names the loss and the size; ``save`` writes the page."""

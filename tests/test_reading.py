@@ -1,0 +1,187 @@
+"""Files from outside: damaged, strange and far too large ones end in a sentence."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+import fsmeu
+from fsmeu.cli.examples import read_examples
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.learning import OnlineLogisticClassifier
+from fsmeu.learning.saving import load, save
+from fsmeu.reading import read_arrays, read_bytes, read_text
+from fsmeu.searn.tasks.conll import read_sentences
+
+X, Y = make_classification(40, 4, random_state=0)
+
+
+def npy(array):
+    """The bytes of an array as numpy saves it."""
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def header(shape, kind="<f8"):
+    """The first bytes of a file that claims to hold an array of this shape."""
+    file = io.BytesIO()
+    words = {"descr": kind, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, words)
+    return file.getvalue()
+
+
+def archive(path, members, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as made:
+        for name, content in members.items():
+            made.writestr(f"{name}.npy", content)
+    return path
+
+
+# -- archives of arrays ---------------------------------------------------------------------------
+
+
+def test_arrays_come_back(tmp_path):
+    given = {"a": np.arange(6.0).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 3), "?")}
+    np.savez_compressed(tmp_path / "a.npz", **given)
+    found = read_arrays(tmp_path / "a.npz", "file")
+    assert found.keys() == given.keys()
+    for name, array in given.items():
+        assert found[name].dtype == array.dtype
+        assert np.array_equal(found[name], array)
+
+
+STRANGE = {
+    "no array": b"text",
+    "nothing": b"",
+    "header alone": header((2, 3)),
+    "more than the shape": header((2,)) + bytes(24),
+    "negative": header((-1, -2)) + bytes(16),
+    "objects": header((1,), "|O") + bytes(8),
+    "records": header((1,), [("a", "<f8")]) + bytes(8),
+    "texts of no length": header((10**12,), "<U0"),
+    "rows of no length": header((10**12, 0)),
+    "syntax": header((2,)).replace(b"'shape'", b"'sha\\x('") + bytes(16),
+    "brackets": header((2,)).replace(b"(2,)", b"((((") + bytes(16),
+    "version": b"\x93NUMPY\x09\x00" + header((2,))[8:] + bytes(16),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_members_that_are_no_arrays(tmp_path, name):
+    path = archive(tmp_path / "a.npz", {"X": STRANGE[name], "header": STRANGE[name]})
+    for read in (read_examples, load):
+        with pytest.raises(FsmeuError, match=r"a\.npz: "):
+            read(str(path))
+
+
+def test_archives_that_cannot_be_unpacked(tmp_path):
+    """Other compression, a password, a wrong checksum, a cut, one name twice."""
+    good = archive(tmp_path / "good.npz", {"X": npy(X), "y": npy(Y)}, zipfile.ZIP_STORED)
+    odd = [archive(tmp_path / f"{k}.npz", {"X": npy(X)}, k) for k in (12, 14)]
+    content = good.read_bytes()
+    for name, changed in {
+        "password": content.replace(
+            b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"
+        ),
+        "method": content.replace(
+            b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x61"
+        ),
+        "checksum": content[:300] + bytes(8) + content[308:],
+        "cut": content[:-30],
+        "no archive": b"text",
+        "empty": b"",
+    }.items():
+        assert changed != content
+        odd.append(tmp_path / f"{name}.npz")
+        odd[-1].write_bytes(changed)
+    for path in odd:
+        for read in (read_examples, load):
+            with pytest.raises(InputError, match=f"{path.name}: "):
+                read(str(path))
+    assert read_examples(str(good)).rows.shape == X.shape
+
+
+def test_sizes_are_summed_before_anything_is_unpacked(tmp_path, monkeypatch):
+    """A small archive of large arrays, each within the limit, and of small numbers as doubles."""
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "100000")
+    zeros = npy(np.zeros((9, 1000)))
+    path = archive(tmp_path / "a.npz", {"X": zeros, "y": zeros})
+    assert path.stat().st_size < 2000
+    monkeypatch.setattr(np.lib.format, "read_array", lambda *a, **k: pytest.fail("it was unpacked"))
+    small = archive(tmp_path / "b.npz", {"X": npy(np.zeros((20, 1000), np.int8))})
+    for read in (read_examples, load):
+        for one in (path, small):
+            with pytest.raises(SizeLimitError, match=r"at most 100,000 .*FSMEU_MAX_BYTES"):
+                read(str(one))
+
+
+def test_a_large_file_is_given_on_purpose(tmp_path, monkeypatch):
+    """What does not compress may be as large as its file."""
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "1000")
+    given = np.random.default_rng(0).random((100, 20))
+    np.savez_compressed(tmp_path / "a.npz", X=given)
+    assert np.array_equal(read_examples(str(tmp_path / "a.npz")).rows, given)
+
+
+def test_an_array_is_named_once(tmp_path):
+    """Forty names for one array are not forty arrays."""
+    made = OnlineLogisticClassifier().fit(X, Y)
+    save(made, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz") as held:
+        arrays = dict(held)
+    told = json.loads(str(arrays["header"]))
+    name = next(one["array"] for one in told["learned"].values() if isinstance(one, dict))
+    told["learned"]["more_"] = [{"array": name}] * 40
+    np.savez(tmp_path / "b.npz", **{**arrays, "header": np.array(json.dumps(told))})
+    with pytest.raises(InputError, match="written by save"):
+        load(tmp_path / "b.npz")
+
+
+# -- compressed and plain texts -------------------------------------------------------------------
+
+TEXT = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.txt.gz", "a.svm.bz2"])
+@pytest.mark.parametrize("damage", ["flipped", "cut", "plain"])
+def test_damaged_compression(tmp_path, name, damage):
+    import bz2
+
+    packed = bz2.compress(TEXT) if name.endswith("bz2") else gzip.compress(TEXT)
+    changed = {
+        "flipped": packed[:60] + bytes(9) + packed[69:],
+        "cut": packed[:-20],
+        "plain": TEXT,
+    }[damage]
+    (tmp_path / name).write_bytes(changed)
+    read = read_sentences if ".txt" in name else read_examples
+    with pytest.raises(InputError, match=f"{name}: the file cannot be read"):
+        read(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.json", "a.json.gz", "a.txt.gz"])
+def test_texts_are_limited_by_what_they_become(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "8000")
+    content = b"0 1:1\n" * 1000
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    read = {"svm": read_examples, "csv": read_examples, "txt": read_sentences}.get(
+        name.split(".")[1], fsmeu.models.from_json
+    )
+    with pytest.raises(SizeLimitError, match=r"at most [12],000 bytes.*FSMEU_MAX_BYTES"):
+        read(str(tmp_path / name))
+
+
+def test_the_limit_is_a_number(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_BYTES", "much")
+    with pytest.raises(InputError, match="FSMEU_MAX_BYTES"):
+        read_bytes(tmp_path, "file")
+
+
+def test_texts_have_no_mark(tmp_path):
+    (tmp_path / "a").write_bytes(gzip.compress(b"\xef\xbb\xbfabc"))
+    assert read_text(tmp_path / "a", "file") == "abc"

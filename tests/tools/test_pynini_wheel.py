@@ -1,0 +1,292 @@
+"""Sound wheels only are handed out and published; compiling is ordered and resumable."""
+
+import zipfile
+from pathlib import Path
+
+import environment
+import openfst
+import pynini_wheel
+import pytest
+from console import SetupFailure
+from openfst import OpenFst
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = f"pynini-1.2-{environment.BUILD}-cp311-cp311-linux_aarch64.whl"
+
+
+# Writes its output in two halves; fails on the file that is named broken.cc.
+COMPILER = """
+echo "$@" >> {log}
+case "$*" in *broken.cc*) echo "broken.cc:1: error: no"; exit 1 ;; esac
+while [ "$1" != -o ]; do shift; done
+printf half > "$2"; printf whole > "$2"
+"""
+
+
+def write_wheel(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("pynini/__init__.py", "x = 1\n" * 100)
+    return path
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("FSMEU_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_cache_follows_the_environment(monkeypatch):
+    monkeypatch.setenv("HOME", "/h")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("FSMEU_CACHE", raising=False)
+    assert pynini_wheel.cache_directory() == Path("/h/.cache/fsmeu")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert pynini_wheel.cache_directory() == Path("/x/fsmeu")
+    monkeypatch.setenv("FSMEU_CACHE", "~/mine")
+    assert pynini_wheel.cache_directory() == Path("/h/mine")
+
+
+def test_version_is_pinned_in_one_place():
+    """The launcher finds the pin in the project's own pyproject.toml."""
+    text = (ROOT / "pyproject.toml").read_text()
+    assert f'"pynini=={pynini_wheel.pinned_version(text)}"' in text
+    with pytest.raises(SetupFailure, match="does not pin pynini"):
+        pynini_wheel.pinned_version('"pynini>=2"')
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:60]])
+def test_damaged_wheel_is_thrown_out(tmp_path, damage):
+    wheel = write_wheel(tmp_path / NAME)
+    assert pynini_wheel.find(tmp_path, "1.2") == wheel
+    wheel.write_bytes(damage(wheel.read_bytes()))
+    assert pynini_wheel.find(tmp_path, "1.2") is None
+    assert not wheel.exists()
+
+
+def test_flipped_bytes_are_noticed(tmp_path):
+    wheel = write_wheel(tmp_path / NAME)
+    wheel.write_bytes(wheel.read_bytes().replace(b"x = 1", b"x = 2", 1))
+    assert pynini_wheel.find(tmp_path, "1.2") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "used"),
+    [
+        (NAME, True),
+        ("pynini-1.2-cp311-cp311-manylinux_2_28_x86_64.whl", True),
+        ("pynini-1.2-0-cp311-cp311-linux_aarch64.whl", False),
+        ("pynini-1.2.1-cp311-cp311-linux_aarch64.whl", False),
+    ],
+)
+def test_wheel_of_another_version_or_recipe_is_not_used(tmp_path, name, used):
+    write_wheel(tmp_path / name)
+    assert bool(pynini_wheel.find(tmp_path, "1.2")) == used
+
+
+def test_made_once_and_published_whole(cache, monkeypatch):
+    """Until the wheel is finished its place is empty; afterwards nothing is made again."""
+    made = []
+
+    def make(version, python, workshop):
+        made.append(version)
+        assert not list(cache.glob("wheels/*/*"))
+        return write_wheel(workshop / NAME)
+
+    monkeypatch.setattr(pynini_wheel, "_fetch_or_build", make)
+    for _ in range(2):
+        home = pynini_wheel.provide("1.2", Path("python"))
+        assert [file.name for file in home.iterdir()] == [NAME]
+    assert made == ["1.2"]
+    assert not list(cache.glob("build/*"))
+
+
+def test_failed_build_publishes_nothing_and_keeps_its_work(cache, monkeypatch):
+    def fail(version, python, workshop):
+        (workshop / "a.o").touch()
+        raise OSError(28, "No space left on device", str(workshop / "b.o"))
+
+    monkeypatch.setattr(pynini_wheel, "_fetch_or_build", fail)
+    with pytest.raises(SetupFailure, match="the disk is full"):
+        pynini_wheel.provide("1.2", Path("python"))
+    assert not list(cache.glob("wheels/*/*"))
+    assert [file.name for file in cache.glob("build/*/*")] == ["a.o"]
+
+
+def fake_pip(tmp_path, file):
+    """A python whose pip 'downloads' one file."""
+    script = tmp_path / "python"
+    script.write_text(
+        '#!/bin/sh\nwhile [ "$1" != --dest ]; do shift; done\n'
+        f'mkdir -p "$2" && echo x > "$2/{file}"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def test_wheel_of_the_index_is_taken(tmp_path):
+    """Where PyPI has a wheel, nothing is built."""
+    name = "pynini-1.2-cp311-cp311-manylinux_2_28_x86_64.whl"
+    found = pynini_wheel._fetch_or_build("1.2", fake_pip(tmp_path, name), tmp_path / "w")
+    assert found == tmp_path / "w/download" / name
+
+
+def test_machine_that_cannot_build_is_told_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(pynini_wheel.sys, "platform", "darwin")
+    pip = fake_pip(tmp_path, "pynini-1.2.tar.gz")
+    with pytest.raises(SetupFailure, match=r"no pynini 1\.2 wheel") as caught:
+        pynini_wheel._fetch_or_build("1.2", pip, tmp_path / "w")
+    assert caught.value.remedies == openfst.WAYS_OUT[:1]
+
+
+def test_damaged_source_is_fetched_anew(tmp_path):
+    sdist = tmp_path / "pynini-1.2.tar.gz"
+    sdist.write_bytes(b"\x1f\x8b nothing")
+    with pytest.raises(SetupFailure, match="is damaged"):
+        pynini_wheel._unpack(sdist, tmp_path / "source")
+    assert not sdist.exists()
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch, programs):
+    """pynini's source in small, and a compiler that logs what it is asked."""
+    extensions = tmp_path / "source" / "extensions"
+    extensions.mkdir(parents=True)
+    names = ("_pynini.cpp", "_pywrapfst.cpp", "stringutil.cc", "unknown.cc", *pynini_wheel.JOINED)
+    for name in names:
+        (extensions / name).touch()
+    (tmp_path / "libs").mkdir()
+    log = tmp_path / "log"
+    compiler = programs("g++", COMPILER.format(log=log))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setattr(pynini_wheel, "parallel_jobs", lambda: 1)
+
+    def build():
+        return pynini_wheel.build_extensions(
+            tmp_path / "source",
+            OpenFst(tmp_path / "include", tmp_path / "lib"),
+            [tmp_path / "libs" / "libfst.so.26", tmp_path / "libs" / "libshim.so"],
+            tmp_path,
+            compiler,
+        )
+
+    build.log, build.extensions, build.folder = log, extensions, tmp_path
+    return build
+
+
+def compiled(log):
+    """Returns the names of the sources compiled, in order."""
+    calls = [line.split() for line in log.read_text().splitlines()]
+    return [call[call.index("-c") + 1].rpartition("/")[2] for call in calls if "-c" in call]
+
+
+def test_longest_first(shop):
+    shop()
+    assert compiled(shop.log) == [
+        "joined.cc",
+        "_pywrapfst.cpp",
+        "_pynini.cpp",
+        "stringutil.cc",
+        "unknown.cc",
+    ]
+
+
+def test_files_that_share_templates_are_compiled_as_one(shop):
+    """Each of them is included once, and none is compiled alone."""
+    shop()
+    included = (shop.folder / "joined.cc").read_text().split()[1::2]
+    assert sorted(included) == sorted(f'"{name}"' for name in pynini_wheel.JOINED)
+
+
+@pytest.mark.parametrize(
+    ("free", "jobs"), [(0.5e9, 1), (4e9, 1), (4.6e9, 2), (64e9, 2), (float("inf"), 2)]
+)
+def test_memory_limits_the_number_of_compilers(monkeypatch, free, jobs):
+    monkeypatch.setattr(pynini_wheel.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(pynini_wheel, "_free_memory", lambda: free)
+    assert pynini_wheel.parallel_jobs() == jobs
+
+
+def test_modules_find_their_libraries_beside_them(shop):
+    """The run path is relative, of the old kind, and every library is kept, the shim last."""
+    modules = shop()
+    assert [module.name.partition(".")[0] for module in modules] == ["_pywrapfst", "_pynini"]
+    for link in shop.log.read_text().splitlines()[-2:]:
+        assert "--disable-new-dtags,-rpath,$ORIGIN/libs -Wl,--no-as-needed" in link
+        assert link.endswith("libshim.so")
+    assert "unknown.cc.o" not in shop.log.read_text().splitlines()[-2]
+
+
+def test_modules_export_nothing_that_openfst_holds(shop):
+    """Unoptimised copies of its templates must not take the place of its own code."""
+    shop()
+    for link in shop.log.read_text().splitlines()[-2:]:
+        (option,) = [word for word in link.split() if "--version-script=" in word]
+        script = Path(option.partition("=")[2]).read_text()
+        assert "PyInit_*" in script
+        assert "local: *" in script
+
+
+def test_finished_objects_are_not_compiled_again(shop):
+    shop()
+    (shop.folder / "unknown.cc.o").unlink()
+    shop.log.unlink()
+    shop()
+    assert compiled(shop.log) == ["unknown.cc"]
+
+
+def test_failure_keeps_what_is_whole(shop):
+    (shop.extensions / "broken.cc").touch()
+    with pytest.raises(SetupFailure) as caught:
+        shop()
+    assert "compiling pynini" in caught.value.report()
+    assert "broken.cc:1: error: no" in caught.value.report()
+    objects = list(shop.folder.glob("*.o"))
+    assert {file.read_text() for file in objects} == {"whole"}
+    assert not (shop.folder / "broken.cc.o").exists()
+
+
+def test_missing_compiler_is_named(programs, monkeypatch):
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(SetupFailure, match=r"no C\+\+ compiler \(g\+\+\)") as caught:
+        pynini_wheel.find_compiler()
+    assert "conda-forge" in caught.value.report()
+
+
+def test_missing_python_headers_are_named(programs, monkeypatch, tmp_path):
+    programs("g++", "true")
+    monkeypatch.setattr(pynini_wheel, "python_headers", lambda: str(tmp_path))
+    with pytest.raises(SetupFailure, match=r"Python\.h") as caught:
+        pynini_wheel.find_compiler()
+    assert "python3-dev" in caught.value.report()
+
+
+def test_a_wheel_holds_what_belongs_in_it(tmp_path):
+    source, libraries = tmp_path / "source", tmp_path / "pynini.libs"
+    for package in ("pynini", "pywrapfst"):
+        (source / package).mkdir(parents=True)
+        (source / package / "__init__.py").write_text("answer = 42\n")
+    for name in ("pynini/BUILD.bazel", "PKG-INFO", "LICENSE", "AUTHORS"):
+        (source / name).touch()
+    libraries.mkdir()
+    for file in (libraries / "libfst.so.26", tmp_path / "_pynini.so"):
+        file.touch()
+    tree = pynini_wheel.collect(
+        source,
+        "1.2",
+        [tmp_path / "_pynini.so"],
+        libraries,
+        OpenFst(source, source, copyright=source / "LICENSE"),
+        tmp_path / "tree",
+    )
+    names = {file.relative_to(tree).as_posix() for file in tree.rglob("*") if file.is_file()}
+    info = "pynini-1.2.dist-info"
+    assert names == {
+        "_pynini.so",
+        "pynini.libs/libfst.so.26",
+        "pynini/__init__.py",
+        "pywrapfst/__init__.py",
+        *(f"{info}/{name}" for name in ("METADATA", "WHEEL")),
+        *(f"{info}/licenses/{name}" for name in ("LICENSE", "AUTHORS", "OpenFst-copyright")),
+    }
+    assert f"Tag: {pynini_wheel.wheel_tag()}\n" in (tree / info / "WHEEL").read_text()
