@@ -7,6 +7,7 @@ By default a law is tried on a quarter of its hypothesis examples, and tests mar
 
 import os
 
+import pytest
 from hypothesis import settings
 
 QUICK_SHARE = 4  # one in so many hypothesis examples is drawn by default
@@ -19,6 +20,16 @@ settings.load_profile("explore" if os.environ.get("FSMEU_EXPLORE") else "repeata
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="nightly tests and all examples, too")
+
+
+@pytest.fixture(scope="session")
+def rounds(request):
+    """A function from how often a loop runs with ``--all`` to the range it runs through here.
+
+    By default that is a quarter of it, or ``least`` where a test needs more to see what it seeks.
+    """
+    everything = request.config.getoption("--all")
+    return lambda most, least=1: range(most if everything else max(least, most // QUICK_SHARE))
 
 
 def pytest_collection_modifyitems(config, items):

@@ -11,6 +11,8 @@ from fsmeu.fst.layers import Layer, Layered
 from tests import brute_force
 
 KINDS = ("bernoulli", "independent", "markov", "potentials", "hmm", "nbest", "mixture")
+STEP = 1e-30
+"""The complex step."""
 _EDGES = (0.0, 1.0, 0.5, 0.5, 1e-9, 1 - 1e-9, 1e-30, 0.1, 0.25)
 
 
@@ -294,3 +296,46 @@ _PARTS = {
     "mixture": _mixture,
 }
 PLAIN_KINDS = tuple(_PARTS)
+
+
+# -- derivatives ---------------------------------------------------------------------------------
+
+
+def parameters(model):
+    """Each parameter by name, with the listed distribution as a function of it."""
+    labels, n = model.labels, model.n
+    if isinstance(model, fsmeu.models.Bernoulli):
+        return {"": (model.p, brute_force.bernoulli)}
+    if isinstance(model, fsmeu.models.Independent):
+        return {"": (model.probabilities, lambda x: brute_force.independent(x, labels))}
+    if isinstance(model, fsmeu.models.Markov):
+        initial, transition = model.initial, model.transition
+        return {
+            "initial": (initial, lambda x: brute_force.markov(x, transition, labels, n)),
+            "transition": (transition, lambda x: brute_force.markov(initial, x, labels, n)),
+        }
+    unary, pairwise = model.unary, model.pairwise
+    return {
+        "unary": (unary, lambda x: brute_force.potentials(x, pairwise, labels, n)),
+        "pairwise": (pairwise, lambda x: brute_force.potentials(unary, x, labels, n)),
+    }
+
+
+def derivatives(model, values):
+    """What the gradient must be, by name, when a reference y is worth ``values[y]``.
+
+    A listed expectation is an analytic function of every parameter, so the imaginary part of
+    E(x + ih) / h is its derivative up to rounding for tiny h (the complex step).
+    """
+    found = {}
+    for name, (array, distribution) in parameters(model).items():
+        found[name] = np.zeros(array.shape)
+        for index in np.ndindex(array.shape):
+            moved = array.astype(complex)
+            moved[index] += STEP * 1j
+            found[name][index] = brute_force.expectation(distribution(moved), values).imag / STEP
+    return found
+
+
+def by_name(gradient):
+    return gradient if isinstance(gradient, dict) else {"": gradient}

@@ -133,16 +133,15 @@ def test_explain():
     assert "sum over positions" in told
 
 
-def test_keep_is_never_proven():
+def test_keep_is_never_proven(rounds):
     """Kept states rank candidates; the value told is exact all the same."""
     rng = np.random.default_rng(3)
     loss = fsmeu.load("fscore")
-    for _ in range(15):
+    for _ in rounds(15):
         n = int(rng.integers(1, 7))
         p = rng.random(n)
         listing = make_listing(loss, (0, 1), n)
-        rows = np.stack([1 - p, p], axis=1)
-        case = ModelCase(Bernoulli(p), brute_force.independent(rows, (0, 1)))
+        case = ModelCase(Bernoulli(p), brute_force.bernoulli(p))
         for method, keep in (("ranking", 1), ("ranking", 2 * n), ("exhaustive", 1), ("auto", 3)):
             decision = fsmeu.decode(loss, p, method=method, keep=keep)
             assert not decision.exact

@@ -15,6 +15,7 @@ from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Independent, Markov, as_model
 from tests import shelf
 from tests.decoding.test_choice import CHAIN, REFUSALS, P
+from tests.support.nightly import mostly_nightly
 
 SEEN_BY_COMPUTING = {"marginal", "nbest"}
 LONG = Markov([0.4, 0.6], [[0.7, 0.3], [0.2, 0.8]], n=13)
@@ -44,7 +45,7 @@ def test_a_refusal_is_the_condition(method, loss, model, options, says):
         assert str(caught.value).startswith(f"decode by {method}: {told}")
 
 
-@pytest.mark.parametrize("name", SHELF)
+@pytest.mark.parametrize("name", mostly_nightly(SHELF, quick=4))
 @pytest.mark.parametrize("model", [Bernoulli(P), CHAIN, LONG], ids=["independent", "chain", "long"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_auto_asks_only_what_fits(name, model, options, monkeypatch):

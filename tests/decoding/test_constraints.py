@@ -52,11 +52,11 @@ METHODS = ("additive", "counting", "viterbi", "exhaustive")
 
 @pytest.mark.parametrize(("constraint", "allowed"), CONSTRAINTS)
 @pytest.mark.parametrize("name", ["fscore", "hamming", "pk", "zero_one", "g_mean", "recall"])
-def test_the_best_that_is_allowed(name, constraint, allowed):
+def test_the_best_that_is_allowed(name, constraint, allowed, rounds):
     """What claims to be exact is the best of the listed sequences that the rule allows."""
     rng = np.random.default_rng(7)
     proven = set()
-    for _ in range(5):
+    for _ in rounds(5, least=2):
         n = int(rng.integers(2, 7))
         listing = shelf_listing(name, n)
         case = random_model(rng, (0, 1), n)

@@ -51,12 +51,12 @@ def longest(labels):
 
 
 @pytest.mark.parametrize("name", fsmeu.library())
-def test_shelf(name):
+def test_shelf(name, rounds):
     """Decisions of every method under random models: values always, optima where claimed."""
     rng = np.random.default_rng(sum(map(ord, name)))
     labels = shelf_listing(name, 1).labels
     exact = set()
-    for round_ in range(30):
+    for round_ in rounds(30, least=16):
         n = int(rng.integers(0, longest(labels) + 1))
         listing = shelf_listing(name, n)
         case = random_model(rng, labels, n)
@@ -72,10 +72,10 @@ def test_shelf(name):
 
 
 @pytest.mark.parametrize("name", ["hamming", "zero_one", "run_length", "cost_matrix", "threshold"])
-def test_three_labels(name):
+def test_three_labels(name, rounds):
     """Labels that a file leaves open."""
     rng = np.random.default_rng(5)
-    for _ in range(30):
+    for _ in rounds(30):
         n = int(rng.integers(0, 5))
         listing = shelf_listing(name, n, 3)
         case = random_model(rng, listing.labels, n)
@@ -118,14 +118,14 @@ FAST = [
 
 
 @pytest.mark.parametrize(("name", "params"), FAST)
-def test_thousands_of_independent_vectors(name, params):
+def test_thousands_of_independent_vectors(name, params, rounds):
     """The quadratic method, all together, on a few hundred vectors for each of these."""
     rng = np.random.default_rng(len(name))
     loss = fsmeu.load(name, **params)
     for n in range(9):
         listing = make_listing(loss, (0, 1), n)
         ones = np.array(listing.sequences, float).reshape(2**n, n)
-        vectors = [probabilities(rng, n) for _ in range(60)]
+        vectors = [probabilities(rng, n) for _ in rounds(60)]
         for p, decision in zip(vectors, fsmeu.decode_many(loss, vectors), strict=True):
             weight = np.prod(np.where(ones == 1, p, 1 - p), axis=1)
             values = listing.sign * listing.table @ weight

@@ -13,11 +13,11 @@ import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from tests import brute_force, shelf
+from tests.label_models import by_name, derivatives, parameters
 from tests.losses.meaning import Undefined
 from tests.strategies import cases, losses
 
 ENGINES = ("lattice", "openfst")
-STEP = 1e-30
 TEXTS = {
     "age, flag and division": """
         utility f
@@ -40,42 +40,6 @@ TEXTS = {
 }
 names = pytest.mark.parametrize("name", fsmeu.library())
 engines = pytest.mark.parametrize("engine", ENGINES)
-
-
-def parameters(model):
-    """Each parameter by name, with the listed distribution as a function of it."""
-    labels, n = model.labels, model.n
-    if isinstance(model, Bernoulli):
-        return {"": (model.p, brute_force.bernoulli)}
-    if isinstance(model, Independent):
-        return {"": (model.probabilities, lambda x: brute_force.independent(x, labels))}
-    if isinstance(model, Markov):
-        initial, transition = model.initial, model.transition
-        return {
-            "initial": (initial, lambda x: brute_force.markov(x, transition, labels, n)),
-            "transition": (transition, lambda x: brute_force.markov(initial, x, labels, n)),
-        }
-    unary, pairwise = model.unary, model.pairwise
-    return {
-        "unary": (unary, lambda x: brute_force.potentials(x, pairwise, labels, n)),
-        "pairwise": (pairwise, lambda x: brute_force.potentials(unary, x, labels, n)),
-    }
-
-
-def derivatives(model, values):
-    """What the gradient must be, when a reference y is worth ``values[y]``."""
-    found = {}
-    for name, (array, distribution) in parameters(model).items():
-        found[name] = np.zeros(array.shape)
-        for index in np.ndindex(array.shape):
-            moved = array.astype(complex)
-            moved[index] += STEP * 1j
-            found[name][index] = brute_force.expectation(distribution(moved), values).imag / STEP
-    return found
-
-
-def by_name(gradient):
-    return gradient if isinstance(gradient, dict) else {"": gradient}
 
 
 def assert_gradient(loss, z, model, values):

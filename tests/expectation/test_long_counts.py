@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation import long_counts
+from tests.support.nightly import mostly_nightly
 
 OF_TABLES = [
     "accuracy",
@@ -42,14 +43,16 @@ def weights_of_counts(eighths):
     return found
 
 
-def test_expected_fscore_of_2000_labels_without_rounding():
+@pytest.mark.parametrize("n", mostly_nightly([500, 2000], quick=1))
+def test_expected_fscore_without_rounding(n, monkeypatch):
+    monkeypatch.setattr(long_counts, "LONG_SEQUENCE", n)
     random = np.random.default_rng(3)
-    eighths, z = random.integers(0, 9, size=2000), random.integers(0, 2, size=2000)
+    eighths, z = random.integers(0, 9, size=n), random.integers(0, 2, size=n)
     first = weights_of_counts(eighths[z == 1].tolist())
     last = weights_of_counts(eighths[z == 0].tolist())
-    hyp, whole = int(z.sum()), 8**2000
+    hyp, whole = int(z.sum()), 8**n
     hits, terms = first * np.arange(len(first)), []
-    for ref in range(2001):
+    for ref in range(n + 1):
         low, high = max(0, ref - len(last) + 1), min(ref, len(first) - 1)
         if low <= high:
             met = (hits[low : high + 1] * last[ref - high : ref - low + 1][::-1]).sum()

@@ -6,6 +6,7 @@ import pytest
 
 import fsmeu
 from tests import brute_force
+from tests.support.nightly import mostly_nightly
 
 FSCORE = fsmeu.load("fscore")
 
@@ -42,7 +43,7 @@ def test_alternating_hypothesis_has_the_stated_size(n):
     assert states(alternating(n)) == stated(n)
 
 
-@pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.parametrize("n", mostly_nightly(range(1, 9), quick=6))
 def test_alternating_hypothesis_is_the_worst(n):
     sizes = {z: states(z) for z in itertools.product((0, 1), repeat=n)}
     assert max(sizes.values()) == sizes[tuple(alternating(n))] == stated(n)

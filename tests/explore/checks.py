@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 import fsmeu
-from tests.expectation.test_gradient import by_name, parameters
 from tests.explore.asking import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS
+from tests.label_models import by_name, parameters
 from tests.losses.test_summed import path_sums
 
 ENGINES = ("lattice", "openfst")

@@ -1,18 +1,18 @@
 """Derivatives pulled back to parameters, against the oracle's expectation differentiated.
 
-The oracle is an analytic function of every parameter, so the imaginary part of E(x + ih) / h is the
-derivative up to rounding for tiny h (the complex step); one test takes central differences as well.
-Every arc's own derivative comes from listing the paths through it.
+By the complex step; one test takes central differences as well. Every arc's own derivative comes
+from listing the paths through it.
 """
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import brute_force
+from tests.label_models import by_name, derivatives
 from tests.strategies import cases
 
-STEP = 1e-30
 CLOSE = {"rtol": 1e-11, "atol": 1e-12}
 
 
@@ -28,64 +28,22 @@ def pulled(model, g):
     return model.pullback(brute_force.arc_gradients(layered, g), value)
 
 
-def complex_step(distribution, parameters, g):
-    """dE/d(parameters), E being the expectation of g under ``distribution(parameters)``."""
-    result = np.zeros(parameters.shape)
-    for index in np.ndindex(parameters.shape):
-        moved = parameters.astype(complex)
-        moved[index] += STEP * 1j
-        listed = distribution(moved if parameters.ndim else moved[()])
-        result[index] = brute_force.expectation(listed, g).imag / STEP
-    return result
-
-
 seeds = st.integers(0, 2**32)
+KINDS = {"bernoulli": 4, "independent": 3, "markov": 3, "potentials": 3, "hmm": 3}
 
 
-@settings(max_examples=25, deadline=None)
-@given(case=cases(["bernoulli"], most=4), seed=seeds)
-def test_bernoulli(case, seed):
-    g = random_function(case, seed)
-    expected = complex_step(brute_force.bernoulli, case.model.p, g)
-    np.testing.assert_allclose(pulled(case.model, g), expected, **CLOSE)
-
-
-@settings(max_examples=25, deadline=None)
-@given(case=cases(["independent"], most=3), seed=seeds)
-def test_independent(case, seed):
+@pytest.mark.parametrize(("kind", "most"), KINDS.items())
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), seed=seeds)
+def test_every_parameter(kind, most, data, seed):
+    """Entries of probability 0 and forbidden ones included, also behind impossible prefixes."""
+    case = data.draw(cases([kind], most=most))
     g, model = random_function(case, seed), case.model
-    expected = complex_step(
-        lambda x: brute_force.independent(x, model.labels), model.probabilities, g
-    )
-    np.testing.assert_allclose(pulled(model, g), expected, **CLOSE)
-
-
-@settings(max_examples=40, deadline=None)
-@given(case=cases(["markov"], most=3), seed=seeds)
-def test_markov(case, seed):
-    """Entries of probability 0 included, also where a whole prefix has probability 0."""
-    g, model = random_function(case, seed), case.model
-    initial, transition, labels, n = model.initial, model.transition, model.labels, model.n
-    found = pulled(model, g)
-    expected = complex_step(lambda x: brute_force.markov(x, transition, labels, n), initial, g)
-    np.testing.assert_allclose(found["initial"], expected, **CLOSE)
-    expected = complex_step(lambda x: brute_force.markov(initial, x, labels, n), transition, g)
-    np.testing.assert_allclose(found["transition"], expected, **CLOSE)
-    assert found["transition"].shape == transition.shape
-
-
-@settings(max_examples=40, deadline=None)
-@given(case=cases(["potentials", "hmm"], most=3), seed=seeds)
-def test_potentials(case, seed):
-    """Forbidden entries included: their derivative is 0."""
-    g, model = random_function(case, seed), case.model
-    unary, pairwise, labels, n = model.unary, model.pairwise, model.labels, model.n
-    found = pulled(model, g)
-    expected = complex_step(lambda x: brute_force.potentials(x, pairwise, labels, n), unary, g)
-    np.testing.assert_allclose(found["unary"], expected, **CLOSE)
-    expected = complex_step(lambda x: brute_force.potentials(unary, x, labels, n), pairwise, g)
-    np.testing.assert_allclose(found["pairwise"], expected, **CLOSE)
-    assert found["pairwise"].shape == pairwise.shape
+    found, expected = by_name(pulled(model, g)), derivatives(model, g)
+    assert found.keys() == expected.keys()
+    for name, array in found.items():
+        assert array.shape == expected[name].shape
+        np.testing.assert_allclose(array, expected[name], **CLOSE)
 
 
 @settings(max_examples=20, deadline=None)

@@ -1,7 +1,6 @@
 """Scripts as modules, and the data that some of them need."""
 
-import importlib.util
-import sys
+import importlib
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,12 @@ from fsmeu.data_folder import data_folder
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 
 
-@pytest.fixture
-def load(monkeypatch):
+@pytest.fixture(scope="session")
+def load():
     """A function that loads a script by its name; scripts may import those beside them."""
-
-    def loaded(name):
-        monkeypatch.syspath_prepend(str(FOLDER))
-        spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, spec.name, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return loaded
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        yield importlib.import_module
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ def script(load):
     return load("conll2000_corpus")
 
 
+@pytest.mark.nightly
 def test_three_ways(script, conll2000):
     pytest.importorskip("sklearn_crfsuite", reason="sklearn-crfsuite is part of the extra 'crf'")
     short = [sentence for sentence in script.read("train")[:200] if len(sentence) <= 12]

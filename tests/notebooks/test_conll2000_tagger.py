@@ -20,6 +20,7 @@ def test_chunks_are_counted_as_seqeval_counts_them(load):
     )
 
 
+@pytest.mark.nightly
 def test_the_quick_run(conll2000):
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--quick"], capture_output=True, text=True, check=True

@@ -1,6 +1,5 @@
 """The script of Jansche's (2005) experiments: its figures as printed, its thresholds by search."""
 
-import importlib
 import os
 import subprocess
 import sys
@@ -19,10 +18,8 @@ NOTEBOOKS = ROOT / "notebooks"
 
 
 @pytest.fixture(scope="module")
-def script():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(NOTEBOOKS))
-        yield importlib.import_module("jansche2005")
+def script(load):
+    return load("jansche2005")
 
 
 def printed(data, *more):
@@ -56,6 +53,7 @@ def test_section_6_as_printed_in_the_paper(tmp_path):
     assert "No table" in text
 
 
+@pytest.mark.nightly
 def test_quick_run_has_every_row():
     data = data_folder()
     if not (data / "ijcnn1").is_dir():

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.mark.nightly
 def test_quick():
     """Where a9a is missing, the part on the threshold is run all the same."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
@@ -31,14 +32,9 @@ def test_quick():
         assert (ROOT / "out" / "liu2018_figures.png").is_file()
 
 
-def test_best_threshold_is_half_the_best_f():
+def test_best_threshold_is_half_the_best_f(load):
     """The root of q by quadrature is half the best F over all cuts of a large sample."""
-    sys.path.insert(0, str(ROOT / "notebooks"))
-    try:
-        import liu2018
-    finally:
-        sys.path.pop(0)
-    best = liu2018.best_threshold(-2.0)
+    best = load("liu2018").best_threshold(-2.0)
     random = np.random.default_rng(0)
     eta = np.sort(1 / (1 + np.exp(2.0 - 2 * random.normal(size=1_000_000))))[::-1]
     wanted = np.max(np.cumsum(eta) / (eta.sum() + np.arange(1, len(eta) + 1)))

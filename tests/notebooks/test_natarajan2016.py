@@ -1,27 +1,15 @@
 """The script of Natarajan 2016: its own sums against ``decode``, and the quick run."""
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.data_folder import data_folder
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location(
-        "natarajan2016", ROOT / "notebooks" / "natarajan2016.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look
-    spec.loader.exec_module(module)
-    return module
+def script(load):
+    return load("natarajan2016")
 
 
 @pytest.mark.parametrize("name", ["balanced_accuracy", "g_tp_pr", "fscore"])
@@ -64,6 +52,7 @@ def test_printed_figures_are_complete(script):
     assert jaccard < f_score / 2  # impossible for means of F1 and Jaccard of the same decisions
 
 
+@pytest.mark.nightly
 def test_quick_run(script, capsys):
     folder = data_folder()
     if not (folder / "scene").is_dir():

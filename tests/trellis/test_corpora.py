@@ -8,7 +8,7 @@ from fsmeu.trellis.kept import split_trellis
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 READS_N = """
-utility half(labels_are_tags = 1)
+utility half
 labels any
 count late when i > n / 2 and z == y
 count ref when y == "B-A"

@@ -6,25 +6,7 @@ import pytest
 import fsmeu
 from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
 from fsmeu.models import Independent, Markov, from_potentials
-
-TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
-READS_N = """
-utility half
-labels any
-count late when i > n / 2 and z == y
-count ref when y == "B-A"
-value late / (1 + ref)
-"""
-LOSSES = {
-    "chunk_fscore": lambda: fsmeu.load("chunk_fscore", labels=TAGS),
-    "span_fscore": lambda: fsmeu.load("span_fscore", labels=TAGS),
-    "hamming": lambda: fsmeu.load("hamming", labels=TAGS),
-    "cost_matrix": lambda: fsmeu.load(
-        "cost_matrix", labels=TAGS, cost=np.arange(25.0).reshape(5, 5) % 7
-    ),
-    "reads_n": lambda: fsmeu.loads(READS_N, labels=TAGS),
-}
-LENGTHS = [3, 1, 0, 2, 3, 1, 2, 0, 3]
+from tests.trellis.test_corpora import LENGTHS, LOSSES, TAGS
 
 
 def field(n, random):
