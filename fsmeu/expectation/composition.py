@@ -45,6 +45,7 @@ __all__ = [
     "compose_machines",
     "explicit_expectation",
     "explicit_gradient",
+    "run_loss",
     "summed_value",
     "window_form",
 ]
@@ -101,7 +102,7 @@ class Composition:
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state."""
-        return _run_loss(self.plain, self.machine, self.plain.olabel - 1)
+        return run_loss(self.plain, self.machine, self.plain.olabel - 1)
 
     @cached_property
     def values(self) -> Floats:
@@ -229,7 +230,7 @@ def _given(asked: Query) -> Any:
     return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
-def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
+def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     """The loss state inside each composed state, -1 where none.
 
     The loss is deterministic in the pair of labels, so running it along the arcs finds them.
@@ -356,7 +357,7 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     named = fst_from_table(_arc_names(arcs, model.widths[-1]))
     table = table_from_fst(compose_fsts(left, named, names[1:]), "composition")
     arc = table.olabel - 1
-    inside = _run_loss(table, machine, arcs.label[arc])
+    inside = run_loss(table, machine, arcs.label[arc])
     ends = np.isfinite(table.final)
     values = np.zeros(table.states)
     values[ends] = machine.values[inside[ends]] * np.exp(-table.final[ends])
