@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,12 @@ from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.expectation.composition import Composition, advising_default, compose_layers
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
+from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.constraint import Constraint, restricted, walk
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.distance import minus_log, weights_of_inputs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
@@ -33,6 +35,8 @@ from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
 from fsmeu.losses.corpus import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.models import as_model
 
 __all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
 
@@ -53,19 +57,17 @@ def explicit_answer(problem: Problem) -> Answer:
         SizeLimitError: there are more sequences than the budget.
     """
     with advising_default():
-        sequences = _allowed(
-            problem.constraint, len(problem.model.labels), problem.n, problem.budget
-        )
-        if not len(sequences):
-            raise RefusalError(sentence("decode", "a sequence must satisfy the constraint"))
-        try:
-            built = hypotheses_composition(problem)
-            values = _values(built, sequences)
-        except SizeLimitError:
-            values = _one_by_one(problem, sequences)
-            how = "was composed with loss and model"
-        else:
-            how = f"is a path of one composition of {built.states:,} states"
+        labels = len(problem.model.labels)
+        sequences = _allowed(problem.constraint, labels, problem.n, problem.budget)
+    if not len(sequences):
+        raise RefusalError(sentence("decode", "a sequence must satisfy the constraint"))
+    try:
+        built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
+        values = _values(built, sequences)
+        how = f"is a path of one composition of {built.states:,} states"
+    except SizeLimitError:
+        values = _one_by_one(problem, sequences)
+        how = "was composed with loss and model"
     best, count = int((problem.sign * values).argmax()), len(values)
     check_finite("decode", values[best])
     complete = count == len(sequences)
@@ -76,16 +78,23 @@ def explicit_answer(problem: Problem) -> Answer:
     return Answer(sequences[best], complete, why, count, float(values[best]))
 
 
-def hypotheses_composition(problem: Problem) -> Composition:
+def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
     """The composition of all allowed sequences, the loss and the model.
+
+    Args:
+        loss: a loss or utility.
+        model: a label model.
+        constraint: as for ``decode``.
 
     Raises:
         SizeLimitError: it could have more states than the limit.
     """
-    hypotheses = any_layers(problem.model.alphabet, problem.n)
-    if problem.constraint is not None:
-        hypotheses = restricted(hypotheses, problem.constraint)
-    return compose_layers(problem.loss, hypotheses, problem.model.layered())
+    made = as_model(model)
+    hypotheses = any_layers(made.alphabet, made.n)
+    limits = as_constraint(constraint, made.alphabet, made.n)
+    if limits is not None:
+        hypotheses = restricted(hypotheses, limits)
+    return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
 
 
 def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
@@ -100,7 +109,7 @@ def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) ->
         count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
     if count.sum() > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
-        raise SizeLimitError(sentence("decode", must, None, "Raise it with budget=..."))
+        raise SizeLimitError(sentence("decode", must, None, "Raise the budget"))
     if not count.sum():
         return np.zeros((0, n), np.int64)
     found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)

@@ -65,14 +65,14 @@ def derivatives(case, random):
 
 
 def decision(case, random):
-    _decision(case, None, None)
+    decide(case, None, None)
 
 
 def constrained(case, random):
-    _decision(case, *decisions.random_constraint(case.truth, random))
+    decide(case, *decisions.random_constraint(case.truth, random))
 
 
-def _decision(case, text, allowed):
+def decide(case, text, allowed):
     """The model is asked as it is, and as a lattice."""
     truth, p, loss = case.truth, case.chances[0], case.loss
     rows = slice(None) if allowed is None else allowed
