@@ -190,7 +190,8 @@ def draw(
         n: the length of the sequences, for a loss; that of z, y or the model if they are given.
         path: a file to write, its ending says the format.
         z: a hypothesis. With y, the path of the pair is coloured. Alone, the machine is the one
-            given z. With a model, the composition is drawn; z may then be a model too.
+            given z; of a composition of several hypotheses, all paths that read z are coloured.
+            With a model, the composition is drawn; z may then be a model too.
         y: a reference.
         model: a label model: states are shaded and arcs are as wide as they are probable.
         given_z: leave out registers that only follow z, without fixing z (as in Jansche 2007,

@@ -47,6 +47,7 @@ __all__ = [
     "compose_query",
     "explicit_expectation",
     "explicit_gradient",
+    "run_loss",
     "summed_value",
     "window_form",
 ]
@@ -104,7 +105,7 @@ class Composition(Picture):
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state."""
-        return _run_loss(self.plain, self.machine, self.plain.olabel - 1)
+        return run_loss(self.plain, self.machine, self.plain.olabel - 1)
 
     @cached_property
     def values(self) -> Floats:
@@ -233,7 +234,7 @@ def _given(asked: Query) -> Any:
     return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
-def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
+def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     """The loss state inside each composed state, -1 where none.
 
     The loss is deterministic in the pair of labels, so running it along the arcs finds them.
@@ -360,7 +361,7 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     named = fst_from_table(_arc_names(arcs, model.widths[-1]))
     table = table_from_fst(compose_fsts(left, named, names[1:]), "composition")
     arc = table.olabel - 1
-    inside = _run_loss(table, machine, arcs.label[arc])
+    inside = run_loss(table, machine, arcs.label[arc])
     ends = np.isfinite(table.final)
     values = np.zeros(table.states)
     values[ends] = machine.values[inside[ends]] * np.exp(-table.final[ends])
