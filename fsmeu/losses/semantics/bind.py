@@ -126,7 +126,8 @@ def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
         if isinstance(part, Name) and part.name == "y":
             message = "the table is read by one label, which is called z here"
             raise scope.fault(part, message)
-    return np.broadcast_to(number(default, scope), (len(bound.alphabet),) * sides).copy()
+    table: Floats = np.full((len(bound.alphabet),) * sides, number(default, scope))
+    return table
 
 
 def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
