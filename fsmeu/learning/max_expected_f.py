@@ -41,8 +41,8 @@ class MaxExpectedFClassifier(BinaryClassifier):
     were not seen is greater than without one; the paper has none. Without a penalty the supremum is
     often at infinity: ``bound`` keeps the search in a box. A great penalty may drive it there too,
     since the intercept goes free: to no coefficients and an infinite intercept, where all examples
-    are called positive. Where a climb ends on such a way is a matter of rounding. Features should be of like size and near 0
-    (``StandardScaler``).
+    are called positive. Where a climb ends on such a way is a matter of rounding. Features should
+    be of like size and near 0 (``StandardScaler``).
 
     F_alpha = 1 / (alpha / R + (1 - alpha) / P) is F_beta for alpha = beta^2 / (1 + beta^2).
 
