@@ -65,7 +65,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             found = f"{len(self.classes_)} class{'es' if len(self.classes_) != 1 else ''}"
             remedy = "Only binary classification is supported"  # scikit-learn looks for these words
             raise InputError(sentence(where, must, found, remedy))
-        return (labels == self.classes_[1]).astype(np.float64)
+        return np.asarray(labels == self.classes_[1], np.float64)
 
     def _weights(self, rows: Rows, weights: Any) -> Floats | None:
         """Checked weights of examples, (examples,), or None."""

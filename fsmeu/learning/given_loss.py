@@ -6,7 +6,7 @@ whose k-th label stands for the k-th class, so that indices of classes are indic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -71,7 +71,7 @@ def label_name(value: Any) -> Label:
     return given if isinstance(given, int | str) else str(given)
 
 
-def over_classes(loss: Loss, classes: Sequence[Any], where: str) -> Loss:
+def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
     """The loss whose k-th label stands for the k-th class.
 
     A class is the label of its name. Of two classes, one that has no such label is the label that
