@@ -38,7 +38,7 @@ class MaxExpectedFClassifier(BinaryClassifier):
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
     intercept goes free. It is not concave, so L-BFGS starts from several random points, and the
     best end is kept. With the default penalty starts mostly meet at one end, and F of rows that
-    were not seen is greater than without one; the paper has none. Without a penalty the supremum is
+    were not seen is mostly greater than without one (the paper has none), where the supremum is
     often at infinity: ``bound`` keeps the search in a box. A great penalty may drive it there too,
     since the intercept goes free: to no coefficients and an infinite intercept, where all examples
     are called positive. Where a climb ends on such a way is a matter of rounding. Features should
