@@ -19,8 +19,18 @@ from fsmeu.fst.layers import Layer, Layered, all_arcs
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import total
+from fsmeu.trellis.roundings import Sums
 
-__all__ = ["Composition", "arc_products", "compose_machines", "ending_masses", "summed_value"]
+__all__ = [
+    "Composition",
+    "arc_products",
+    "compose_machines",
+    "ending_masses",
+    "roundings_of",
+    "summed_value",
+]
+
+_MOST_LOG = 746  # -log of the least double
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -106,8 +116,8 @@ def compose_machines(
 
 def summed_value(
     hypothesis: Layered, machine: SummedMachine, model: Layered, max_states: int | None = None
-) -> tuple[float, float]:
-    """The expected value of a loss whose machine has paths that add up, and the mass of the model.
+) -> Sums:
+    """The expected value of a loss whose machine has paths that add up, with what bounds its error.
 
     Args:
         hypothesis: a layered acceptor over the labels.
@@ -119,8 +129,22 @@ def summed_value(
         SizeLimitError: the composition could have more states than the limit.
     """
     whole = _composed(hypothesis, machine, model, max_states)
-    mass = total(hypothesis) * total(model)
-    return total_weight(table_from_fst(whole, "composition")) - machine.shift * mass, mass
+    mass, table = total(hypothesis) * total(model), table_from_fst(whole, "composition")
+    weight, shift = total_weight(table), machine.shift * mass
+    sums = (np.array([one]) for one in (weight - shift, mass, weight + shift))
+    return Sums(*sums, roundings_of(table, model.n) + len(model.layers) * (max(model.widths) + 4))
+
+
+def roundings_of(table: ArcTable, n: int) -> int:
+    """A bound on the number of roundings behind the mass of each path through a composition.
+
+    A factor that comes from a logarithm has lost as many units as that is great, and the logarithms
+    of a path add up to no more than doubles hold.
+    """
+    logs, ends = (some[np.isfinite(some)] for some in (table.weight, table.final))
+    great, last = (float(np.abs(some).max(initial=0.0)) for some in (logs, ends))
+    most = int(np.bincount(table.target).max(initial=0))
+    return n * (most + 6) + len(ends) + int(2 * min(_MOST_LOG, n * great) + last)
 
 
 def _composed(

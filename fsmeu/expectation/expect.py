@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-import sys
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import SizeLimitError, one_of, whole
+from fsmeu.errors import FsmeuError, SizeLimitError, one_of, whole
 from fsmeu.expectation.bounds import value_range
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.composition import (
     Composition,
     compose_machines,
     ending_masses,
+    roundings_of,
     summed_value,
 )
 from fsmeu.expectation.lattice import run
@@ -26,19 +28,22 @@ from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
 from fsmeu.fst.layers import Layered, pair_layers
-from fsmeu.limits import MUCH_TO_REMEMBER
+from fsmeu.limits import CHEAP_STATES, MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.sum_over_paths import signed_parts
 from fsmeu.losses.windows import Windows, windows
+from fsmeu.trellis.roundings import Sums, relative_error
 
-__all__ = ["ENGINES", "compose", "expect"]
+__all__ = ["ENGINES", "compose", "expect", "walked"]
 
 Floats = NDArray[np.float64]
 
 ENGINES = ("lattice", "openfst")
-_MOST_LOG = 746  # -log of the least double
+
+DIGITS = 1e-10
+"""A value whose error may be a greater part of it is computed once more with counts as states."""
 
 
 def expect(
@@ -75,7 +80,7 @@ def expect(
         return _materialised(asked, keep, max_states)
     if keep is None:
         return _streamed(asked, max_states)
-    return _kept(asked, _levels(asked, keep, max_states), 0)
+    return _kept(asked, *_walked_levels(asked, keep, max_states))
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
@@ -85,13 +90,26 @@ def _streamed(asked: Query, max_states: int | None) -> Expectation:
     chain = long_chain_value(asked)
     if chain is not None:
         bounds = (chain.lower, chain.upper, chain.kept)
-        return Expectation(chain.value, *bounds, lambda: _levels(asked, None, max_states))
+        return Expectation(chain.value, *bounds, lambda: _levels(asked, max_states))
     found = _windowed(asked, max_states) or _by_tape(asked, max_states)
-    value, kept = found or _walked(asked, max_states)
+    found = found or walked(asked, max_states)
+    if found.errors[0] > DIGITS * abs(found.values[0]):
+        # Large terms cancel; those of both signs that are left belong to different pairs.
+        with suppress(FsmeuError):
+            cheap = max(1, CHEAP_STATES // max(1, asked.n))
+            again = walked(asked, min(cheap, max_states or cheap), weights=False)
+            found = min(found, again, key=lambda sums: float(sums.errors[0]))
+    if found.masses[0] and isinstance(asked.loss, SpecLoss):
+        check_range(asked.loss.bound, asked.n, found.values / found.masses)
+    return _bounded(asked, found, lambda: _levels(asked, max_states))
+
+
+def _bounded(asked: Query, found: Sums, levels: Callable[[], Levels]) -> Expectation:
+    """The expectation, with bounds that rounding does not reach past."""
+    value, kept = float(found.values[0]), float(found.masses[0])
     check_finite("expect", value)
-    if kept and isinstance(asked.loss, SpecLoss):
-        check_range(asked.loss.bound, asked.n, np.array([value / kept]))
-    return Expectation(value, value, value, kept, lambda: _levels(asked, None, max_states))
+    error = float(found.errors[0]) if asked.n else 0.0  # one pair has one value
+    return Expectation(value, value - error, value + error, kept, levels)
 
 
 def _windows(asked: Query) -> Windows | None:
@@ -100,8 +118,8 @@ def _windows(asked: Query) -> Windows | None:
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
-def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | None:
-    """Value and mass where the loss is a sum over windows: in arrays, if the model is."""
+def _windowed(asked: Query, max_states: int | None) -> Sums | None:
+    """The expectation where the loss is a sum over windows: in arrays, if the model is."""
     form = _windows(asked)
     if form is None:
         return None
@@ -111,50 +129,64 @@ def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | Non
     return windowed_value(form, asked.z, arrays)
 
 
-def _by_tape(asked: Query, max_states: int | None) -> tuple[float, float] | None:
-    """Value and mass where the loss splits by tape and there are many labels."""
+def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
+    """The expectation where the loss splits by tape and there are many labels."""
     if asked.z is None or not isinstance(asked.loss, SpecLoss):
         return None
-    found = split_values(asked.loss, asked.z[None], [asked.model], max_states)
-    return None if found is None else (float(found[0][0]), float(found[1][0]))
+    return split_values(asked.loss, asked.z[None], [asked.model], max_states)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _walked(asked: Query, max_states: int | None) -> tuple[float, float]:
-    """Value and mass at the end of the composition."""
-    view = asked.view(weights=True)
-    final = run(view, asked.input(), None, max_states)
-    held = final.mass[0] > 0
-    codes, mass = final.codes[held], final.mass[:, held]
-    value, slopes = view.values(codes)
-    return float(mass[0] @ value + (mass[1:] * slopes).sum()), float(mass[0].sum())
+def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
+    """The expectation at the end of the composition.
+
+    Args:
+        asked: the query.
+        max_states: limit on the number of states of a layer.
+        weights: whether linear registers ride in the weight; otherwise nothing cancels but values
+            of both signs.
+    """
+    view = asked.view(weights=weights)
+    return run(view, asked.input(), None, max_states).sums(view)
 
 
-def _levels(asked: Query, keep: int | None, max_states: int | None) -> Levels:
+def _levels(asked: Query, max_states: int | None) -> Levels:
+    return _walked_levels(asked, None, max_states)[0]
+
+
+def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
+    """The distribution of the value, and a bound on the roundings behind each probability."""
     view = asked.view(weights=False)
     final = run(view, asked.input(), keep, max_states)
     held = final.mass[0] > 0
-    return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+    levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+    return levels, final.roundings + int(held.sum())
 
 
-def _kept(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
+def _kept(asked: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
     Args:
         asked: the query.
         levels: what was kept.
-        lost_ulps: units of the last place that probabilities had lost before they were summed, as
-            those that come from logarithms have: as many as the logarithm is great.
+        roundings: a bound on the roundings behind each of its probabilities.
     """
-    value, kept = levels.mean, float(levels.probabilities.sum())
+    roundings += 8 * (asked.n + 1)  # of the mass of the model
+    found = _sums_of(levels, roundings)
+    value, kept, error = (float(one[0]) for one in (found.values, found.masses, found.errors))
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     least, most = value_range(asked.loss, asked.n, _given(asked), lambda: _pairs(asked))
-    rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
-    values, probabilities = levels.ungrouped
-    size = float(np.abs(values) @ probabilities)
-    lower = value + _left_out(lost, least, -rounding) - rounding * size
-    upper = value + _left_out(lost, most, rounding) + rounding * size
+    rounding = relative_error(roundings)
+    lower = value + _left_out(lost, least, -rounding) - error
+    upper = value + _left_out(lost, most, rounding) + error
     return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def _sums_of(levels: Levels, roundings: int) -> Sums:
+    """The mean of a distribution as a sum."""
+    values, probabilities = levels.ungrouped
+    sums = (levels.mean, probabilities.sum(), np.abs(values) @ probabilities)
+    return Sums(*(np.array([one]) for one in sums), roundings)
 
 
 def _left_out(lost: float, extreme: float, rounding: float) -> float:
@@ -202,13 +234,10 @@ def _materialised(asked: Query, keep: int | None, max_states: int | None) -> Exp
         if keep is not None or not isinstance(asked.loss, SpecLoss):
             raise
         return _added_up(asked, max_states)
-    levels = _ending_levels(built, keep)
+    levels, roundings = _ending_levels(built, keep), roundings_of(built.table, asked.n)
     if keep is not None:
-        logs = built.table.weight[np.isfinite(built.table.weight)]
-        return _kept(asked, levels, min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0))))
-    value = levels.mean
-    check_finite("expect", value)
-    return Expectation(value, value, value, float(levels.probabilities.sum()), lambda: levels)
+        return _kept(asked, levels, roundings)
+    return _bounded(asked, _sums_of(levels, roundings), lambda: levels)
 
 
 def _ending_levels(built: Composition, keep: int | None = None) -> Levels:
@@ -217,21 +246,20 @@ def _ending_levels(built: Composition, keep: int | None = None) -> Levels:
     return level_sets(built.machine.values[built.loss_states[held]], ending[held])
 
 
-def _summed(asked: Query, max_states: int | None) -> tuple[float, float]:
-    """Value and mass by machines whose paths add up."""
+def _summed(asked: Query, max_states: int | None) -> Sums:
+    """The expectation by machines whose paths add up."""
     parts = signed_parts(asked.loss, asked.n, _given(asked), max_states)
     model = asked.model.layered()
-    value = mass = 0.0
-    for sign, machine in parts:
-        part, mass = summed_value(asked.hypothesis, machine, model, max_states)
-        value += sign * part
-    return value, mass
+    found = [
+        (sign, summed_value(asked.hypothesis, machine, model, max_states))
+        for sign, machine in parts
+    ]
+    value = sum(sign * part.values for sign, part in found)
+    size, roundings = sum(part.sizes for _, part in found), max(s.roundings for _, s in found)
+    return Sums(np.array(value), found[-1][1].masses, np.array(size), roundings)
 
 
 def _added_up(asked: Query, max_states: int | None) -> Expectation:
     """The value by a machine whose paths add up; the distribution needs the one that does not."""
-    value, mass = _summed(asked, max_states)
-    check_finite("expect", value)
-    return Expectation(
-        value, value, value, mass, lambda: _ending_levels(_compose(asked, max_states))
-    )
+    found = _summed(asked, max_states)
+    return _bounded(asked, found, lambda: _ending_levels(_compose(asked, max_states)))
