@@ -83,7 +83,7 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Sums | None:
             roundings = max(roundings, most)
     except LossFileError:
         return None
-    return Sums(*found, roundings)
+    return Sums(found[0], found[1], found[2], roundings)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -131,8 +131,9 @@ def summed_value(
     whole = _composed(hypothesis, machine, model, max_states)
     mass, table = total(hypothesis) * total(model), table_from_fst(whole, "composition")
     weight, shift = total_weight(table), machine.shift * mass
-    sums = (np.array([one]) for one in (weight - shift, mass, weight + shift))
-    return Sums(*sums, roundings_of(table, model.n) + len(model.layers) * (max(model.widths) + 4))
+    values, masses, sizes = np.array([[weight - shift], [mass], [weight + shift]])
+    roundings = roundings_of(table, model.n) + model.n * (max(model.widths) + 4)
+    return Sums(values, masses, sizes, roundings)
 
 
 def roundings_of(table: ArcTable, n: int) -> int:

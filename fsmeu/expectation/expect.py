@@ -185,8 +185,9 @@ def _kept(asked: Query, levels: Levels, roundings: int) -> Expectation:
 def _sums_of(levels: Levels, roundings: int) -> Sums:
     """The mean of a distribution as a sum."""
     values, probabilities = levels.ungrouped
-    sums = (levels.mean, probabilities.sum(), np.abs(values) @ probabilities)
-    return Sums(*(np.array([one]) for one in sums), roundings)
+    size = float(np.abs(values) @ probabilities)
+    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
+    return Sums(means, masses, sizes, roundings)
 
 
 def _left_out(lost: float, extreme: float, rounding: float) -> float:

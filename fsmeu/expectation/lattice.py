@@ -61,8 +61,8 @@ class Final:
         for gain, slope, lost in zip(gained, slopes, self.cancelled, strict=True):
             found.append(gain * slope)
             size.append((np.abs(gain) + lost * mass) * np.abs(slope))
-        totals = (np.array([np.sum(part)]) for part in (found, mass, size))
-        return Sums(*totals, self.roundings + _IN_PAIRS)
+        values, masses, sizes = (np.array([np.sum(part)]) for part in (found, mass, size))
+        return Sums(values, masses, sizes, self.roundings + _IN_PAIRS)
 
 
 @one_thread()

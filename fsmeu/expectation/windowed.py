@@ -52,8 +52,8 @@ def windowed_value(form: Windows, z: Ints, arrays: Dense) -> Sums | None:
                 return None
             value, size = value + float(part.values.sum()), size + float(part.sizes.sum())
             within = max(within, part.roundings + count // block + 64)
-    sums = (np.array([one]) for one in (value, mass, size))
-    return Sums(*sums, before_windows + within)
+    values, masses, sizes = np.array([[value], [mass], [size]])
+    return Sums(values, masses, sizes, before_windows + within)
 
 
 def _masses(arrays: Dense) -> tuple[Floats, Floats]:
