@@ -211,6 +211,7 @@ class CostOracle:
 
         It is the least loss that a completion can reach after the label, minus that after the best
         label; for a utility, the greatest utility after the best label minus that after this one.
+        Labels that rounding cannot tell apart cost 0: also worse ones, where great amounts cancel.
         """
         return self.costs_at(self.state(prefix))
 
