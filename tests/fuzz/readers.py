@@ -16,6 +16,7 @@ from fsmeu.checking.applies import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
 from fsmeu.cli.examples import read_examples
 from fsmeu.cli.given import read_constraint
+from fsmeu.cli.predict import _loaded
 from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
@@ -60,7 +61,7 @@ def _checked(path):
 
 
 def _predicted(path):
-    made = load(path)
+    made = _loaded(str(path))
     return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
 
 
