@@ -89,7 +89,8 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
         taken = arc[state, labels]
         weight += costs[taken]
         state = targets[taken]
-    return np.exp(-(weight + single.final[state]))
+    found: Floats = np.exp(-(weight + single.final[state]))
+    return found
 
 
 def minus_log(factors: Floats) -> Floats:

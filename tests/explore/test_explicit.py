@@ -18,7 +18,7 @@ from tests.explore.cases import Case
 from tests.explore.label_models import ModelSpec, random_model
 from tests.models.strategies import rows
 
-CASES = 40
+CASES = 25
 LENGTHS = {2: 3, 5: 2, 9: 1}
 
 
