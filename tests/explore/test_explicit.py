@@ -18,7 +18,7 @@ from tests import shelf
 from tests.explore import explicit, run
 from tests.explore.cases import Case
 
-CASES = 40
+CASES = 25
 LENGTHS = {2: 3, 5: 2, 9: 1}
 
 
