@@ -24,6 +24,7 @@ __all__ = [
     "sentence",
     "shorten",
     "truth",
+    "visible",
     "whole",
 ]
 
@@ -31,8 +32,15 @@ _MOST_WHOLE = 10**300
 """Greatest whole number that is taken: doubles hold it, and it can be shown."""
 
 
+_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
 class FsmeuError(Exception):
     """The root: catching it catches everything that fsmeu raises on purpose."""
+
+    def __str__(self) -> str:
+        """The message, with what does not print escaped: names in it come from files."""
+        return visible(super().__str__(), keep="\n")
 
 
 class InputError(FsmeuError, ValueError):
@@ -126,8 +134,8 @@ def truth(where: str, name: str, value: object) -> bool:
 
 
 def shorten(value: object, limit: int = 120) -> str:
-    """The value as text on one line, cut in the middle when long."""
-    text = " ".join((value if isinstance(value, str) else _shown(value)).split())
+    """The value as visible text on one line, cut in the middle when long."""
+    text = visible(" ".join((value if isinstance(value, str) else _shown(value)).split()))
     if len(text) <= limit:
         return text
     half = (limit - 5) // 2
@@ -140,6 +148,25 @@ def _shown(value: object) -> str:
         return repr(value)
     except Exception:
         return f"a value of type {type(value).__name__}"
+
+
+def visible(text: object, keep: str = "") -> str:
+    r"""The text with whatever does not print, except the characters to keep, as its escape.
+
+    Newlines, terminal controls, direction marks and lone surrogates become ``\n``, ``\x1b``,
+    ``\u202e``: what is left can be encoded, stands where it is put, and moves no cursor.
+    """
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(c if c.isprintable() or c in keep else _escape(c) for c in plain)
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    if number < 0x100:
+        return _ESCAPES.get(character, f"\\x{number:02x}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:

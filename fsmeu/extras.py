@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 
 from fsmeu.errors import FsmeuError, sentence
@@ -16,8 +17,11 @@ class MissingExtra(FsmeuError, ImportError):
 
 @lru_cache(maxsize=16)
 def is_installed(package: str) -> bool:
-    """Whether a package can be imported."""
-    return find_spec(package) is not None
+    """Whether a package can be imported; one that is there but broken cannot."""
+    try:
+        return find_spec(package) is not None and bool(import_module(package))
+    except Exception:  # whatever a broken package raises
+        return False
 
 
 def need_installed(package: str, extra: str, what: str, instead: str = "") -> None:

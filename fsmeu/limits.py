@@ -32,6 +32,9 @@ STATES_PER_LAYER = 50
 """States that a layer counts as where new ones come without end: finding it takes as long."""
 WALK_STEPS_PER_STATE = 80
 """Steps of a whole walk for each state allowed: they take time, but no room."""
+ELEMENTS_PER_STATE = 20
+"""Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
+"""
 CONSTRAINT_SHARE = 250
 """The part of the states that a constraint may have: it is composed with the model and the loss."""
 CONSTRAINT_WORK_PER_STATE = 60
@@ -320,3 +323,5 @@ MOST_DRAWS = 1_000_000
 """Bootstrap draws: the ends of an interval are then known to a thousandth of its length."""
 DRAWN_CELLS = 1 << 22
 """Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
+TRACED_LABELS = 10_000
+"""Labels of a pair that is shown step by step: more lines than anyone reads, in two seconds."""

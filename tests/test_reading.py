@@ -185,3 +185,75 @@ def test_the_limit_is_a_number(tmp_path, monkeypatch):
 def test_texts_have_no_mark(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress(b"\xef\xbb\xbfabc"))
     assert read_text(tmp_path / "a", "file") == "abc"
+
+
+# -- the command line -----------------------------------------------------------------------------
+
+
+def told(capsys, *words):
+    """What a command that is refused says."""
+    from typer.testing import CliRunner
+
+    from fsmeu.cli.main import app
+
+    ran = CliRunner().invoke(app, list(map(str, words)))
+    assert ran.exit_code == 2, ran.output
+    return ran.output + capsys.readouterr().err
+
+
+def test_a_model_without_end(capsys):
+    assert "at most" in told(capsys, "expect", "fscore", "1", "-m", "/dev/zero")
+    assert "at most" in told(capsys, "train", "/dev/zero", "-o", "/dev/null")
+
+
+def test_a_label_of_many_digits(capsys, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,0\n2,1\n")
+    words = ("train", tmp_path / "a.csv", "-o", tmp_path / "m", "--label", "9" * 5000)
+    assert "a column is one of 1 to 2" in told(capsys, *words)
+
+
+def test_an_input_is_not_called_output(capsys, tmp_path):
+    """The system refuses to read the memory of a process at 0."""
+    said = told(capsys, "train", "/proc/self/mem", "-o", tmp_path / "m")
+    assert "svmlight file /proc/self/mem: the file cannot be read (Input/output error)" in said
+
+
+def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
+    from fsmeu.extras import is_installed
+
+    (tmp_path / "broken_package.py").write_text("raise OSError('no such library')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not is_installed("broken_package")
+    assert not is_installed("no_such_package")
+    assert is_installed("json")
+
+
+# -- what files have learned ----------------------------------------------------------------------
+
+
+def changed(path, change):
+    """An estimator's file with another header."""
+    with np.load(path) as held:
+        arrays = dict(held)
+    told = json.loads(str(arrays["header"]))
+    change(told["learned"], arrays)
+    np.savez(path, **{**arrays, "header": np.array(json.dumps(told))})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda learned, arrays: learned.pop("delays_"),
+        lambda learned, arrays: learned.pop("n_features_in_"),
+        lambda learned, arrays: learned.update(n_features_in_=10**12),
+        lambda learned, arrays: learned.update(n_features_in_="4"),
+        lambda learned, arrays: arrays.update({"learned.classes_": np.array([1])}),
+        lambda learned, arrays: arrays.update({"learned.weights_": np.zeros((5, 1))}),
+        lambda learned, arrays: arrays.update({"learned.weights_": np.array("x")}),
+    ],
+)
+def test_learned_attributes_that_do_not_fit(tmp_path, change):
+    save(OnlineLogisticClassifier().fit(X, Y), tmp_path / "a.npz")
+    changed(tmp_path / "a.npz", change)
+    with pytest.raises(InputError, match="what was learned must be there"):
+        load(tmp_path / "a.npz")

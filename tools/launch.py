@@ -164,6 +164,11 @@ def _explore_tests(project: Project, arguments: list[str]) -> int:
     _become(project, "tests.explore.run", arguments)
 
 
+def _fuzz(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    _become(project, "tests.fuzz.run", arguments)
+
+
 def _fsmeu(project: Project, arguments: list[str]) -> int:
     _become(project, "fsmeu.cli.main", arguments)
 
@@ -219,6 +224,7 @@ COMMANDS = {
         _explore_tests,
         "dev",
     ),
+    "fuzz": Command("fuzz [ARG ...]", "every reader on files that are nearly right", _fuzz),
     "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
     "setup": Command("setup", "only set up, with what the tests need", _setup, "dev"),

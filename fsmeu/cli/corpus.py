@@ -212,15 +212,16 @@ def _output(
     given: CorpusOptions, show: Callable[[dict[str, Any]], str]
 ) -> Iterator[tuple[Callable[[list[dict[str, Any]]], None], dict[str, Any] | None]]:
     """What writes results, and the last that is there already."""
+    from fsmeu.cli.output import file_for, write_output
+
     if given.output is None:
 
         def say(results: list[dict[str, Any]]) -> None:
             for data in results:
-                typer.echo(show(data))
+                write_output("-", f"{show(data)}\n")
 
         yield say, None
         return
-    from fsmeu.cli.output import file_for
     from fsmeu.corpora.output import open_output
 
     path, corpus = file_for("--output", given.output), Path(str(given.corpus))

@@ -20,6 +20,7 @@ from fsmeu.cli.corpus import (
 )
 from fsmeu.cli.given import ConstraintName, GivenName, given_model, read_constraint
 from fsmeu.cli.options import (
+    EngineName,
     Json,
     LabelList,
     LossName,
@@ -78,6 +79,15 @@ _Compare = Annotated[
     bool,
     typer.Option("--compare", help="A table of all methods that fit; or of those in --method."),
 ]
+_Draw = Annotated[
+    str | None,
+    typer.Option(
+        "--draw",
+        metavar="FILE",
+        help="With --engine openfst: a picture of the composition, the decision's paths in colour.",
+        show_default=False,
+    ),
+]
 
 
 def decode_labels(
@@ -102,12 +112,15 @@ def decode_labels(
     types: TypeList = None,
     explain: _Explain = False,
     compare: _Compare = False,
+    engine: EngineName = "lattice",
+    draw: _Draw = None,
     as_json: Json = False,
 ) -> None:
     """Prints the label sequence with the highest expected utility, or the lowest expected loss.
 
     Under one model the labels and their expected value are printed; with --corpus a line for each
     sequence. Whether the decision is proven best is said by --explain, --json and --compare.
+    With --engine openfst, all sequences, loss and model are composed as one explicit machine.
     """
     from fsmeu.cli.inputs import load_loss, read_model
 
@@ -116,6 +129,7 @@ def decode_labels(
     options["seconds"] = seconds
     typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, bad)
     check_corpus_options(typed)
+    _check_engine(engine, draw, alone=corpus is None and not compare)
     if corpus is not None:
         _check_corpus_alone(probs, model, compare)
 
@@ -136,7 +150,34 @@ def decode_labels(
     if compare:
         _print_comparison(_compare_methods(loaded, label_model, method, options), as_json)
         return
-    _print_one(_decide(loaded, label_model, {**options, "method": method}), explain, as_json)
+    asked = {**options, "method": method, "engine": engine}
+    decision = _decide(loaded, label_model, asked)
+    if draw is not None:
+        _draw_composition(loaded, label_model, allowed, decision, draw)
+    _print_one(decision, explain, as_json)
+
+
+def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
+    """Refuses engines that are none, and what only the explicit one does with one model."""
+    from fsmeu.errors import InputError, one_of, sentence
+    from fsmeu.expectation.expect import ENGINES
+
+    explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
+    if explicit and not alone:
+        must = "--engine openfst decides under one model, without --compare"
+        raise InputError(sentence("decode", must, None, "Give --probs or --model"))
+    if draw is not None and not explicit:
+        must = "--draw shows the composition, which only --engine openfst builds"
+        raise InputError(sentence("decode", must, None, "Add --engine openfst"))
+
+
+def _draw_composition(
+    loss: Loss, model: Model, allowed: Any, decision: Decision, path: str
+) -> None:
+    from fsmeu.decoding.explicit import hypotheses_composition
+    from fsmeu.drawing.draw import draw
+
+    draw(hypotheses_composition(loss, model, allowed), z=decision.labels, path=path)
 
 
 def _check_method(method: str) -> None:
@@ -207,14 +248,13 @@ def _spelled(labels: Sequence[Label]) -> str:
 
 
 def _print_one(decision: Decision, explain: bool, as_json: bool) -> None:
-    from fsmeu.cli.output import line, print_json
+    from fsmeu.cli.output import line, print_json, write_output
     from fsmeu.decoding.decode import explain as in_words
 
     if as_json:
         print_json(_explained(decision, explain))
         return
-    typer.echo(_spelled(decision.labels))
-    typer.echo(repr(float(decision.value)))
+    write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     if explain:
         line(in_words(decision), wrap=True)
 

@@ -156,11 +156,13 @@ def ask(
     """
     from fsmeu.cli.inputs import load_loss, read_model, sequence
     from fsmeu.expectation.expect import expect
+    from fsmeu.expectation.query import fitted, further_tags
 
     label_model = given_model(read_model(*source, loss_name=chosen[0]), given)
     loaded = load_loss(*chosen)
-    bound = loaded.with_labels(label_model.alphabet).bound if loaded.labels_open else loaded.bound
-    return expect(loaded, sequence(bound.alphabet, z), label_model, engine=engine, keep=keep)
+    tags = further_tags(loaded, z.replace(",", " ").split())
+    alphabet = fitted(loaded, label_model, "expect", tags)[0].alphabet
+    return expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=keep)
 
 
 def _data(answer: Expectation) -> dict[str, Any]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from fsmeu.cli.hints import as_typed
-from fsmeu.errors import FsmeuError, InputError, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, sentence, shorten, visible
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded"]
 
@@ -37,32 +38,51 @@ class Guarded(TyperGroup):
             args = [_DEBUG, *(a for a in args[:end] if a != _DEBUG), *args[end:]]
         return super().parse_args(ctx, args)
 
+    def make_context(self, info_name: Any, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Reads the arguments, which may print help or versions."""
+        with _in_words(_DEBUG in args):
+            return super().make_context(info_name, args, *rest, **extra)
+
     def invoke(self, ctx: Any) -> Any:
-        """Runs the command; what it raises on purpose becomes a sentence."""
+        """Runs the command."""
+        with _in_words(ctx.params.get("debug")):
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_words(debug: bool) -> Iterator[None]:
+    """What is raised on purpose, or by streams that cannot be written, becomes a sentence."""
+    try:
+        if sys.stdout is None:
+            raise InputError(sentence("standard output", "it must be open"))
         try:
-            if sys.stdout is None:
-                raise InputError(sentence("standard output", "it must be open"))
-            result = super().invoke(ctx)
+            yield
+        finally:
             sys.stdout.flush()
-        except BrokenPipeError:
+    except BrokenPipeError:
+        _close_output()
+        raise typer.Exit(NO_READER) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if _belongs_to_typer(error):
+            if hasattr(error, "message"):
+                error.message = visible(error.message, keep="\n")
+            raise
+        if isinstance(error, OSError):
             _close_output()
-            raise typer.Exit(NO_READER) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
-            if _belongs_to_typer(error) or ctx.params.get("debug"):
-                raise
-            message, code = _explain(error)
-            typer.echo(f"fsmeu: {message}", err=True)
-            raise typer.Exit(code) from None
-        return result
+        if debug:
+            raise
+        message, code = _explain(error)
+        typer.echo(f"fsmeu: {message}", err=True)
+        raise typer.Exit(code) from None
 
 
 def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, FsmeuError):
         return as_typed(str(error)), BAD_INPUT
     if isinstance(error, OSError):
-        where = shorten(str(error.filename)) if error.filename is not None else "output"
+        where = shorten(str(error.filename)) if error.filename is not None else "input or output"
         return sentence(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
         remedy = "Use a smaller n, or --keep"

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich import box
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 from fsmeu.files import write_file
 
 __all__ = [
@@ -43,11 +43,20 @@ def screen() -> Console:
     return _Screen(markup=False, highlight=False, emoji=False)
 
 
+class _Table(Table):
+    """A table whose texts show what does not print as escapes."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        super().add_row(*(visible(x) if isinstance(x, str) else x for x in cells), **options)
+
+
 def table(*headers: str, right: Iterable[str] = ()) -> Table:
     """An empty table; the columns named in ``right`` hold numbers."""
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    made = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for header in headers:
-        made.add_column(header, justify="right" if header in right else "left", overflow="fold")
+        made.add_column(
+            visible(header), justify="right" if header in right else "left", overflow="fold"
+        )
     return made
 
 
@@ -58,12 +67,12 @@ def print_table(made: Table) -> None:
 
 def line(text: str = "", style: str = "", wrap: bool = False) -> None:
     """Prints one line, however long unless it is to be wrapped."""
-    screen().print(Text(text, style=style), soft_wrap=not wrap)
+    screen().print(Text(visible(text, keep="\n"), style=style), soft_wrap=not wrap)
 
 
 def note(text: str) -> None:
     """Says something beside the result, on stderr."""
-    typer.echo(text, err=True)
+    typer.echo(visible(text, keep="\n"), err=True)
 
 
 def place_for(file: str | Path) -> Path:
@@ -86,11 +95,14 @@ def file_for(option: str, name: str) -> Path:
 
 
 def write_output(name: str | Path, content: bytes | str) -> None:
-    """Writes what a command has made: to a file, or to standard output where the name is -."""
+    """Writes what a command has made: to a file, or to standard output where the name is -.
+
+    Bytes and texts arrive as they are, except texts on a terminal: they move no cursor there.
+    """
     if str(name) != "-":
         write_file(place_for(name), content)
     elif isinstance(content, str):
-        sys.stdout.write(content)
+        sys.stdout.write(visible(content, keep="\n\t") if sys.stdout.isatty() else content)
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

@@ -25,18 +25,17 @@ def show_loss(loss: LossName, as_json: Json = False) -> None:
 
 def _print_source(source: str) -> None:
     """Prints the text as it is; on a terminal, words, texts and comments are set apart."""
-    import sys
-
     from rich.text import Text
 
-    from fsmeu.cli.output import screen
+    from fsmeu.cli.output import screen, write_output
+    from fsmeu.errors import visible
     from fsmeu.losses.language.messages import WORDS
 
     where = screen()
     if not where.is_terminal:
-        sys.stdout.write(source if source.endswith("\n") else f"{source}\n")
+        write_output("-", source if source.endswith("\n") else f"{source}\n")
         return
-    text = Text(source.rstrip("\n"))
+    text = Text(visible(source.rstrip("\n"), keep="\n\t"))
     words = "|".join(WORDS)
     text.highlight_regex(rf'(?P<dim>#[^\n]*)|(?P<green>"[^"\n]*")|\b(?P<bold>{words})\b')
     where.print(text, soft_wrap=True)

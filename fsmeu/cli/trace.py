@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fsmeu.cli.options import Hypothesis, Json, LabelList, LossName, ParamList, Reference, TypeList
+from fsmeu.errors import InputError, sentence
+from fsmeu.limits import TRACED_LABELS
 
 if TYPE_CHECKING:
     from fsmeu.losses.loss import SpecLoss
@@ -30,6 +32,10 @@ def trace_pair(
     from fsmeu.cli.output import line, print_json
 
     loaded, hypothesis, reference = sequences(load_loss(loss, param, labels, types), z, y)
+    if len(hypothesis) > TRACED_LABELS:
+        must = f"up to {TRACED_LABELS:,} labels are shown step by step"
+        remedy = "The value alone is fsmeu.evaluate's"
+        raise InputError(sentence("trace", must, f"{len(hypothesis):,}", remedy))
     value = loaded(hypothesis, reference)
     steps = _steps(loaded, hypothesis, reference)
     if as_json:

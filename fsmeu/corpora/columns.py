@@ -16,10 +16,18 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
 
-__all__ = ["Token", "cell_of", "independent", "read_sentence", "tokens_of"]
+__all__ = ["LineError", "Token", "cell_of", "independent", "read_sentence", "tokens_of"]
 
 _ROUNDED = 1e-3
 """How far from 1 the sum of probabilities that were printed with a few digits may be."""
+
+
+class LineError(InputError):
+    """A fault of one line of a corpus, counted from 1; what it says does not name the line."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -27,18 +35,18 @@ class Token:
     """One line of a sentence.
 
     Attributes:
-        where: which line it is, for messages.
+        line: the number of the line in the corpus.
         cells: its columns, without the probabilities.
         found: labels and probabilities at its end; empty where there are none.
     """
 
-    where: str
+    line: int
     cells: list[str]
     found: dict[str, float]
 
 
-def tokens_of(text: str) -> list[Token]:
-    """The tokens of a sentence; at least one.
+def tokens_of(text: str, line: int) -> list[Token]:
+    """The tokens of a sentence that begins in this line of the corpus; at least one.
 
     Lines at its beginning that start with # and have no probabilities are comments.
 
@@ -46,13 +54,12 @@ def tokens_of(text: str) -> list[Token]:
         InputError: there are only comments.
     """
     tokens: list[Token] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        cells = line.split()
+    for number, content in enumerate(text.split("\n"), start=line):
+        cells = content.split()
         found = _distribution(cells)
-        if not found and not tokens and line.startswith("#"):
+        if not found and not tokens and content.startswith("#"):
             continue
-        where = f"line {number} of the sentence"
-        tokens.append(Token(where, cells[: len(cells) - len(found)], found))
+        tokens.append(Token(number, cells[: len(cells) - len(found)], found))
     if not tokens:
         raise InputError(sentence("sentence", "must have tokens", "comments alone"))
     return tokens
@@ -62,25 +69,26 @@ def independent(tokens: Sequence[Token]) -> Independent:
     """The model of a sentence whose tokens have probabilities.
 
     Raises:
-        InputError: a token has none, or other labels than the first.
+        LineError: a token has none, or other labels than the first.
     """
     order = {label: k for k, label in enumerate(tokens[0].found)}
-    rows = [_row(token.found, order, token.where) for token in tokens]
+    rows = [_row(token, order) for token in tokens]
     labels: tuple[Label, ...] = as_labels(list(order))
     return Independent(rows, labels)
 
 
-def read_sentence(text: str, column: int) -> tuple[Independent, list[str]]:
+def read_sentence(text: str, column: int, line: int = 1) -> tuple[Independent, list[str]]:
     """The model of a sentence, and the tags in one of its columns, one for each token.
 
     Args:
         text: the lines of the sentence.
         column: which column holds the tags, counted from 1; 0 for none, which gives no tags.
+        line: the number of its first line in the corpus.
 
     Raises:
-        InputError: a token has no probabilities, other labels than the first, or no such column.
+        LineError: a token has no probabilities, other labels than the first, or no such column.
     """
-    tokens = tokens_of(text)
+    tokens = tokens_of(text, line)
     model = independent(tokens)
     return model, [cell_of(token, column) for token in tokens] if column else []
 
@@ -89,12 +97,13 @@ def cell_of(token: Token, column: int) -> str:
     """What stands in a column, counted from 1, or from -1 backwards from the last.
 
     Raises:
-        InputError: there is no such column.
+        LineError: there is no such column.
     """
     if not 1 <= abs(column) <= len(token.cells):
         must = f"column {column} must be there"
         before = " before the probabilities" if token.found else ""
-        raise InputError(sentence(token.where, must, f"{len(token.cells)}{before}"))
+        got = f"{len(token.cells)}{before}"
+        raise LineError(sentence("columns", must, got), token.line)
     return token.cells[column - 1 if column > 0 else column]
 
 
@@ -120,16 +129,17 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _row(found: dict[str, float], order: dict[str, int], where: str) -> list[float]:
+def _row(token: Token, order: dict[str, int]) -> list[float]:
+    where, found = "probabilities", token.found
     if not found:
         must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
-        raise InputError(sentence(where, must, "none"))
+        raise LineError(sentence(where, must, "none"), token.line)
     if found.keys() != order.keys():
         must = f"its labels must be those of the first token, {', '.join(order)}"
-        raise InputError(sentence(where, must, ", ".join(found)))
+        raise LineError(sentence(where, must, ", ".join(found)), token.line)
     row = [found[label] for label in order]
     total = math.fsum(row)
     if not (all(0 <= p <= 1 for p in row) and abs(total - 1) <= _ROUNDED):
-        must = "probabilities must be from 0 to 1 and add up to 1"
-        raise InputError(sentence(where, must, f"a sum of {total}"))
+        must = "they must be from 0 to 1 and add up to 1"
+        raise LineError(sentence(where, must, f"a sum of {total}"), token.line)
     return [p / total for p in row]

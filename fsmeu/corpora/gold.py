@@ -12,7 +12,7 @@ from typing import Any
 from fsmeu.checking.examples import as_labels
 from fsmeu.corpora.columns import Token, cell_of, independent, tokens_of
 from fsmeu.corpora.condition import conditioned
-from fsmeu.corpora.parse import id_of, object_of, text_of
+from fsmeu.corpora.parse import id_of, object_of, spelled, text_of
 from fsmeu.corpora.records import Record
 from fsmeu.errors import InputError, as_number, one_of, sentence
 from fsmeu.fst.alphabet import Label
@@ -52,6 +52,7 @@ class GoldItem:
         model: its label model, or None.
         gold: its reference.
         systems: decisions by the key or column that they stand in, each as long as the reference.
+        lines: the line of each label, in columns; empty where the record is one line.
     """
 
     number: int
@@ -60,6 +61,7 @@ class GoldItem:
     model: Model | None
     gold: Sequence[Label]
     systems: Mapping[str, Sequence[Label]]
+    lines: Sequence[int] = ()
 
 
 def read_gold(record: Record, form: str, places: Places, given: Any = None) -> GoldItem:
@@ -76,9 +78,11 @@ def read_gold(record: Record, form: str, places: Places, given: Any = None) -> G
     """
     text = text_of(record)
     if form == "conll":
-        name, model, found = None, *_of_columns(tokens_of(text), places)
+        tokens = tokens_of(text, record.line)
+        lines = [token.line for token in tokens]
+        name, model, found = None, *_of_columns(tokens, places)
     else:
-        content = object_of(text)
+        lines, content = [], object_of(text)
         name, (model, found) = id_of(content), _of_object(content, places)
     gold, systems = found.pop(""), found
     for where, labels in systems.items():
@@ -89,7 +93,7 @@ def read_gold(record: Record, form: str, places: Places, given: Any = None) -> G
         must = f"the model must be as long as the reference, {len(gold)}"
         raise InputError(sentence("record", must, model.n))
     model = None if model is None else conditioned(model, given)
-    return GoldItem(record.number, record.line, name, model, gold, systems)
+    return GoldItem(record.number, record.line, name, model, gold, systems, lines)
 
 
 def _of_columns(
@@ -140,9 +144,7 @@ def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[L
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
         raise InputError(sentence("record", must, f"the keys {', '.join(content)}"))
     if isinstance(found, str):
-        words = found.replace(",", " ").split()
-        spelled = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
-        return list(as_labels(list(words[0]) if spelled else words))
+        return list(as_labels(spelled(found, model)))
     if not isinstance(found, list) or not all(_is_label(label) for label in found):
         raise InputError(sentence(f"key '{key}'", "must be a list of labels, or a text", found))
     return found

@@ -12,7 +12,7 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.models import Model, from_json
 from fsmeu.models.interchange import parse_json
 
-__all__ = ["Item", "id_of", "object_of", "parse", "text_of"]
+__all__ = ["Item", "id_of", "object_of", "parse", "spelled", "text_of"]
 
 _OURS = ("id", "z", "y")
 
@@ -52,7 +52,7 @@ def parse(record: Record, form: str, column: int = 0) -> Item:
     """
     text = text_of(record)
     if form == "conll":
-        model, tags = read_sentence(text, column)
+        model, tags = read_sentence(text, column, record.line)
         return Item(record.number, record.line, None, model, tags if column else None)
     content = object_of(text)
     name = id_of(content)
@@ -72,6 +72,13 @@ def text_of(record: Record) -> str:
         return record.text.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(sentence("record", "must be UTF-8 text")) from None
+
+
+def spelled(text: str, model: Model | None) -> list[str]:
+    """The labels of a text, as on the command line: words, or the letters of a single one."""
+    words = text.replace(",", " ").split()
+    letters = len(words) == 1 and (model is None or words[0] not in model.alphabet.index)
+    return list(words[0]) if letters else words
 
 
 def id_of(content: Mapping[str, Any]) -> str | int | None:

@@ -17,7 +17,7 @@ from fsmeu.limits import BLOCK_BYTES, RECORD_BYTES, RECORDS_AT_ONCE
 __all__ = ["FORMATS", "Record", "blocks", "format_of", "records"]
 
 FORMATS = ("jsonl", "conll")
-_COLUMNS = (".conll", ".iob", ".tsv", ".txt", ".crf")
+_COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def format_of(name: str, chosen: str | None) -> str:
     """
     if chosen is not None:
         return one_of("--format", "the format", chosen, FORMATS)
-    ending = Path(name.removesuffix(".gz")).suffix
+    ending = Path(name.removesuffix(".gz")).suffix.lower()
     return "conll" if ending in _COLUMNS else "jsonl"
 
 

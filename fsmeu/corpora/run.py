@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from fsmeu.corpora.records import Record, blocks, records
 from fsmeu.corpora.source import Source
 from fsmeu.corpora.work import Result, answer
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.parallel.engine import Workers
 
 __all__ = ["BAD", "Asked", "Step", "Totals", "run"]
@@ -84,6 +84,7 @@ def run(
         work: what answers a pickled question for a pickled block of records.
 
     Raises:
+        EmptyError: there is no record.
         InputError: a record is bad, and that is not to be skipped; or the last result is none of
             this corpus and question.
     """
@@ -102,6 +103,8 @@ def run(
             raise InputError(faults[0])
         good = [result.data for result in fresh if result.data is not None]
         yield Step(good, faults, positions.popleft())
+    if not seen and not done:
+        raise EmptyError(sentence(source.where, "must hold at least one record"))
     if seen < done:
         must = f"the corpus must have the {done:,} records that have results"
         raise InputError(sentence(source.where, must, f"{seen or 'fewer'} records"))

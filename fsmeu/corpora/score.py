@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.checking.examples import as_labels
+from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.decisions import CORPUS, WAYS, decisions_of
 from fsmeu.corpora.gold import GoldItem, Places, read_gold
 from fsmeu.corpora.work import Result, answer_block, unpacked
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 
@@ -64,8 +66,27 @@ def answer_scores(question: bytes, block: bytes) -> list[Result]:
         [loss for _, loss in asked.losses] if "meu" in asked.ways else [],
         partial(read_gold, form=asked.form, places=asked.places, given=asked.given),
         partial(_scores, asked),
-        lambda item: _scores(asked, [item])[0],
+        partial(_alone, asked),
     )
+
+
+def _alone(asked: ScoreQuestion, item: GoldItem) -> dict[str, Any]:
+    """What one record is worth; a label that a loss does not know is told with its line."""
+    try:
+        return _scores(asked, [item])[0]
+    except InputError as error:
+        for k, line in enumerate(item.lines):
+            labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
+            if not all(_knows(loss, label) for _, loss in asked.losses for label in labels):
+                raise LineError(str(error), line) from None
+        raise
+
+
+def _knows(loss: SpecLoss, label: Label) -> bool:
+    """Whether the label can be one of the loss."""
+    if not loss.labels_open:
+        return label in loss.alphabet.index
+    return not loss.spec.scheme or label == "O" or is_tag(str(label), KINDS[loss.spec.scheme])
 
 
 def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, Any]]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.condition import conditioned
-from fsmeu.corpora.parse import Item, parse
+from fsmeu.corpora.parse import Item, parse, spelled
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
@@ -147,7 +148,7 @@ def answer_block(
         try:
             items.append(read(record))
         except FsmeuError as error:
-            results[record.number] = Result(record.number, record.line, None, str(error))
+            results[record.number] = _fault(record, error)
     if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:
         for loss in losses:
             _compile_now(loss, items)
@@ -163,7 +164,13 @@ def _alone(one: Callable[[T], Data], item: T) -> Result:
     try:
         return _result(item, one(item))
     except FsmeuError as error:
-        return Result(item.number, item.line, None, str(error))
+        return _fault(item, error)
+
+
+def _fault(item: Numbered | Record, error: FsmeuError) -> Result:
+    """What is wrong with a record, and in which line."""
+    line = error.line if isinstance(error, LineError) else item.line
+    return Result(item.number, line, None, str(error))
 
 
 def _result(item: Numbered, data: Data) -> Result:
@@ -224,10 +231,7 @@ def _hypothesis(item: Item) -> list[Any]:
         raise InputError(sentence("record", must, "none"))
     if not isinstance(item.z, str | list):
         raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
-    alphabet = item.model.alphabet
-    if isinstance(item.z, str):
-        return alphabet.decode(alphabet.parse(item.z, "z"))
-    return alphabet.decode(alphabet.encode(item.z, "z"))
+    return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
 
 
 QUESTIONS: dict[

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.counting import unmet_condition
+from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.expectation.corpus import linear_expectation
 from fsmeu.expectation.corpus_query import Corpus, corpus_of
+from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
 
@@ -73,6 +75,7 @@ def decode_corpus(
     gap: float = 0.0,
     seconds: float | None = None,
     progress: Tell | None = None,
+    engine: str = "lattice",
 ) -> CorpusDecision:
     """The hypotheses with the best expected value of the corpus, and bounds of the best value.
 
@@ -87,6 +90,9 @@ def decode_corpus(
         gap: how far apart the bounds may stay; with 0 they are closed as far as can be.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.
+        engine: "lattice" bounds the best value as above; "openfst" values the hypotheses of all
+            sentences in one explicit composition, for any loss whose value looks at counts alone,
+            where there are few.
 
     Raises:
         InputError: the loss or the models do not allow such a decision; the message says why.
@@ -98,7 +104,12 @@ def decode_corpus(
         must = "progress must be a function of two bounds"
         raise InputError(sentence("decode_corpus", must, progress))
     clock = Clock(checked_seconds(seconds))
+    engine = one_of("decode_corpus", "engine", engine, ENGINES)
     corpus = corpus_of(loss, models, "decode_corpus")
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    if engine == "openfst":
+        hypotheses, value = best_corpus_hypotheses(corpus, sign)
+        return CorpusDecision(_named(corpus, hypotheses), value, value, value, True, 0)
     unmet = unmet_condition(corpus.loss.split)
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
@@ -109,7 +120,6 @@ def decode_corpus(
     from fsmeu.decoding.corpus_values import slopes_at
     from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
-    sign = 1.0 if loss.kind == "utility" else -1.0
     clock.over()  # begins here
     parts = parts_of(corpus)
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
@@ -124,9 +134,13 @@ def decode_corpus(
     )
     reach = (sides[1] - sides[0]) / (2 * PRECISION)
     exact = reach <= abs(known.value) or reach <= _step(corpus, chosen, known.value)
-    names = zip(corpus.models, chosen, strict=True)
-    labels = [model.alphabet.decode(np.asarray(z).tolist()) for model, z in names]
-    return CorpusDecision(labels, known.value, *sides, exact, len(found.cuts))
+    return CorpusDecision(_named(corpus, chosen), known.value, *sides, exact, len(found.cuts))
+
+
+def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:
+    """The labels of the hypotheses of all sentences, from their indices."""
+    pairs = zip(corpus.models, hypotheses, strict=True)
+    return [model.alphabet.decode(np.asarray(z).tolist()) for model, z in pairs]
 
 
 def _step(corpus: Corpus, zs: list[Ints], value: float) -> float:

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.ranking import LEAST, ranked, ranked_fault
+from fsmeu.decoding.ranking import ranked, ranked_fault
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.count_windows import Others, Window, count_window, without_each
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.scores import values_at
 
 __all__ = ["LinearInTp", "counting_in_windows", "is_for_windows", "linear_in_tp", "ranked_values"]

@@ -8,9 +8,11 @@ from typing import Any
 
 from fsmeu.decoding.choice import EXACT, METHODS, UNPROVEN, WITH_KEEP, exact_in_order, fitting
 from fsmeu.decoding.clock import Clock, checked_seconds
+from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
+from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -31,6 +33,7 @@ def decode(
     budget: int = CANDIDATES,
     seconds: float | None = SECONDS,
     progress: Callable[[float], None] | None = None,
+    engine: str = "lattice",
 ) -> Decision:
     """The label sequence with the highest expected utility, or the lowest expected loss.
 
@@ -49,6 +52,8 @@ def decode(
             so.
         progress: called now and then by these methods with the share of the work that is done,
             from 0 to 1.
+        engine: "lattice" decides by ``method``; "openfst" composes all allowed sequences with loss
+            and model as one explicit machine and values every one of them, where there are few.
 
     >>> from fsmeu.losses.library import load
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
@@ -60,7 +65,14 @@ def decode(
     bound, made = fitted(loss, as_model(model), "decode")
     limits = as_constraint(constraint, made.alphabet, made.n)
     clock = Clock(checked_seconds(seconds), progress)
-    return decode_problem(Problem(bound, made, limits, keep, budget, clock), method)
+    problem = Problem(bound, made, limits, keep, budget, clock)
+    if one_of("decode", "engine", engine, ENGINES) == "lattice":
+        return decode_problem(problem, method)
+    if method != "auto" or keep is not None:
+        must = "the engine openfst has one method, which keeps every state"
+        got = f"method={method!r}" if method != "auto" else f"keep={keep}"
+        raise InputError(sentence("decode", must, got, "Leave method and keep out"))
+    return decision(problem, "composition", explicit_answer(problem))
 
 
 def decode_problem(problem: Problem, method: str) -> Decision:

@@ -103,4 +103,4 @@ def _values_again(
     again = split_values(loss, z, [problem.model for _, problem, _ in doubtful])
     if again is None:
         return {}
-    return {row: float(value) for (row, _, _), value in zip(doubtful, again[0], strict=True)}
+    return {row: float(value) for (row, _, _), value in zip(doubtful, again.values, strict=True)}

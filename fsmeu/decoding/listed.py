@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
-from fsmeu.expectation.lattice import run
+from fsmeu.expectation.expect import walked
+from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import BOUNDED_STATES, LARGEST_BLOCK, MOST_WALKS
 from fsmeu.losses.machine.view import View
@@ -58,11 +59,11 @@ def best_listed(
             return candidates[best], True, done
     if len(candidates) > MOST_WALKS or problem.clock.over():
         return candidates[best], False, done
-    walked = np.array([_walked(problem, indices) for indices in candidates])
-    values, sizes = problem.sign * walked[:, 0], walked[:, 1]
-    best = int(values.argmax())
-    proven = is_proven(problem, values, error * sizes, best, candidates[best])
-    return candidates[best], proven, done
+    names = [problem.loss.alphabet.decode(indices) for indices in candidates]
+    again = [walked(query(problem.loss, z, problem.model), weights=False) for z in names]
+    values = problem.sign * np.concatenate([one.values for one in again])
+    errors, best = np.concatenate([one.errors for one in again]), int(values.argmax())
+    return candidates[best], is_proven(problem, values, errors, best, candidates[best]), done
 
 
 def _timed_values(problem: Problem, candidates: Sequence[Ints]) -> Floats:
@@ -87,18 +88,6 @@ def late(problem: Problem, valued: int, count: int) -> str:
         return ""
     seconds = f"the {problem.clock.seconds:g} seconds were over"
     return f", of {count}: {seconds} (give it more with seconds=...)"
-
-
-def _walked(problem: Problem, indices: Ints) -> tuple[float, float]:
-    """The expected value of a sequence and the expected absolute value, with all counts as states.
-
-    Then no terms cancel but values of both signs.
-    """
-    view = problem.loss.view(problem.n, indices, weights=False)
-    final = run(view, model_source(problem.model))
-    held = final.mass[0] > 0
-    value, mass = view.values(final.codes[held])[0], final.mass[0, held]
-    return float(mass @ value), float(mass @ np.abs(value))
 
 
 def _greatest(view: View) -> float:

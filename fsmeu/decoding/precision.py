@@ -1,14 +1,16 @@
 """How far rounding reaches, and whether a best value is still the best beyond it.
 
 An exact method compares numbers that doubles have rounded. It bounds the error of each, and claims
-its best only if no other could be better by more than ``PRECISION``, as a part of its expected
-absolute value or of what changing one of its labels costs in the median, whichever is greater: a
-best loss may be next to 0. The value of a pair of sequences is what doubles make of the file's
-expression: digits that are lost there are lost to every method, and no part of the claim.
+its best only if no other could be better by more than ``PRECISION``, as a part of its value or of
+what changing one of its labels costs in the median, whichever is greater: a best loss may be next
+to 0. Or if its value is the best that any pair of sequences has, whatever the method. The value of
+a pair of sequences is what doubles make of the file's expression: digits that are lost there are
+lost to every method, and no part of the claim.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -20,19 +22,23 @@ from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import check_finite
+from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.declared_range import RangeError, check_range
+from fsmeu.losses.semantics.declared_range import RangeError, check_range, declared_range
 from fsmeu.models import Model
+from fsmeu.trellis.roundings import LEAST
 
-__all__ = ["PRECISION", "checked", "is_precise", "is_proven"]
+__all__ = ["NO_BETTER", "PRECISION", "checked", "is_best_of_all", "is_precise", "is_proven"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PRECISION = 1e-9
 """What is claimed to be best is so up to this part of its scale."""
+
+NO_BETTER = "no pair of sequences that is possible has a better value"
 
 VALUE_PRECISION = 1e-10
 """A value whose error is proven to be at most this part of it is not computed again."""
@@ -44,7 +50,6 @@ def is_proven(
     errors: Floats,
     best: int,
     chosen: Ints,
-    size: float = 0.0,
     *,
     thorough: bool = True,
 ) -> bool:
@@ -56,24 +61,24 @@ def is_proven(
         errors: bounds on the error of each.
         best: the candidate of greatest value.
         chosen: label indices of its sequence.
-        size: its expected absolute value where that is known, or anything less.
-        thorough: whether that and changes of single labels are computed where the value alone is
-            too small a measure, which takes long.
+        thorough: whether changes of single labels are valued where the value alone is too small a
+            measure, which takes long.
     """
     with np.errstate(invalid="ignore"):
         reach = float((values + errors).max() - values[best] + errors[best])
-    if reach <= PRECISION * max(size, abs(float(values[best]))):
+    if reach <= PRECISION * abs(float(values[best])):
         return True
     if not thorough or not np.isfinite(reach):
         return False
-    return reach <= PRECISION * _scale(problem, chosen)
+    return reach <= PRECISION * _step(problem, chosen)
 
 
 def checked(problem: Problem, answer: Answer, again: float | None = None) -> Answer:
     """The answer with its value by ``expect``, where that is cheap or no other is known.
 
     An answer is claimed to be exact no longer if the method had found another value. What was
-    found is kept where its error is bounded by ``VALUE_PRECISION``.
+    found is kept where its error is bounded by ``VALUE_PRECISION``. An answer whose value is the
+    best that a pair of sequences has is exact, whatever the method.
 
     Args:
         problem: what was decided.
@@ -93,6 +98,8 @@ def checked(problem: Problem, answer: Answer, again: float | None = None) -> Ans
     check_finite("decode", answer.value)  # type: ignore[arg-type]
     if again is None and isinstance(problem.loss, SpecLoss):
         _check_range(problem.loss.bound, problem.n, answer.value, problem.model)
+    if not answer.exact and problem.keep is None and is_best_of_all(problem, answer.indices):
+        return replace(answer, exact=True, why=f"{answer.why}; {NO_BETTER}")
     return answer
 
 
@@ -121,7 +128,7 @@ def _compared(problem: Problem, answer: Answer, again: float) -> Answer:
     off = 0.0 if answer.value is None else abs(answer.value - again)
     if not answer.exact or off <= PRECISION * abs(again):
         return answer
-    if off <= PRECISION * _scale(problem, answer.indices):
+    if off <= PRECISION * _step(problem, answer.indices):
         return answer
     return replace(answer, exact=False, why=f"{answer.why}; but rounding hides which is best")
 
@@ -140,20 +147,35 @@ def _value(problem: Problem, indices: Ints) -> float | None:
         return None
 
 
-def _scale(problem: Problem, indices: Ints) -> float:
-    """What errors in the value of a sequence are measured by, 0 where it is not cheap to know.
-
-    The greater of its expected absolute value and the median of what changing one label does.
-    """
-    labels = problem.loss.alphabet.decode(indices)
-    size = step = 0.0
-    with suppress(FsmeuError):
-        found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
-        size = float(np.abs(found.levels.values) @ found.levels.probabilities)
+def _step(problem: Problem, indices: Ints) -> float:
+    """The median of what changing one label does to the value, 0 where it is not cheap to know."""
     with suppress(FsmeuError):
         changed = Changes(problem).values(indices)
         others = np.arange(changed.shape[1]) != indices[:, None]
         if others.any():
             own = changed[~others].mean()
             step = float(np.median(np.abs(changed[others] - own)))
-    return max(size, step) if np.isfinite(size + step) else 0.0
+            return step if np.isfinite(step) else 0.0
+    return 0.0
+
+
+def is_best_of_all(problem: Problem, indices: Ints) -> bool:
+    """True when the expected value of a sequence is at the end of the range of values."""
+    labels = problem.loss.alphabet.decode(indices)
+    with suppress(FsmeuError):
+        found = expect(problem.loss, labels, problem.model, max_states=_cheap_states(problem))
+        worst = found.lower if problem.sign > 0 else found.upper
+        reach = PRECISION * abs(found.value) + 2 * LEAST
+        return any(problem.sign * (end - worst) <= reach for end in _ends(problem))
+    return False
+
+
+def _ends(problem: Problem) -> Iterator[float]:
+    """Bounds of the value on its better side: what the file declares; what one reference allows."""
+    better = max if problem.sign > 0 else min
+    if isinstance(problem.loss, SpecLoss):
+        yield better(declared_range(problem.loss.bound, problem.n))
+    if np.isin(problem.model.marginals(), (0.0, 1.0)).all():
+        pairs = pair_layers(any_layers(problem.loss.alphabet, problem.n), problem.model.layered())
+        machine = problem.loss.compile(problem.n, None, CHEAP_STATES, pairs=pairs)
+        yield better(machine.values[~np.isnan(machine.values)].tolist())

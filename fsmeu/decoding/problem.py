@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
-from fsmeu.errors import InputError, shorten
+from fsmeu.errors import InputError, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.fst.alphabet import Label
@@ -191,7 +191,7 @@ class Decision:
         """A card of one screen; a notebook calls this."""
         from html import escape
 
-        return f"<div><code>{escape(repr(self))}</code><p>{escape(self.why)}</p></div>"
+        return f"<div><code>{escape(repr(self))}</code><p>{escape(visible(self.why))}</p></div>"
 
 
 class RefusalError(InputError):

@@ -17,10 +17,9 @@ from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, tp_counterexample, value_of_counts
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = [
-    "LEAST",
     "RANKING",
     "ROUNDINGS",
     "prefix_counts",
@@ -31,9 +30,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-LEAST = float(np.finfo(np.float64).tiny)
-"""Where doubles begin to lose digits; an operation there loses a unit of rounding of it."""
 
 ROUNDINGS = 20
 """Operations per position between a probability and the value of a candidate, generously."""
@@ -85,7 +81,7 @@ def _ranking(problem: Problem) -> Answer:
     best = int((problem.sign * values).argmax())
     errors = relative_error(ROUNDINGS * (problem.n + 1)) * (sizes + underflow)
     chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * values, errors, best, chosen, float(sizes[best]))
+    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
     return Answer(chosen, proven, _WHY, problem.n + 1, float(values[best]))
 
 

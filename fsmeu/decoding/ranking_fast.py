@@ -18,7 +18,6 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import (
-    LEAST,
     ROUNDINGS,
     prefix_counts,
     ranked,
@@ -29,7 +28,7 @@ from fsmeu.decoding.ranking_windows import windowed_values
 from fsmeu.limits import RANKED_AT_ONCE
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.algebra.ratio import Fractional
-from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = ["RANKING_FAST", "WHY", "fast_values"]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.method import Method
+from fsmeu.decoding.precision import NO_BETTER, is_best_of_all
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.limits import BEAM_BLOCK, BEAM_STATES, BEAM_WIDTH, CLIMB_STEPS, SEARCH_STARTS
 
@@ -30,9 +31,11 @@ def _search(problem: Problem) -> Answer:
     """The best of several local optima under single-label changes.
 
     Starts from a beam over prefixes, the most probable sequences, the most probable labels, and
-    ranked sequences.
+    ranked sequences. Not proven, unless no pair of sequences has a better value.
     """
     some = problem.some_sequence()
+    if is_best_of_all(problem, some):
+        return Answer(some, True, NO_BETTER, 1)
     best = _Best(some)
     try:
         starts = _starts(problem, some)

@@ -21,7 +21,6 @@ from fsmeu.drawing.render.shapes import Picture
 from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.render.tikz import tikz
-from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.route import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
@@ -160,7 +159,7 @@ class Drawing:
     def __repr__(self) -> str:
         """Names what is drawn and its size."""
         size = f"{self.automaton.states:,} states, {self.automaton.arcs:,} arcs"
-        return f"<drawing of {visible(shorten(self.automaton.name))}: {size}>"
+        return f"<drawing of {shorten(self.automaton.name)}: {size}>"
 
     def __str__(self) -> str:
         return self.text
@@ -191,7 +190,8 @@ def draw(
         n: the length of the sequences, for a loss; that of z, y or the model if they are given.
         path: a file to write, its ending says the format.
         z: a hypothesis. With y, the path of the pair is coloured. Alone, the machine is the one
-            given z. With a model, the composition is drawn; z may then be a model too.
+            given z; of a composition of several hypotheses, all paths that read z are coloured.
+            With a model, the composition is drawn; z may then be a model too.
         y: a reference.
         model: a label model: states are shaded and arcs are as wide as they are probable.
         given_z: leave out registers that only follow z, without fixing z (as in Jansche 2007,

@@ -20,6 +20,7 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.trajectory import trajectories
 from fsmeu.models.dense import Dense
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.threads import one_thread
 from fsmeu.trellis.transfer import Transfer, forward_step
 from fsmeu.trellis.view_layers import DenseWalker
@@ -57,8 +58,8 @@ def whole_stack(arrays: Dense) -> Stack:
 
 
 @one_thread()
-def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
-    """The expected value of each hypothesis under its model.
+def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Sums | None:
+    """The expected value of each hypothesis under its model, with what bounds its error.
 
     Args:
         loss: a loss over the labels of the models.
@@ -66,7 +67,7 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
         arrays: the arrays of the models.
 
     Returns:
-        The values; None when arrays cannot span the states of the loss, be it that there are too
+        The sums; None when arrays cannot span the states of the loss, be it that there are too
         many, or that a step is undefined in some that no sequence reaches.
     """
     view = loss.view(z.shape[1], z[0], weights=True)
@@ -74,18 +75,19 @@ def batch_values(loss: SpecLoss, z: Ints, arrays: Stack) -> Floats | None:
         return None
     cells = (1 + view.linear) * view.space * view.symbols * arrays.width
     size = max(1, BATCHED_CELLS // max(cells, arrays.cells))
-    values = np.empty(len(z))
+    found, roundings = np.empty((3, len(z))), 0
     try:
         for begin in range(0, len(z), size):
             rows = slice(begin, begin + size)
-            values[rows] = _walk(loss, view, view.space, z[rows], arrays.rows(rows))
+            *found[:, rows], most = _walk(loss, view, view.space, z[rows], arrays.rows(rows))
+            roundings = max(roundings, most)
     except LossFileError:
         return None
-    return values
+    return Sums(found[0], found[1], found[2], roundings)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _walk(loss: SpecLoss, view: SpecView, space: int, z: Ints, arrays: Dense) -> Floats:
+def _walk(loss: SpecLoss, view: SpecView, space: int, z: Ints, arrays: Dense) -> Sums:
     batch, n = z.shape
     tracks = trajectories(view.bound, n, z, set(view.track))
     kinds = _kinds(view.context_cells(z, tracks))
@@ -93,15 +95,30 @@ def _walk(loss: SpecLoss, view: SpecView, space: int, z: Ints, arrays: Dense) ->
     factors = np.ascontiguousarray(arrays.tables.transpose(1, 0, 4, 3, 2))
     mass = np.zeros((batch, 1 + view.linear, arrays.start.shape[1], space))
     mass[:, 0, :, view.start] = arrays.start
+    cancelled = np.zeros((batch, view.linear))
     for position in range(n):
         groups = _groups(loss, z, kinds, position, known)
         mass = _push(groups, mass, factors[position])
+        for rows, transfer in groups if view.linear else ():
+            cancelled[rows] += transfer.cancelling
     ending = np.einsum("bqms,bm->bqs", mass, arrays.final)
-    return _expected(view, ending, {name: track[:, n:] for name, track in tracks.items()})
+    most = max((transfer.most for transfer in known.values()), default=0) + mass.shape[2] + 6
+    ends = {name: track[:, n:] for name, track in tracks.items()}
+    return Sums(*_expected(view, ending, ends, cancelled), n * most + sum(mass.shape[2:]))
 
 
-def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Floats:
-    """The expected values, from the mass in which each sequence ends in each state."""
+def _expected(
+    view: SpecView, ending: Floats, ends: Mapping[str, Floats], cancelled: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Expected values, masses and sizes, from the mass in which each sequence ends in each state.
+
+    Args:
+        view: the loss.
+        ending: (batch, 1 + linear registers, states).
+        ends: where registers that look at z alone end.
+        cancelled: what is to be added to the expectation of each linear register for its size, by
+            unit of mass, (batch, linear registers).
+    """
     batch, _, states = ending.shape
     reached = ending[:, 0] > 0
     value, slopes = view.values_with(ends, np.arange(states), (batch, states), reached)
@@ -110,7 +127,10 @@ def _expected(view: SpecView, ending: Floats, ends: Mapping[str, Floats]) -> Flo
     check_finite("expect_many", expected)
     held = ending[:, 0].sum(axis=1)
     check_range(view.bound, view.n, expected[held > 0] / held[held > 0])
-    return expected
+    grown = np.abs(ending[:, 1:]) + cancelled[:, :, None] * ending[:, :1]
+    sizes: Floats = np.einsum("bs,bs->b", ending[:, 0], np.abs(value))
+    sizes += np.einsum("brs,rbs->b", grown, np.abs(slopes))
+    return expected, held, sizes
 
 
 def _kinds(cells: Floats) -> Ints:

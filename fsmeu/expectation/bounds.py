@@ -1,9 +1,8 @@
-"""Bounds of an expectation of which only the most probable states were kept."""
+"""Bounds of an expectation: of its rounding errors, and of what was left out by ``keep``."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,36 +11,58 @@ import numpy as np
 from fsmeu.errors import SizeLimitError
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.query import Query
-from fsmeu.expectation.result import Expectation
+from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.trellis.roundings import Sums, relative_error
 
-__all__ = ["kept_expectation"]
+__all__ = ["bounded_expectation", "kept_expectation", "sums_of_levels"]
 
 
-def kept_expectation(asked: Query, levels: Levels, lost_ulps: float) -> Expectation:
+def bounded_expectation(asked: Query, found: Sums, levels: Callable[[], Levels]) -> Expectation:
+    """The expectation, with bounds that rounding does not reach past.
+
+    Args:
+        asked: the query.
+        found: its value as a batch of one.
+        levels: its distribution, when it is asked for.
+    """
+    value, kept = float(found.values[0]), float(found.masses[0])
+    check_finite("expect", value)
+    error = float(found.errors[0]) if asked.n else 0.0  # one pair has one value
+    return Expectation(value, value - error, value + error, kept, levels)
+
+
+def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
     """The kept part with bounds: what was lost is worth at least the least and at most the most.
 
     Args:
         asked: the query.
         levels: what was kept.
-        lost_ulps: units of the last place that probabilities had lost before they were summed, as
-            those that come from logarithms have: as many as the logarithm is great.
+        roundings: a bound on the roundings behind each of its probabilities.
     """
-    value, kept = levels.mean, float(levels.probabilities.sum())
+    roundings += 8 * (asked.n + 1)  # of the mass of the model
+    found = sums_of_levels(levels, roundings)
+    value, kept, error = (float(one[0]) for one in (found.values, found.masses, found.errors))
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     z = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
     least, most = _value_range(
         asked.loss, asked.n, z, lambda: pair_layers(asked.hypothesis, asked.model.layered())
     )
-    rounding = 4 * sys.float_info.epsilon * (asked.n + 1 + lost_ulps)
+    rounding = relative_error(roundings)
+    lower = value + _left_out(lost, least, -rounding) - error
+    upper = value + _left_out(lost, most, rounding) + error
+    return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def sums_of_levels(levels: Levels, roundings: int) -> Sums:
+    """The mean of a distribution as a sum, in a batch of one."""
     values, probabilities = levels.ungrouped
     size = float(np.abs(values) @ probabilities)
-    lower = value + _left_out(lost, least, -rounding) - rounding * size
-    upper = value + _left_out(lost, most, rounding) + rounding * size
-    return Expectation(value, lower, upper, kept, lambda: levels)
+    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
+    return Sums(means, masses, sizes, roundings)
 
 
 def _left_out(lost: float, extreme: float, rounding: float) -> float:

@@ -20,6 +20,8 @@ from fsmeu.limits import (
 )
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model, layered_many, marginals_many
+from fsmeu.models.base import marginal_roundings
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.threads import one_thread
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ def split_values(
     models: Sequence[Model],
     max_states: int | None = None,
     positions: int = 0,
-) -> tuple[Floats, Floats] | None:
-    """The expected value of each hypothesis under its model, and the models' masses, (batch,).
+) -> Sums | None:
+    """The expected value of each hypothesis under its model, with what bounds its error.
 
     Args:
         loss: a loss over the models' labels.
@@ -64,7 +66,8 @@ def split_values(
     try:
         trellis, references, cells = _tapes(loss, z.shape[1], models[0], max_states)
         if models[0].structure is not None and reads_marginals(trellis, z.shape[1]):
-            return values_by_marginals(trellis, z, marginals_many(models)), np.ones(len(z))
+            roundings = marginal_roundings(models[0]) or 0  # there are marginals of chains alone
+            return values_by_marginals(trellis, z, marginals_many(models), roundings)
         announce(loss, positions)
         layered = layered_many(models)
         arcs = [len(layer.weight) for layer in layered[0].layers]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.display import Picture
-from fsmeu.errors import EmptyError, SizeLimitError, sentence
-from fsmeu.expectation.bounds import kept_expectation
+from fsmeu.errors import EmptyError, SizeLimitError, sentence, visible
+from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.expectation.result import Expectation
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
@@ -37,6 +37,7 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import signed_parts
 from fsmeu.losses.windows import Windows, windows
 from fsmeu.models import Parametrized, total
+from fsmeu.trellis.roundings import Sums
 
 __all__ = [
     "Composition",
@@ -47,6 +48,7 @@ __all__ = [
     "compose_query",
     "explicit_expectation",
     "explicit_gradient",
+    "run_loss",
     "summed_value",
     "window_form",
 ]
@@ -72,7 +74,8 @@ class Composition(Picture):
 
     def __repr__(self) -> str:
         """Names the loss in the middle and the size."""
-        return f"<composition with {self.machine.name}: {self.states:,} states, {self.arcs:,} arcs>"
+        name = visible(self.machine.name)
+        return f"<composition with {name}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
     def states(self) -> int:
@@ -103,7 +106,7 @@ class Composition(Picture):
     @cached_property
     def loss_states(self) -> Ints:
         """The state of the loss machine inside each composed state."""
-        return _run_loss(self.plain, self.machine, self.plain.olabel - 1)
+        return run_loss(self.plain, self.machine, self.plain.olabel - 1)
 
     @cached_property
     def values(self) -> Floats:
@@ -232,7 +235,7 @@ def _given(asked: Query) -> Any:
     return None if asked.z is None else asked.loss.alphabet.decode(asked.z)
 
 
-def _run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
+def run_loss(table: ArcTable, machine: Machine, labels: Ints) -> Ints:
     """The loss state inside each composed state, -1 where none.
 
     The loss is deterministic in the pair of labels, so running it along the arcs finds them.
@@ -266,14 +269,26 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
             if keep is not None or not isinstance(asked.loss, SpecLoss):
                 raise
             return _added_up(asked, max_states)
+    roundings = _roundings(built.plain, asked.n)
     if keep is not None:
-        logs = built.plain.weight[np.isfinite(built.plain.weight)]
-        lost = min(_MOST_LOG, asked.n * float(np.abs(logs).max(initial=0.0)))
-        return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), lost)
-    value = built.total
-    check_finite("expect", value)
-    mass = float(built.ending.sum())
-    return Expectation(value, value, value, mass, lambda: _levels(built, built.ending))
+        return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), roundings)
+    held = built.ending > 0
+    size = float(np.abs(built.values[held]) @ built.ending[held])
+    values, masses, sizes = np.array([[built.total], [built.ending.sum()], [size]])
+    found = Sums(values, masses, sizes, roundings)
+    return bounded_expectation(asked, found, lambda: _levels(built, built.ending))
+
+
+def _roundings(table: ArcTable, n: int) -> int:
+    """A bound on the units of rounding behind the mass of each path through a composition.
+
+    OpenFst adds logarithms: a factor loses as many units in each sum as its logarithm is great,
+    and the logarithms of a path add up to no more than doubles hold.
+    """
+    logs, ends = (some[np.isfinite(some)] for some in (table.weight, table.final))
+    great, last = (float(np.abs(some).max(initial=0.0)) for some in (logs, ends))
+    most = int(np.bincount(table.target).max(initial=0))
+    return (n * (most + 6) + len(ends)) * (2 + int(min(_MOST_LOG, n * great) + last))
 
 
 def _levels(built: Composition, ending: Floats) -> Levels:
@@ -301,33 +316,35 @@ def window_form(asked: Query) -> Windows | None:
     return form if form is not None and form.contents >= MUCH_TO_REMEMBER else None
 
 
-def summed_value(asked: Query, max_states: int | None) -> tuple[float, float]:
-    """Expected value and mass by machines of the loss whose paths add up.
+def summed_value(asked: Query, max_states: int | None) -> Sums:
+    """The expected value by machines of the loss whose paths add up, in a batch of one.
 
     Raises:
         SizeLimitError: a composition could have more states than the limit.
     """
     model = asked.model.layered()
     mass = total(asked.hypothesis) * total(model)
-    value = 0.0
+    value, size, roundings = 0.0, 0.0, asked.n * (max(model.widths) + 4)
     for sign, machine in signed_parts(asked.loss, asked.n, _given(asked), max_states):
         whole = _composed(asked.hypothesis, machine.fst, model, max_states)
-        part = total_weight(table_from_fst(whole, "composition"))
-        value += sign * (part - machine.shift * mass)
-    return value, mass
+        table = table_from_fst(whole, "composition")
+        part, shift = total_weight(table), machine.shift * mass
+        value += sign * (part - shift)
+        size += part + shift
+        roundings = max(roundings, _roundings(table, asked.n))
+    values, masses, sizes = np.array([[value], [mass], [size]])
+    return Sums(values, masses, sizes, roundings)
 
 
 def _added_up(asked: Query, max_states: int | None) -> Expectation:
     """The value by a machine whose paths add up; the distribution needs the one that does not."""
-    value, mass = summed_value(asked, max_states)
-    check_finite("expect", value)
 
     def levels() -> Levels:
         with advising_default():
             built = compose_query(asked, max_states)
         return _levels(built, built.ending)
 
-    return Expectation(value, value, value, mass, levels)
+    return bounded_expectation(asked, summed_value(asked, max_states), levels)
 
 
 # -- derivatives -----------------------------------------------------------------------------------
@@ -359,7 +376,7 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
     named = fst_from_table(_arc_names(arcs, model.widths[-1]))
     table = table_from_fst(compose_fsts(left, named, names[1:]), "composition")
     arc = table.olabel - 1
-    inside = _run_loss(table, machine, arcs.label[arc])
+    inside = run_loss(table, machine, arcs.label[arc])
     ends = np.isfinite(table.final)
     values = np.zeros(table.states)
     values[ends] = machine.values[inside[ends]] * np.exp(-table.final[ends])

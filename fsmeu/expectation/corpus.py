@@ -89,8 +89,9 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
     check_finite("expect_corpus", value)
     kept = float(masses.sum())
     check_range(loss.bound, n, np.array([value / kept]))
-    most = [float(np.abs(slope).max(initial=0.0)) for slope in slopes]
-    size = float(masses @ np.abs(offset)) + float(np.dot(sums.greatest.sum(axis=0), most))
+    size = float(masses @ np.abs(offset))
+    for one, slope, lost in zip(expected, slopes, sums.cancelled.sum(axis=0), strict=True):
+        size += float((np.abs(one) + lost * masses) @ np.abs(slope))
     rounding = relative_error(whole.operations + masses.size + 8) * size
     low, high = declared_range(loss.bound, n) if whole.lost else (0.0, 0.0)
     lower = value + whole.lost * min(0.0, low) - rounding

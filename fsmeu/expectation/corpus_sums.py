@@ -24,7 +24,7 @@ from fsmeu.trellis.split_trellis import References, SplitTrellis
 from fsmeu.trellis.sum_windows import SumWindow
 from fsmeu.trellis.threads import one_thread
 
-__all__ = ["SentenceSums", "greatest_amounts", "sentence_sums", "tapes_of"]
+__all__ = ["SentenceSums", "sentence_sums", "tapes_of"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,12 +37,13 @@ class SentenceSums:
     Attributes:
         windows: masses and expectations of joint counts, by the count of the reference.
         hyp: the count of the hypothesis, (sentences,).
-        greatest: bounds on the absolute value of joint counts, (sentences, joint counts).
+        cancelled: bounds on what joint counts gain, signs aside, (sentences, joint counts); 0 for
+            those that nothing is taken from, whose expectations say so themselves.
     """
 
     windows: list[SumWindow]
     hyp: Ints
-    greatest: Floats
+    cancelled: Floats
 
 
 @one_thread()
@@ -65,13 +66,12 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
     quantities = 1 + len(form.joint_counts)
     windows: list[SumWindow] = [SumWindow(0, np.zeros((quantities, 1)))] * len(zs)
     hyp = np.zeros(len(zs), np.int64)
-    greatest = np.zeros((len(zs), quantities - 1))
+    cancelled = np.zeros((len(zs), quantities - 1))
     for loss in {id(loss): loss for loss in corpus.losses}.values():
         announce(loss, corpus.n)
     for rows in corpus.alike():
         loss, n = corpus.losses[rows[0]], corpus.models[rows[0]].n
         trellis, references = tapes_of(loss, corpus, rows)
-        most = greatest_amounts(trellis, references, n)
         operations = sum(plan.operations for plan in references.plans[:n]) + 8
         cells = quantities * (trellis.y.most(n) + 1) * max(map(len, references.pairs[: n + 1]))
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
@@ -80,10 +80,10 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         layered = layered_many([corpus.models[row] for row in rows])
         z = np.stack([zs[row] for row in rows]).reshape(len(rows), n)
         ending, hyp[rows] = hypothesis_sums(trellis, references, z, layered, size)
-        greatest[rows] = most
+        cancelled[rows] = _cancelled(trellis, references, n)
         for row, tables in zip(rows, ending, strict=True):
             windows[row] = SumWindow(0, tables, 0.0, operations)
-    return SentenceSums(windows, hyp, greatest)
+    return SentenceSums(windows, hyp, cancelled)
 
 
 def tapes_of(
@@ -96,9 +96,10 @@ def tapes_of(
     return trellis, trellis.references(model.layered(), model.structure)
 
 
-def greatest_amounts(trellis: SplitTrellis, references: References, n: int) -> Floats:
-    """Bounds on the absolute value of joint counts of n positions, (joint counts,)."""
-    found = np.zeros(len(trellis.form.joint_counts))
-    for i in range(n):
-        found += trellis.amounts(trellis.z.layer(i).shown, references.plans[i], i, n).greatest
-    return found
+def _cancelled(trellis: SplitTrellis, references: References, n: int) -> Floats:
+    """What joint counts gain by n positions at most, signs aside; 0 where nothing is taken."""
+    places = [trellis.z.layer(i).shown for i in range(n)]
+    added = [trellis.amounts(z, references.plans[i], i, n) for i, z in enumerate(places)]
+    counts = len(trellis.form.joint_counts)
+    taken = np.any([one.signs[0] for one in added] or np.zeros((1, counts), bool), axis=0)
+    return np.where(taken, sum((one.greatest for one in added), np.zeros(counts)), 0.0)

@@ -10,7 +10,7 @@ where it would be large.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, SizeLimitError, sentence
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.levels import level_sets
+from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import MOST_CORPUS_TABLE
 from fsmeu.losses.algebra.affine import starts_of
@@ -68,10 +68,14 @@ def expectation_of_tables(corpus: Corpus, zs: Sequence[Ints]) -> Expectation:
     read, reach = names_read(bound.spec.value), tapes(bound.spec)
     names = [r.name for r in bound.spec.registers if r.name in read]
     random = [name for name in names if "y" in reach[name]]
-    spans = [_spans(loss, random, len(z)) for loss, z in zip(corpus.losses, zs, strict=True)]
-    _guard([1 + sum(one[name].size - 1 for one in spans) for name in random])
-    known = zip(corpus.losses, zs, corpus.models, spans, strict=True)
-    tables = [_sentence(loss, z, model, random, span) for loss, z, model, span in known]
+    sentences = list(zip(corpus.losses, zs, corpus.models, strict=True))
+    spans: list[dict[str, _Span]] = []
+    sizes = dict.fromkeys(random, 1)
+    for loss, z, model in sentences:
+        spans.append(_spans(loss, z, model, random))
+        sizes = {name: size + spans[-1][name].size - 1 for name, size in sizes.items()}
+        _guard(sizes.values())
+    tables = [_sentence(*one, random, span) for one, span in zip(sentences, spans, strict=True)]
     whole = _sum_of_all(tables, len(random))
     places = np.flatnonzero(whole.possible)
     lanes = len(places)
@@ -100,25 +104,40 @@ class _Span(NamedTuple):
     start: float
 
 
-def _spans(loss: SpecLoss, names: Sequence[str], n: int) -> dict[str, _Span]:
-    """The values of each count in one sentence.
+def _spans(loss: SpecLoss, z: Ints, model: Model, names: Sequence[str]) -> dict[str, _Span]:
+    """The values of each count in one sentence: those of its domain, or that it reaches.
 
     Raises:
-        InputError: nothing bounds a count by whole numbers.
+        InputError: a count does not grow by whole numbers.
     """
-    found, starts = {}, starts_of(loss.bound, names, n)
+    found, starts = {}, starts_of(loss.bound, names, len(z))
     for register in loss.bound.spec.registers:
-        if register.name in names:
-            domain = domain_of(loss.bound, register, n)
+        name = register.name
+        if name in names:
+            domain = domain_of(loss.bound, register, len(z))
+            low, size = domain.low, domain.size
             if domain.pool is not None:
-                must = f"{register.name} must count conditions, for its distribution to be tabled"
-                got = "a count that grows by other amounts"
-                raise InputError(sentence("expect_corpus", must, got))
-            found[register.name] = _Span(domain.low, domain.size, starts[register.name])
+                low, size = _reached(_levels(loss, z, model, Name(name)).values, name)
+            found[name] = _Span(low, size, starts[name])
     return found
 
 
-def _guard(sizes: Sequence[int]) -> None:
+def _reached(values: Floats, name: str) -> tuple[int, int]:
+    """The least value of a count, and how many there are up to the greatest."""
+    if (values != np.floor(values)).any():
+        must = f"{name} must grow by whole numbers, for its distribution to be tabled"
+        got = f"the value {values[values != np.floor(values)][0]:g}"
+        raise InputError(sentence("expect_corpus", must, got))
+    return int(values.min()), int(values.max() - values.min()) + 1
+
+
+def _levels(loss: SpecLoss, z: Ints, model: Model, value: Expr) -> Levels:
+    """The distribution of another value of the registers of a loss."""
+    other = replace(loss, spec=replace(loss.spec, value=value, range=None, examples=()))
+    return expect(other, loss.alphabet.decode(z), model).levels
+
+
+def _guard(sizes: Iterable[int]) -> None:
     cells = math.prod(sizes)
     if cells > MOST_CORPUS_TABLE:
         must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
@@ -135,8 +154,7 @@ def _sentence(
     for name in names:
         place = Binary("-", Name(name), Number(float(span[name].low)))
         number = Binary("+", Binary("*", number, Number(float(span[name].size))), place)
-    numbered = replace(loss, spec=replace(loss.spec, value=number, range=None, examples=()))
-    levels = expect(numbered, loss.alphabet.decode(z), model).levels
+    levels = _levels(loss, z, model, number)
     chances = np.zeros(math.prod(shape))
     chances[levels.values.astype(np.int64)] = levels.probabilities
     error = relative_error(len(z) * (len(loss.alphabet) ** 2 + 8) + 8)

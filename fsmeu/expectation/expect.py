@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import one_of, whole
-from fsmeu.expectation.bounds import kept_expectation
+from fsmeu.errors import FsmeuError, one_of, whole
+from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.composition import (
     compose_query,
@@ -24,6 +25,7 @@ from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.expectation.windowed import windowed_value
+from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.outputs import (
     expected_outputs,
@@ -34,12 +36,16 @@ from fsmeu.losses.outputs import (
 )
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.trellis.roundings import Sums
 
-__all__ = ["ENGINES", "expect"]
+__all__ = ["ENGINES", "expect", "walked"]
 
 Floats = NDArray[np.float64]
 
 ENGINES = ("lattice", "openfst")
+
+DIGITS = 1e-10
+"""A value whose error may be a greater part of it is computed once more with counts as states."""
 
 
 def expect(
@@ -77,7 +83,7 @@ def expect(
     elif keep is None:
         result = _streamed(asked, max_states)
     else:
-        result = kept_expectation(asked, _levels(asked, keep, max_states), 0)
+        result = kept_expectation(asked, *_walked_levels(asked, keep, max_states))
     if not output_names(asked.loss):
         return result
     return replace(result, _outputs=lambda: _outputs(asked, engine, max_states))
@@ -90,17 +96,22 @@ def _streamed(asked: Query, max_states: int | None) -> Expectation:
     chain = long_chain_value(asked)
     if chain is not None:
         bounds = (chain.lower, chain.upper, chain.kept)
-        return Expectation(chain.value, *bounds, lambda: _levels(asked, None, max_states))
+        return Expectation(chain.value, *bounds, lambda: _levels(asked, max_states))
     found = _windowed(asked, max_states) or _by_tape(asked, max_states)
-    value, kept = found or _walked(asked, max_states)
-    check_finite("expect", value)
-    if kept and isinstance(asked.loss, SpecLoss):
-        check_range(asked.loss.bound, asked.n, np.array([value / kept]))
-    return Expectation(value, value, value, kept, lambda: _levels(asked, None, max_states))
+    found = found or walked(asked, max_states)
+    if found.errors[0] > DIGITS * abs(found.values[0]):
+        # Large terms cancel; those of both signs that are left belong to different pairs.
+        with suppress(FsmeuError):
+            cheap = max(1, CHEAP_STATES // max(1, asked.n))
+            again = walked(asked, min(cheap, max_states or cheap), weights=False)
+            found = min(found, again, key=lambda sums: float(sums.errors[0]))
+    if found.masses[0] and isinstance(asked.loss, SpecLoss):
+        check_range(asked.loss.bound, asked.n, found.values / found.masses)
+    return bounded_expectation(asked, found, lambda: _levels(asked, max_states))
 
 
-def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | None:
-    """Value and mass where the loss is a sum over windows: in arrays, if the model is."""
+def _windowed(asked: Query, max_states: int | None) -> Sums | None:
+    """The expectation where the loss is a sum over windows: in arrays, if the model is."""
     form = window_form(asked)
     if form is None:
         return None
@@ -110,23 +121,25 @@ def _windowed(asked: Query, max_states: int | None) -> tuple[float, float] | Non
     return windowed_value(form, asked.z, arrays)
 
 
-def _by_tape(asked: Query, max_states: int | None) -> tuple[float, float] | None:
-    """Value and mass where the loss splits by tape and there are many labels."""
+def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
+    """The expectation where the loss splits by tape and there are many labels."""
     if asked.z is None or not isinstance(asked.loss, SpecLoss):
         return None
-    found = split_values(asked.loss, asked.z[None], [asked.model], max_states)
-    return None if found is None else (float(found[0][0]), float(found[1][0]))
+    return split_values(asked.loss, asked.z[None], [asked.model], max_states)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def _walked(asked: Query, max_states: int | None) -> tuple[float, float]:
-    """Value and mass at the end of the composition."""
-    view = asked.view(weights=True)
-    final = run(view, asked.input(), None, max_states)
-    held = final.mass[0] > 0
-    codes, mass = final.codes[held], final.mass[:, held]
-    value, slopes = view.values(codes)
-    return float(mass[0] @ value + (mass[1:] * slopes).sum()), float(mass[0].sum())
+def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
+    """The expectation at the end of the composition.
+
+    Args:
+        asked: the query.
+        max_states: limit on the number of states of a layer.
+        weights: whether linear registers ride in the weight; otherwise nothing cancels but values
+            of both signs.
+    """
+    view = asked.view(weights=weights)
+    return run(view, asked.input(), None, max_states).sums(view)
 
 
 def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, float]:
@@ -146,8 +159,14 @@ def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, flo
     return dict(zip(output_names(loss), expected.tolist(), strict=True))
 
 
-def _levels(asked: Query, keep: int | None, max_states: int | None) -> Levels:
+def _levels(asked: Query, max_states: int | None) -> Levels:
+    return _walked_levels(asked, None, max_states)[0]
+
+
+def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
+    """The distribution of the value, and a bound on the roundings behind each probability."""
     view = asked.view(weights=False)
     final = run(view, asked.input(), keep, max_states)
     held = final.mass[0] > 0
-    return level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+    levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
+    return levels, final.roundings + int(held.sum())

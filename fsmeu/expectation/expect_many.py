@@ -233,7 +233,8 @@ def _together(
     found = _by_tape(bound, z, [references[row].model for row in rows], positions)
     if found is not None or first.arrays is None:
         return found
-    return batch_values(bound, z, _stacked([references[row] for row in rows]))
+    together = batch_values(bound, z, _stacked([references[row] for row in rows]))
+    return None if together is None else together.values
 
 
 def _by_tape(
@@ -245,7 +246,7 @@ def _by_tape(
     found = split_values(loss, z, models, positions=positions)  # type: ignore[arg-type]
     if found is None:
         return None
-    values, masses = found
+    values, masses = found.values, found.masses
     check_finite("expect_many", values)
     check_range(loss.bound, z.shape[1], values[masses > 0] / masses[masses > 0])
     return values

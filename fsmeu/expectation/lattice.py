@@ -18,6 +18,7 @@ from fsmeu.fst.layers import Layer, arcs_by_label
 from fsmeu.limits import CELLS_PER_STATE, MOST_DENSE_STEPS, STEPS_PER_STATE
 from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.source import Source
 from fsmeu.trellis.state_free_gains import is_steady, steady_walk
 from fsmeu.trellis.threads import one_thread
@@ -30,6 +31,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+_IN_PAIRS = 64
+"""Roundings of the sum of an array, which numpy adds up in pairs of blocks; generously."""
+
 
 @dataclass(frozen=True, eq=False)
 class Final:
@@ -38,10 +42,27 @@ class Final:
     Attributes:
         codes: states of the loss.
         mass: shape (1 + linear registers, states); row 0 is probability.
+        cancelled: how much linear registers whose gains have both signs may have gained, signs
+            aside; 0 for others, whose row of the mass says so itself.
+        roundings: a bound on the number of roundings behind each mass.
     """
 
     codes: Ints
     mass: Floats
+    cancelled: Floats
+    roundings: int
+
+    def sums(self, view: View) -> Sums:
+        """The expected value, and what bounds its error."""
+        held = self.mass[0] > 0
+        codes, (mass, *gained) = self.codes[held], self.mass[:, held]
+        value, slopes = view.values(codes)
+        found, size = [mass * value], [mass * np.abs(value)]
+        for gain, slope, lost in zip(gained, slopes, self.cancelled, strict=True):
+            found.append(gain * slope)
+            size.append((np.abs(gain) + lost * mass) * np.abs(slope))
+        values, masses, sizes = (np.array([np.sum(part)]) for part in (found, mass, size))
+        return Sums(values, masses, sizes, self.roundings + _IN_PAIRS)
 
 
 @one_thread()
@@ -84,7 +105,11 @@ def _run_dense(walker: DenseWalker, source: Source, max_states: int | None) -> F
         if is_steady(transfers):
             mass = _start_mass(walker, source)
             ending = steady_walk(transfers, source.table, mass)
-            return Final(walker.codes, source.final @ ending)
+            most = max((transfer.most for transfer in transfers), default=0)
+            # Two positions at once: each of two factors is a sum, and pairs of ways lead on.
+            roundings = len(transfers) * (2 * len(source.start) + max(most, most**2 // 2) + 4)
+            cancelled = sum((t.cancelling for t in transfers), np.zeros(walker.view.linear))
+            return Final(walker.codes, source.final @ ending, cancelled, roundings)
     return _run(walker, source, None, max_states)
 
 
@@ -100,8 +125,8 @@ def _run(walker: Walker, source: Source, keep: int | None, max_states: int | Non
     sparse = isinstance(walker, SparseWalker)
     guard_size("composition", len(codes) * len(source.start), max_states)
     mass = _start_mass(walker, source)
-    space = Workspace()
-    done = 0
+    space, cancelled = Workspace(), np.zeros(view.linear)
+    done = roundings = 0
     for i in range(1, view.n + 1):
         if keep is not None:
             codes, mass = _most_probable(codes, mass, keep)
@@ -119,13 +144,16 @@ def _run(walker: Walker, source: Source, keep: int | None, max_states: int | Non
             codes, transfer = walker.step(i, codes, possible_steps(mass, layer, view.symbols))
         if sparse:
             guard_size("composition", transfer.width * mass.shape[1], max_states)
+        if view.linear:
+            cancelled += transfer.cancelling
+        roundings += transfer.most + mass.shape[1] + view.symbols * source.sparse + 6
         if source.sparse:
             mass = forward_step_by_arcs(transfer, mass, source.layered().layers[i - 1])
         else:
             mass = forward_step(transfer, mass, source.factors(i - 1), space)
         if sparse:
             codes, mass = _drop_empty(codes, mass)
-    return Final(codes, source.final @ mass)
+    return Final(codes, source.final @ mass, cancelled, roundings + len(source.final))
 
 
 def possible_steps(mass: Floats, layer: Layer, symbols: int) -> Bools:

@@ -14,6 +14,7 @@ from fsmeu.expectation.batch import batch_values, whole_stack
 from fsmeu.limits import WINDOW_CELLS_AT_ONCE
 from fsmeu.losses.windows import Windows
 from fsmeu.models.dense import Dense
+from fsmeu.trellis.roundings import Sums
 
 __all__ = ["windowed_value"]
 
@@ -21,8 +22,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float] | None:
-    """The expected value of a hypothesis and the mass of the model.
+def windowed_value(form: Windows, z: Ints, arrays: Dense) -> Sums | None:
+    """The expected value of a hypothesis, the mass of the model, and what bounds the error.
 
     Args:
         form: the loss as a sum over windows.
@@ -30,26 +31,29 @@ def windowed_value(form: Windows, z: Ints, arrays: Dense) -> tuple[float, float]
         arrays: the model's arrays.
 
     Returns:
-        Value and mass; None when arrays cannot span the states of a window.
+        The sums, of one hypothesis; None when arrays cannot span the states of a window.
     """
     before, after = _masses(arrays)
     mass = float(before[-1] @ after[-1])
-    value = form.base * mass
+    value, size = form.base * mass, abs(form.base) * mass
+    _, width, labels, _ = arrays.tables.shape
+    before_windows, within = 2 * len(z) * (labels + width + 4), 0  # roundings
     count = len(z) - form.k + 1
-    if count < 1:
-        return value, mass
-    hypotheses = sliding_window_view(z, form.k)
-    tables = sliding_window_view(arrays.tables, form.k, axis=0).transpose(0, 4, 1, 2, 3)
-    size = max(1, WINDOW_CELLS_AT_ONCE // max(1, tables[0].size))
-    for begin in range(0, count, size):
-        rows = slice(begin, min(begin + size, count))
-        ends = slice(rows.start + form.k, rows.stop + form.k)
-        some = whole_stack(Dense(tables[rows], before[rows], after[ends]))
-        part = batch_values(form.loss, hypotheses[rows], some)
-        if part is None:
-            return None
-        value += float(part.sum())
-    return value, mass
+    if count >= 1:
+        hypotheses = sliding_window_view(z, form.k)
+        tables = sliding_window_view(arrays.tables, form.k, axis=0).transpose(0, 4, 1, 2, 3)
+        block = max(1, WINDOW_CELLS_AT_ONCE // max(1, tables[0].size))
+        for begin in range(0, count, block):
+            rows = slice(begin, min(begin + block, count))
+            ends = slice(rows.start + form.k, rows.stop + form.k)
+            some = whole_stack(Dense(tables[rows], before[rows], after[ends]))
+            part = batch_values(form.loss, hypotheses[rows], some)
+            if part is None:
+                return None
+            value, size = value + float(part.values.sum()), size + float(part.sizes.sum())
+            within = max(within, part.roundings + count // block + 64)
+    values, masses, sizes = np.array([[value], [mass], [size]])
+    return Sums(values, masses, sizes, before_windows + within)
 
 
 def _masses(arrays: Dense) -> tuple[Floats, Floats]:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
 from fsmeu.errors import EmptyError, InputError, sentence
@@ -16,6 +15,7 @@ from fsmeu.fst.arcs import ArcTable, without_zero_arcs
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import label_numbers
 from fsmeu.fst.determinize import Effort, deterministic
+from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 

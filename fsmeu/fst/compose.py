@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-import pynini
 import pywrapfst
 
 from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
+from fsmeu.fst.engine import pynini
 from fsmeu.limits import (
     ARCS_PER_STATE,
     MOST_STATES,

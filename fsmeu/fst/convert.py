@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pynini
 from numpy.typing import NDArray
 
 from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
+from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs, from_logs
 from fsmeu.fst.symbols import names_of, symbol_name, symbol_table

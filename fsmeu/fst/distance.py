@@ -12,16 +12,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pynini
 from numpy.typing import NDArray
 
 from fsmeu.fst.arcs import ArcTable, without_zero_arcs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
-__all__ = ["backward", "forward", "minus_log", "total_weight"]
+__all__ = ["backward", "forward", "minus_log", "total_weight", "weights_of_inputs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
 
 
@@ -61,6 +63,34 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
     )
     positive, negative = (_distances(turned, part) for part in _parts(ending))
     return positive - negative
+
+
+def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
+    """The summed weight of the accepting paths that read each sequence, (sequences,).
+
+    OpenFst determinizes the input tape of the machine: then each sequence has one path.
+
+    Args:
+        table: an acyclic machine; epsilons on its input tape are removed first.
+        sequences: numbers on the input tape, (sequences, length).
+    """
+    acceptor = fst_from_table(_without_epsilons(table))
+    weight = np.zeros(len(sequences))
+    if acceptor.start() < 0 or not len(sequences):
+        return weight
+    single = table_from_fst(pynini.determinize(acceptor, delta=_QUANTUM))
+    arc = np.full(
+        (single.states, int(max(single.ilabel.max(initial=0), sequences.max(initial=0))) + 1), -1
+    )
+    arc[single.source, single.ilabel] = np.arange(single.arcs)
+    state = np.full(len(sequences), single.start)
+    costs, targets = np.append(single.weight, np.inf), np.append(single.target, single.start)
+    for labels in sequences.T:  # arc -1, which costs inf, stands for none
+        taken = arc[state, labels]
+        weight += costs[taken]
+        state = targets[taken]
+    total: Floats = np.exp(-(weight + single.final[state]))
+    return total
 
 
 def minus_log(factors: Floats) -> Floats:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-import pynini
 import pywrapfst
 from numpy.typing import NDArray
 
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MACHINE_START, read_machine
+from fsmeu.fst.engine import pynini
 
 __all__ = ["Fst", "fst_from_table", "table_from_fst", "trimmed"]
 

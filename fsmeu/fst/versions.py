@@ -9,8 +9,11 @@ _OPENFST_OF_PYNINI = {"2.1.5": "1.8.2", "2.1.6": "1.8.3", "2.1.7": "1.8.4"}
 
 
 def pynini_version() -> str:
-    """The version of pynini."""
-    return metadata.version("pynini")
+    """The version of pynini, or 'missing'."""
+    try:
+        return metadata.version("pynini")
+    except metadata.PackageNotFoundError:
+        return "missing"
 
 
 def openfst_version() -> str:

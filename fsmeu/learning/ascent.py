@@ -1,16 +1,17 @@
-"""Hill climbing from several starts, by L-BFGS."""
+"""Hill climbing by L-BFGS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-__all__ = ["Climb", "climb", "climb_all"]
+from fsmeu.trellis.threads import one_thread
+
+__all__ = ["Climb", "climb"]
 
 Floats = NDArray[np.float64]
 Objective = Callable[[Floats], tuple[float, Floats]]
@@ -32,6 +33,7 @@ class Climb:
     steps: int
 
 
+@one_thread()
 def climb(
     objective: Objective,
     start: Floats,
@@ -61,10 +63,3 @@ def climb(
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
     found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return Climb(np.asarray(found.x, np.float64), float(-found.fun), int(found.nit))
-
-
-def climb_all(
-    objective: Objective, starts: Iterable[Floats], steps: int, **settings: Any
-) -> list[Climb]:
-    """Where the climb from each start ended, in their order; settings are those of ``climb``."""
-    return [climb(objective, start, steps, **settings) for start in starts]

@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from fsmeu.errors import InputError, sentence
@@ -79,8 +80,8 @@ def fit_map(
     parts = StratifiedKFold(folds, shuffle=True, random_state=0)
     for train, test in parts.split(np.zeros(len(positive)), positive):
         part = None if weights is None else weights[train]
-        made = fitted(where, estimator, rows[train], positive[train], part)
-        found[test] = scores(made, rows[test])
+        made = fitted(where, estimator, _safe_indexing(rows, train), positive[train], part)
+        found[test] = scores(made, _safe_indexing(rows, test))
     if kind == "sigmoid":
         slope, offset = _sigmoid(found, positive, weights)
         return {"kind": kind, "slope": slope, "offset": offset}

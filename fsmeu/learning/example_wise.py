@@ -10,17 +10,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
-from sklearn.linear_model import LogisticRegression
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _num_samples
 
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence
-from fsmeu.learning.base import BinaryClassifier, Floats, Rows
+from fsmeu.learning.base import Floats, OuterClassifier, Rows
 from fsmeu.learning.calibration import fitted, probabilities
+from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
-from fsmeu.learning.table_losses import binary_loss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
@@ -28,7 +27,7 @@ __all__ = ["ExampleWiseClassifier"]
 
 
 @register
-class ExampleWiseClassifier(BinaryClassifier):
+class ExampleWiseClassifier(OuterClassifier):
     """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
 
     A label has an estimator of its own; given the row, labels are independent. A label that all
@@ -62,7 +61,7 @@ class ExampleWiseClassifier(BinaryClassifier):
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
         where = "ExampleWiseClassifier"
         self.loss_ = binary_loss(where, self.loss)
-        chosen = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        chosen = self._inner()
         if isinstance(chosen, type) or not all(
             hasattr(chosen, n) for n in ("fit", "predict_proba")
         ):
@@ -80,17 +79,12 @@ class ExampleWiseClassifier(BinaryClassifier):
 
     def _table(self, X: Any, y: Any, weights: Any) -> tuple[Rows, Floats, Any]:
         """Checked rows, labels (rows, labels) and weights."""
-        rows, table = validate_data(
-            self, X, y.toarray() if issparse(y) else y,
-            accept_sparse="csr", dtype=np.float64, multi_output=True,
-        )  # fmt: skip
+        rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
         if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
             must = "labels must be 0 or 1, a column for each label"
             raise InputError(sentence("ExampleWiseClassifier.fit", must, table))
-        if weights is not None:
-            weights = _check_sample_weight(weights, rows, ensure_non_negative=True)
         self.classes_ = np.array([0, 1])
-        return csr_array(rows) if issparse(rows) else rows, table.astype(np.float64), weights
+        return rows, table.astype(np.float64), self._weights(rows, weights)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
@@ -100,18 +94,18 @@ class ExampleWiseClassifier(BinaryClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
         p = self._probabilities(self._rows(X))
-        labels = self.loss_.alphabet.labels
-        models = list(p)
+        loss = over_classes(self.loss_, self.classes_, "ExampleWiseClassifier")
+        labels, models = loss.alphabet.labels, list(p)
         if labels != (0, 1):
             models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]
-        decided = [decision.labels for decision in decode_many(self.loss_, models)]
+        decided = [decision.labels for decision in decode_many(loss, models)]
         chosen = np.array([[label == labels[1] for label in row] for row in decided], bool)
         chosen = chosen.reshape(p.shape)
         return self._named(chosen) if self.columns_ is not None else self._named(chosen[:, 0])
 
     def _probabilities(self, rows: Rows) -> Floats:
         columns = [
-            np.full(rows.shape[0], one) if isinstance(one, float) else probabilities(one, rows)
+            np.full(_num_samples(rows), one) if isinstance(one, float) else probabilities(one, rows)
             for one in self.estimators_
         ]
         return np.stack(columns, axis=1)

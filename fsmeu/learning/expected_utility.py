@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
-from fsmeu.errors import InputError, sentence, whole
-from fsmeu.learning.ascent import Objective, climb, climb_all
+from fsmeu.errors import whole
+from fsmeu.learning.ascent import Objective, climb
 from fsmeu.learning.base import BinaryClassifier, Rows
 from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.expected_value import batch_value
-from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -98,14 +98,15 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         restarts = whole(where, "restarts", self.restarts, least=0)
         steps = whole(where, "max_iter", self.max_iter)
         l2 = nonnegative(where, "l2", self.l2)
-        loss = self.loss_ = _two_labels(given_loss(self.loss, self.loss_params, where), where)
+        self.loss_ = binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
+        loss = over_classes(self.loss_, self.classes_, where)
         random = check_random_state(self.random_state)
         batches = self._batches(loss, positive, random)
         likely = climb(_likelihood(rows, positive, l2), np.zeros(rows.shape[1] + 1), steps)
         aim = _expected(loss, rows, positive, batches, l2)
         starts = [likely.weights, *_random_starts(rows, restarts, random)]
-        climbs = climb_all(aim, starts, steps)
+        climbs = [climb(aim, start, steps) for start in starts]
         best = max(climbs, key=lambda one: one.value)
         self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
         self.objectives_ = np.array([one.value for one in climbs])
@@ -140,18 +141,6 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """The more probable class of each example, (examples,)."""
         return self._named(self.decision_function(X) > 0)
-
-
-def _two_labels(loss: Loss, where: str) -> Loss:
-    """The loss itself, if it is one of two labels.
-
-    Raises:
-        InputError: it has more or fewer.
-    """
-    if len(loss.alphabet) == 2:
-        return loss
-    must = "the loss must have two labels"
-    raise InputError(sentence(where, must, f"{len(loss.alphabet)} labels"))
 
 
 def _likelihood(rows: Rows, positive: Floats, l2: float) -> Objective:

@@ -20,7 +20,7 @@ from fsmeu.limits import CONFUSION_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.models import Bernoulli
+from fsmeu.models import Independent
 
 __all__ = ["BatchValue", "batch_value"]
 
@@ -29,10 +29,10 @@ Ints = NDArray[np.int64]
 
 
 class BatchValue(Protocol):
-    """The expected value of one batch as a function of the probabilities of label 1."""
+    """The expected value of one batch as a function of the probabilities of the second label."""
 
     def __call__(self, p: Floats) -> tuple[float, Floats]:
-        """E[value(Z, y)] with Z_i = 1 with probability p_i, and its derivatives, shape (n,)."""
+        """E[value(Z, y)], p_i the probability of the second label, and its derivatives, (n,)."""
 
 
 def batch_value(loss: Loss, y: Ints) -> BatchValue:
@@ -80,6 +80,7 @@ class _ByComposition:
         self.loss, self.y = loss.swapped, loss.alphabet.decode(y)
 
     def __call__(self, p: Floats) -> tuple[float, Floats]:
-        value, slopes = value_and_gradient(self.loss, self.y, Bernoulli(p))
+        model = Independent(np.stack((1.0 - p, p), axis=1), self.loss.alphabet.labels)
+        value, slopes = value_and_gradient(self.loss, self.y, model)
         assert isinstance(slopes, np.ndarray)
-        return value, slopes
+        return value, slopes[:, 1] - slopes[:, 0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fsmeu.errors import InputError, sentence, whole
-from fsmeu.learning.ascent import Climb, climb_all
+from fsmeu.learning.ascent import Climb, climb
 from fsmeu.learning.base import BinaryClassifier, Floats
 from fsmeu.learning.checks import nonnegative, positive_number, real
 from fsmeu.learning.saving import register
@@ -26,6 +27,8 @@ __all__ = ["MaxExpectedFClassifier"]
 
 _SAME = 1e-3
 """Optima count as equally good when their objectives differ by no more than this."""
+_MOST, _IN_VAIN = 32, 4
+"""Of restarts="auto": the greatest number of starts, and of those in a row that gain nothing."""
 
 
 @register
@@ -34,11 +37,12 @@ class MaxExpectedFClassifier(BinaryClassifier):
 
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
     intercept goes free. It is not concave, so L-BFGS starts from several random points, and the
-    best end is kept. Without a penalty its supremum is often at infinity: ``bound`` keeps the
-    search in a box. A great penalty may drive it there too, since the intercept goes free: to no
-    coefficients and an infinite intercept, where all examples are called positive. Where a climb
-    ends on such a way is a matter of rounding. Features should be of like size and near 0
-    (``StandardScaler``).
+    best end is kept. With the default penalty starts mostly meet at one end, and F of rows that
+    were not seen is mostly greater than without one (the paper has none), where the supremum is
+    often at infinity: ``bound`` keeps the search in a box. A great penalty may drive it there too,
+    since the intercept goes free: to no coefficients and an infinite intercept, where all examples
+    are called positive. Where a climb ends on such a way is a matter of rounding. Features should
+    be of like size and near 0 (``StandardScaler``).
 
     F_alpha = 1 / (alpha / R + (1 - alpha) / P) is F_beta for alpha = beta^2 / (1 + beta^2).
 
@@ -47,7 +51,8 @@ class MaxExpectedFClassifier(BinaryClassifier):
         gamma: the steepness with which g(gamma x theta) stands for a decision. Without penalty
             and bound, gamma only rescales the parameters.
         l2: the factor of the penalty.
-        restarts: how many starting points.
+        restarts: how many starting points; "auto" goes on until four in a row have not raised the
+            best objective by more than 0.001, up to 32.
         random_state: the seed of the starting points.
         spread: every second starting point gives scores of about this root mean square on the
             training data, the others of a third of it: on the data of section 6 near starts miss
@@ -63,7 +68,7 @@ class MaxExpectedFClassifier(BinaryClassifier):
         coef_: the coefficients, (1, features).
         intercept_: the intercept, (1,).
         objective_: the objective of the best end, penalty included.
-        objectives_: that of every end, (restarts,).
+        objectives_: that of every end, (starts,).
         spread_: the standard deviation of ``objectives_``.
         reached_: how many ends are within 0.001 of the best.
         smooth_f_: F~ of the best end, without the penalty.
@@ -74,8 +79,8 @@ class MaxExpectedFClassifier(BinaryClassifier):
         self,
         alpha: float = 0.5,
         gamma: float = 1.0,
-        l2: float = 0.0,
-        restarts: int = 32,
+        l2: float = 1e-4,
+        restarts: int | str = "auto",
         random_state: Any = None,
         *,
         spread: float = 10.0,
@@ -89,13 +94,20 @@ class MaxExpectedFClassifier(BinaryClassifier):
         self.spread, self.bound = spread, bound
         self.max_iter, self.tol, self.fit_intercept = max_iter, tol, fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MaxExpectedFClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> MaxExpectedFClassifier:
         """The classifier itself, trained.
 
         Args:
             X: examples, (examples, features), dense or sparse.
             y: their classes, (examples,), of two kinds; the greater is the positive one.
             sample_weight: their weights, (examples,): a weight of 2 counts an example twice.
+            progress: called after each start with the share of the work that is done, from 0 to 1.
 
         Raises:
             InputError: a parameter is out of its range, there are not two classes, or all
@@ -106,7 +118,7 @@ class MaxExpectedFClassifier(BinaryClassifier):
         if weights is not None:
             self._check_weights(positive, weights)
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
-        ends = self._search(smooth)
+        ends = self._search(smooth, progress)
         self.objectives_ = np.array([end.value for end in ends])
         best = int(np.argmax(self.objectives_))
         theta = ends[best].weights
@@ -138,15 +150,15 @@ class MaxExpectedFClassifier(BinaryClassifier):
         """The classes, (examples,): positive where the probability exceeds 1/2 (section 2)."""
         return self._named(self.decision_function(X) > 0)
 
-    def _search(self, smooth: SmoothF) -> list[Climb]:
+    def _search(self, smooth: SmoothF, progress: Callable[[float], None] | None) -> list[Climb]:
         """Where the climb from every start ended.
 
         It works on the parameters times the root mean squares of their features, so that features
         of other units give the same search; the weights of the ends are the parameters.
         """
         units, random = smooth.root_mean_squares(), check_random_state(self.random_state)
-        width, most = float(self.spread) / math.sqrt(len(units)), float(self.bound)
-        box = np.tile([-most, most], (len(units), 1))
+        width, bound = float(self.spread) / math.sqrt(len(units)), float(self.bound)
+        box = np.tile([-bound, bound], (len(units), 1))
         if not self.fit_intercept:
             box[0] = 0.0
 
@@ -157,16 +169,26 @@ class MaxExpectedFClassifier(BinaryClassifier):
             penalty = 0.5 * self.l2 * float(theta @ theta)
             return value - penalty, (gradient - self.l2 * theta) / units
 
-        sizes = (width if k % 2 else width / 3 for k in range(self.restarts))
-        starts = [random.normal(0.0, size, len(units)) for size in sizes]
-        limits = {"tolerance": float(self.tol), "gain": float(self.tol) / 1000, "box": box}
-        ends = climb_all(rising, starts, self.max_iter, **limits)
-        return [replace(end, weights=end.weights / units) for end in ends]
+        automatic = isinstance(self.restarts, str)
+        most = _MOST if automatic else int(self.restarts)
+        tol, best, raised = float(self.tol), -math.inf, 0
+        ends: list[Climb] = []
+        while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
+            start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
+            end = climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
+            ends.append(replace(end, weights=end.weights / units))
+            if end.value > best + _SAME:
+                raised = len(ends)
+            best = max(best, end.value)
+            if progress is not None:
+                progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
+        return ends
 
     def _check_parameters(self) -> None:
         """Raises InputError where a parameter is out of its range."""
         where = type(self).__name__
-        whole(where, "restarts", self.restarts)
+        if self.restarts != "auto":
+            whole(where, "restarts", self.restarts)
         whole(where, "max_iter", self.max_iter)
         real(where, "alpha", self.alpha, "number from 0 to 1", lambda value: 0 <= value <= 1)
         nonnegative(where, "l2", self.l2)

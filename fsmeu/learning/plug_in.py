@@ -9,17 +9,19 @@ for non-decomposable performance measures, NIPS.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
-from fsmeu.learning.base import BinaryClassifier, Floats, Rows
+from fsmeu.fst.alphabet import Label
+from fsmeu.learning.base import Floats, OuterClassifier, Rows
 from fsmeu.learning.calibration import (
     CALIBRATIONS,
     apply_map,
@@ -29,6 +31,7 @@ from fsmeu.learning.calibration import (
     scores,
 )
 from fsmeu.learning.checks import real
+from fsmeu.learning.given_loss import over_classes
 from fsmeu.learning.saving import register
 from fsmeu.learning.table_losses import best_threshold, table_loss
 from fsmeu.losses.loss import SpecLoss
@@ -37,9 +40,11 @@ from fsmeu.models import Independent
 __all__ = ["DTAClassifier", "EUMClassifier", "held_out_parts"]
 
 Ints = NDArray[np.int64]
+_WARNED: WeakSet[DTAClassifier] = WeakSet()
+"""Those that have warned of a single row."""
 
 
-class PlugInClassifier(BinaryClassifier):
+class PlugInClassifier(OuterClassifier):
     """What both classifiers share: an estimator of probabilities, calibrated if wanted.
 
     Attributes:
@@ -49,7 +54,6 @@ class PlugInClassifier(BinaryClassifier):
     """
 
     loss: Any
-    estimator: Any
     calibration: str | None
     folds: int
     loss_: SpecLoss
@@ -63,7 +67,7 @@ class PlugInClassifier(BinaryClassifier):
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, CALIBRATIONS)
             whole(where, "folds", self.folds, 2)
-        estimator = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        estimator = self._inner()
         wanted = ["predict_proba"] if self.calibration is None else []
         missing = [name for name in ("fit", *wanted) if not hasattr(estimator, name)]
         if missing or isinstance(estimator, type):
@@ -100,7 +104,10 @@ class DTAClassifier(PlugInClassifier):
     The rows given to ``predict`` are one sequence of independent labels whose probabilities come
     from the estimator; the decision is the sequence of the best expected value, by ``decode``
     (Algorithm 1 of the paper, Algorithm 2 where the value is fractional-linear; unlike these, no
-    positives at all is a candidate too). So the decision for a row depends on the rows beside it.
+    positives at all is a candidate too). So the decision for a row depends on the rows beside it:
+    rows that are given one by one are each decided for their own value, which is worse for all of
+    them together, and ``predict`` warns of a single row once. Where rows come one by one, use
+    ``EUMClassifier``, whose threshold is fixed by ``fit``.
 
     Decisions are as good as the probabilities: where these are far from the truth, give
     ``calibration``. Up to about 4,400 rows take seconds for F-scores and Jaccard; other losses take
@@ -140,14 +147,23 @@ class DTAClassifier(PlugInClassifier):
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        p = self._probabilities(self._rows(X))
-        model = Independent(np.stack([1.0 - p, p], axis=1), self.loss_.labels)
-        return decode(self.loss_, model)
+        return self._decide(self._probabilities(self._rows(X)))[0]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The classes of these rows, decided together, (rows,)."""
-        labels = self.decide(X).labels
-        return self._named(np.array([label == self.loss_.labels[1] for label in labels], bool))
+        """The classes of these rows, decided together, (rows,); a single row is warned of once."""
+        p = self._probabilities(self._rows(X))
+        if len(p) == 1 and self not in _WARNED:
+            _WARNED.add(self)
+            text = "DTAClassifier decides the rows of a call together, and was given a single one"
+            warnings.warn(f"{text}: use EUMClassifier for rows one by one", stacklevel=2)
+        decision, labels = self._decide(p)
+        return self._named(np.array([label == labels[1] for label in decision.labels], bool))
+
+    def _decide(self, p: Floats) -> tuple[Decision, tuple[Label, ...]]:
+        """The decision for these probabilities, and the labels that stand for both classes."""
+        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
+        labels = loss.alphabet.labels
+        return decode(loss, Independent(np.stack([1.0 - p, p], axis=1), labels)), labels
 
 
 @register
@@ -167,7 +183,7 @@ class EUMClassifier(PlugInClassifier):
         random_state: which examples are held out.
 
     Attributes:
-        threshold_: rows at least as probable are positive.
+        threshold_: rows whose last class is at least as probable are of that class.
         value_: the value of the held-out examples.
     """
 
@@ -202,9 +218,11 @@ class EUMClassifier(PlugInClassifier):
         rows, positive, weights = self._training(X, y, sample_weight)
         seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
-        self._estimate(estimator, rows[seen], positive[seen], weight[0])
-        p = self._probabilities(rows[unseen])
-        best = best_threshold(self.loss_, p, positive[unseen] > 0, weight[1])
+        self._estimate(estimator, _safe_indexing(rows, seen), positive[seen], weight[0])
+        p = self._probabilities(_safe_indexing(rows, unseen))
+        loss = over_classes(self.loss_, self.classes_, "EUMClassifier")
+        assert isinstance(loss, SpecLoss)
+        best = best_threshold(loss, p, positive[unseen] > 0, weight[1])
         self.threshold_, self.value_ = best
         if refit:
             self._estimate(estimator, rows, positive, weights)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,18 +19,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, as_whole, sentence, shorten
 from fsmeu.files import write_file
-from fsmeu.learning.parts import KINDS, estimator_apart, put_together, taken_apart
+from fsmeu.learning.parts import KINDS, estimator_apart, learned, put_together, taken_apart
 from fsmeu.learning.registry import register, registered
 from fsmeu.reading import TABLES, input_limit, read_arrays
 
-__all__ = ["load", "register", "registered", "save"]
+__all__ = ["first_use", "load", "register", "registered", "save"]
 
 _FORMAT = "fsmeu estimator 1"
 _FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """What files that ``save`` has not written may raise."""
 _WRITTEN = "a file must have been written by save"
+_MOST_TRIED = 1 << 20
+"""Features of the rows that are predicted to see that a model works: 8 MB a row."""
 _WORDS = (str, int, float, bool, type(None))
 
 
@@ -59,6 +64,7 @@ def load(path: str | PathLike[str]) -> Any:
     """
     where = f"load {path}"
     arrays = read_arrays(Path(path), where)
+    cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
         raise InputError(sentence(where, _WRITTEN))
     try:
@@ -73,7 +79,56 @@ def load(path: str | PathLike[str]) -> Any:
         raise
     except _FAULTS as error:
         raise InputError(sentence(where, _WRITTEN)) from error
+    with first_use(where):
+        _try(made, cells)
     return made
+
+
+@contextmanager
+def first_use(where: str) -> Iterator[None]:
+    """A context that uses what a file holds for the first time.
+
+    Raises:
+        InputError: that fails, since parts are missing or their shapes do not fit together.
+    """
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    except FsmeuError:
+        raise
+    except Exception as error:  # whatever wrong types, names and shapes raise
+        must = "what was learned must be there as save has written it"
+        told = shorten(f"{type(error).__name__}: {error}")
+        raise InputError(sentence(where, f"{must} ({told})")) from error
+
+
+def _try(made: Any, cells: int) -> None:
+    """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
+
+    Args:
+        made: an estimator. Those of rows have ``n_features_in_``; others have ``_examples``, which
+            gives three inputs that suit them, or none.
+        cells: how many numbers the file holds.
+    """
+    if hasattr(made, "classes_"):
+        classes = made.classes_
+        if classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes)):
+            raise ValueError(classes.shape)
+    if not hasattr(made, "predict") or not learned(made):
+        return
+    if hasattr(made, "_examples"):
+        examples = made._examples()
+    else:
+        features = made.n_features_in_
+        if as_whole(features, 1) is None or features > cells:
+            raise ValueError(features)
+        tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
+        examples = np.multiply.outer(tried, np.ones(features if tried else 0))
+    for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
+        for name in ("predict", "predict_proba", "decision_function"):
+            with suppress(FsmeuError):
+                getattr(made, name, len)(some)
 
 
 def _known() -> str:

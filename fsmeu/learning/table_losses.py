@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.alphabet import BINARY
+from fsmeu.learning.given_loss import binary_loss
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
-from fsmeu.losses.library import load
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss, check_loss
 
-__all__ = ["best_threshold", "binary_loss", "table_loss", "table_value", "threshold_values"]
+__all__ = ["best_threshold", "table_loss", "table_value", "threshold_values"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-def binary_loss(where: str, loss: Any) -> Loss:
-    """The loss that was asked for, over two labels, of which the second is the positive one.
-
-    Args:
-        where: who asks, for messages.
-        loss: a name on the shelf, the path of a loss file, or a loss.
-
-    Raises:
-        InputError: it is none of these, or not a loss over two labels.
-    """
-    found: Loss = load(loss) if isinstance(loss, str | PathLike) else loss  # type: ignore[arg-type]
-    check_loss(found, where)
-    if isinstance(found, SpecLoss) and found.labels_open and not found.spec.scheme:
-        found = found.with_labels(BINARY)
-    if len(found.alphabet) != 2:
-        must = "the loss must be one over two labels"
-        raise InputError(sentence(where, must, f"{found.name} over {found.alphabet.labels}"))
-    return found
 
 
 def table_loss(where: str, loss: Any) -> SpecLoss:

@@ -13,14 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence, truth, whole
-from fsmeu.fst.alphabet import Alphabet
 from fsmeu.learning.ascent import Climb, climb
 from fsmeu.learning.chain_best import most_probable
 from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
 from fsmeu.learning.chain_utility import expected_values, models_of
 from fsmeu.learning.checks import nonnegative
 from fsmeu.learning.features import checked_sentences, feature_matrix, feature_names
-from fsmeu.learning.given_loss import given_loss
+from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.learning.training_sentences import TrainingSentences
 from fsmeu.losses.protocol import Loss
@@ -153,17 +152,18 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         self.state_weights_, self.transition_weights_ = data.tables(found.weights)
 
     def _loss(self) -> Loss:
-        """The loss over the tags."""
-        labels = self.classes_.tolist()
-        loss = given_loss(self.loss, self.loss_params, type(self).__name__, labels)
-        return loss.with_labels(Alphabet(tuple(labels))) if _is_open(loss) else loss
+        """The loss whose k-th label stands for the k-th tag."""
+        where, names = type(self).__name__, [label_name(one) for one in self.classes_]
+        return over_classes(given_loss(self.loss, self.loss_params, where, names), names, where)
 
     # -- prediction ---------------------------------------------------------------------------
 
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
-        models = self.models(X)
-        return [list(one.labels) for one in decode_many(self._loss(), models)]
+        loss, (unary, lengths) = self._loss(), self._scores(X)
+        models = models_of(unary, self.transition_weights_, lengths, loss.alphabet.labels)
+        tags = dict(zip(loss.alphabet.labels, self.classes_.tolist(), strict=True))
+        return [[tags[one] for one in decided.labels] for decided in decode_many(loss, models)]
 
     def predict_single(self, x: Any) -> list[Any]:
         """The same for one sentence."""
@@ -192,7 +192,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def models(self, X: Any) -> list[Any]:
         """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
         unary, lengths = self._scores(X)
-        return list(models_of(unary, self.transition_weights_, lengths, self.classes_.tolist()))
+        names = [label_name(one) for one in self.classes_]
+        return list(models_of(unary, self.transition_weights_, lengths, names))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
@@ -201,16 +202,16 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         both = zip(chain(*found), chain(*tags), strict=True)
         return float(np.mean([one == other for one, other in both]))
 
+    def _examples(self) -> list[Any]:
+        """Three inputs that suit any such tagger."""
+        return [[{"": 1.0}]] * 3
+
     def _scores(self, X: Any) -> tuple[Floats, Lengths]:
         """Scores of tags at the positions of all sentences, and where these stand."""
         check_is_fitted(self)
         sentences = checked_sentences(X, type(self).__name__)
         rows = feature_matrix(sentences, self.feature_names_)
         return rows @ self.state_weights_, Lengths([len(one) for one in sentences])
-
-
-def _is_open(loss: Loss) -> bool:
-    return bool(getattr(loss, "labels_open", False))
 
 
 def _pairs(X: Any, y: Any, where: str) -> tuple[list[Sequence[Any]], list[list[Any]]]:
@@ -253,11 +254,12 @@ class _Utility:
 
     def __init__(self, loss: Loss, data: TrainingSentences, centre: Floats, c2: float) -> None:
         self.loss, self.data, self.centre, self.c2 = loss, data, centre, c2
+        self.y = [loss.alphabet.decode(one) for one in data.lengths.split(data.y)]
         self.sign = 1.0 if loss.kind == "utility" else -1.0
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         data, moved = self.data, weights - self.centre
         scores = data.scores(weights)
-        values, single, double = expected_values(self.loss, *scores, data.lengths, data.tags)
+        values, single, double = expected_values(self.loss, *scores, data.lengths, self.y)
         slopes = self.sign * data.pulled(single, double) - 2 * self.c2 * moved
         return self.sign * float(values.sum()) - self.c2 * float(moved @ moved), slopes

@@ -32,7 +32,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["check_totals", "evaluate_corpus", "sentence_counts", "value_of_totals"]
+__all__ = ["check_totals", "counts_read", "evaluate_corpus", "sentence_counts", "value_of_totals"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -72,7 +72,7 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(sentence(where, must, f"{loss.kind} {loss.name}, which is a function"))
-    kept = [name for name in _read(loss.bound) if not _is_sum(loss.bound, name)]
+    kept = [name for name in counts_read(loss.bound) if not _is_sum(loss.bound, name)]
     if kept:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
@@ -87,7 +87,7 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
         bound: a loss whose value looks at counts alone.
         pairs: hypothesis and reference of each sentence, as label indices.
     """
-    names = _read(bound)
+    names = counts_read(bound)
     found = {name: np.zeros(len(pairs)) for name in names}
     by_length: dict[int, list[int]] = {}
     for row, (z, _) in enumerate(pairs):
@@ -118,7 +118,7 @@ def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes
     return value_of_state(bound, state, lanes, n)
 
 
-def _read(bound: BoundLoss) -> list[str]:
+def counts_read(bound: BoundLoss) -> list[str]:
     """The registers that the value looks at."""
     read = names_read(bound.spec.value)
     return [r.name for r in bound.spec.registers if r.name in read]

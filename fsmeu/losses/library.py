@@ -18,6 +18,16 @@ from fsmeu.reading import read_text
 __all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
 
 _SUFFIX = ".loss"
+_OTHER_NAMES = {
+    "conlleval": "chunk_fscore",
+    "dice": "fscore",
+    "exact_match": "zero_one",
+    "f1": "fscore",
+    "fbeta": "fscore",
+    "iou": "jaccard",
+    "seqeval": "chunk_fscore",
+}
+"""What other tools call losses on the shelf, for hints."""
 
 
 def grammar_folder() -> Path:
@@ -94,5 +104,6 @@ def _find(name: str | Path) -> Path:
         raise InputError(sentence("load", f"there is no file {shorten(text)}")) from None
     if text.endswith(_SUFFIX) or "/" in text:
         raise InputError(sentence("load", f"there is no file {text}"))
-    hint = nearest(text, library()) or f"There are: {', '.join(library())}"
+    known = _OTHER_NAMES.get(text.lower(), text)
+    hint = nearest(known, library()) or f"There are: {', '.join(library())}"
     raise InputError(sentence("load", f"there is no loss {text!r} on the shelf", None, hint))

@@ -124,7 +124,8 @@ class SpecLoss(Card):
 
         Chunk tags have O beside them. Other labels stay 0 and 1 where the sequences have no more.
         """
-        if not self.labels_open or any(p.type == "table" for p in self.spec.params):
+        tables = {p.name for p in self.spec.params if p.type == "table"}
+        if not self.labels_open or tables & self.params_given.keys():
             return self
         seen = {str(x): x for one in sequences for x in map(plain, one) if type(x) in (int, str)}
         if self.spec.scheme:
@@ -271,7 +272,7 @@ def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:
     must = 'types must be a list such as ["NP", "VP"]'
     if isinstance(types, str):
         raise InputError(sentence(where, must, types))
-    return [shorten(one) for one in listed(types, where, must)]
+    return [one if isinstance(one, str) else shorten(one) for one in listed(types, where, must)]
 
 
 def bind_loss(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.display import Picture
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
@@ -62,7 +62,7 @@ class SummedMachine(Picture):
 
     def __repr__(self) -> str:
         """Names what it computes and its size."""
-        return f"<machine of {self.name}: {self.states:,} states, {self.arcs:,} arcs>"
+        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
     def states(self) -> int:

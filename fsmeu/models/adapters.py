@@ -7,7 +7,8 @@ trained tagger is asked for its own numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +18,7 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import Floats
 from fsmeu.fst.sequences import listed, plain
-from fsmeu.models.checks import check_arcs, first_index, index_text, real_array
+from fsmeu.models.checks import check_arcs, count, first_index, index_text, real_array
 from fsmeu.models.distances import logarithm
 from fsmeu.models.hidden import checked_rows, posterior
 from fsmeu.models.independent import Bernoulli, Independent
@@ -146,15 +147,38 @@ def _weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats],
 # -- hmmlearn -------------------------------------------------------------------------------------
 
 
+@overload
 def from_hmmlearn(
     model: Any, observations: ArrayLike, labels: Sequence[Label] | None = None
-) -> Potentials:
+) -> Potentials: ...
+
+
+@overload
+def from_hmmlearn(
+    model: Any,
+    observations: ArrayLike,
+    labels: Sequence[Label] | None = None,
+    *,
+    lengths: Iterable[int],
+) -> list[Potentials]: ...
+
+
+def from_hmmlearn(
+    model: Any,
+    observations: ArrayLike,
+    labels: Sequence[Label] | None = None,
+    *,
+    lengths: Iterable[int] | None = None,
+) -> Potentials | list[Potentials]:
     """The posterior of the hidden states of a trained ``hmmlearn`` model.
 
     Args:
         model: a trained model, with whatever emissions.
-        observations: one sequence as ``model.predict`` takes it, shape (n, features).
+        observations: one sequence as ``model.predict`` takes it, shape (n, features); or several,
+            one after another.
         labels: names of the hidden states, 0, ..., L - 1 unless given.
+        lengths: as ``model.predict`` takes them, the length of each sequence; then a list with a
+            posterior for each is returned.
     """
     where = "from_hmmlearn"
     try:
@@ -171,6 +195,21 @@ def from_hmmlearn(
         raise InputError(sentence(where, must)) from error
     unary = real_array(emitted, f"{where} likelihoods")
     start = checked_rows(first, f"{where} startprob_", 1)
-    unary[:1] += logarithm(start)
     transitions = logarithm(checked_rows(links, f"{where} transmat_", 2))
-    return posterior(Potentials(unary, transitions, labels))
+    ends = [len(unary)] if lengths is None else _ends(lengths, len(unary), f"{where} lengths")
+    found = []
+    for begin, end in pairwise([0, *ends]):
+        part = unary[begin:end].copy()
+        part[:1] += logarithm(start)
+        found.append(posterior(Potentials(part, transitions, labels)))
+    return found[0] if lengths is None else found
+
+
+def _ends(lengths: Iterable[int], n: int, where: str) -> list[int]:
+    """Where each sequence ends in the observations of all."""
+    given = listed(lengths, where, "must be a sequence of whole numbers")
+    ends = list(accumulate(count(plain(one), where) for one in given))
+    if (ends or [0])[-1] != n:
+        must = f"must add up to the number of observations, {n}"
+        raise InputError(sentence(where, must, (ends or [0])[-1]))
+    return ends

@@ -170,7 +170,10 @@ def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> F
         at = first_index(bad)
         must = "the entries must sum to 1" if not at else f"row {index_text(at)} must sum to 1"
         total = float(sums.reshape(bad.shape)[at])
-        raise InputError(sentence(where, must, f"a sum of {total!r}", "Divide by the sum"))
+        remedy = "Divide by the sum"
+        if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
+            remedy = "The columns sum to 1: exchange rows and columns, as x.T or swapaxes(-1, -2)"
+        raise InputError(sentence(where, must, f"a sum of {total!r}", remedy))
     divided: Floats = array / sums
     return divided
 

@@ -165,7 +165,8 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
         return count(n, "Markov n")
     if transition.ndim != order + 2:
         must = f"must have {order + 1} axes, or {order + 2} position by position, for order {order}"
-        raise InputError(sentence(where, must, f"shape {transition.shape}"))
+        remedy = _other_order(initial, transition)
+        raise InputError(sentence(where, must, f"shape {transition.shape}", remedy))
     steps = len(transition)
     check_shape(transition, (steps, *table), where)
     if n is None:
@@ -173,8 +174,19 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     length = count(n, "Markov n")
     if max(0, length - order) != steps:
         must = f"must hold n - m = {max(0, length - order)} tables for n = {length}, order {order}"
-        raise InputError(sentence(where, must, f"{steps} tables"))
+        raise InputError(
+            sentence(where, must, f"{steps} tables", _other_order(initial, transition))
+        )
     return length
+
+
+def _other_order(initial: Floats, transition: Floats) -> str:
+    """What initial must be where transition is the table of another order than initial says."""
+    order, size = transition.ndim - 1, len(initial)
+    if order < 1 or order == initial.ndim or transition.shape != (size,) * (order + 1):
+        return ""
+    shape = (size,) * order
+    return f"If the order is {order}, initial must have shape {shape}: P(first {order} labels)"
 
 
 def initial_layers(first: Floats, size: int, depth: int) -> list[Layer]:

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -48,9 +48,18 @@ class Workers:
         count: how many tasks they work on at a time.
     """
 
-    def __init__(self, count: int, parallel: Any = None, local: bool = True) -> None:
+    def __init__(
+        self,
+        count: int,
+        parallel: Any = None,
+        where: str = "",
+        ends: tuple[type[Exception], ...] = (),
+        local: bool = True,
+    ) -> None:
         self.count = count
         self._parallel = parallel
+        self._where = where
+        self._ends = ends  # what joblib raises when workers, or their scheduler, are gone
         self._local = local
 
     def in_order(
@@ -66,7 +75,7 @@ class Workers:
             tasks: its second arguments, one for each call.
 
         Raises:
-            WorkerError: a worker ended before its work was done.
+            WorkerError: a worker, or the scheduler, ended before the work was done.
         """
         if self._parallel is None:
             yield from map(partial(function, shared), tasks)
@@ -77,11 +86,15 @@ class Workers:
         call = delayed(_watched if self._local else _called)
         parent = os.getpid()
         while wave := list(islice(stream, TASKS_PER_JOB * self.count)):
-            results = self._parallel(call(parent, function, shared, task) for task in wave)
             try:
-                yield from results
-            finally:
-                results.close()
+                results = self._parallel(call(parent, function, shared, task) for task in wave)
+                with closing(results):
+                    yield from results
+            except self._ends as error:
+                must = "workers must have fsmeu and enough memory, and stay until the work is done"
+                remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
+                got = f"{type(error).__name__}: {error}"
+                raise WorkerError(sentence(self._where, must, got, remedy)) from error
 
 
 def _called(parent: int, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes) -> T:
@@ -116,28 +129,34 @@ def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[
 
     Raises:
         InputError: there is no scheduler at the address.
-        WorkerError: a worker ended before its work was done.
+        WorkerError: a worker, or the scheduler, ended before the work was done.
     """
     count = checked_jobs(where, jobs)
     if scheduler is not None:
         with _connected(where, scheduler) as client:
-            yield from _translated(where, _dask(where, client))
+            some = _dask(where, client)
+            with some._parallel:
+                yield some
     elif count == 1:
         yield Workers(1)
     else:
-        yield from _translated(where, _loky(count))
+        some = _loky(where, count)
+        with some._parallel:
+            yield some
 
 
-def _loky(count: int) -> tuple[Workers, tuple[type[Exception], ...]]:
+def _loky(where: str, count: int) -> Workers:
     from concurrent.futures.process import BrokenProcessPool
 
     from joblib import Parallel
 
     made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
-    return Workers(count, made), (BrokenProcessPool,)
+    return Workers(count, made, where, (BrokenProcessPool,))
 
 
-def _dask(where: str, client: Any) -> tuple[Workers, tuple[type[Exception], ...]]:
+def _dask(where: str, client: Any) -> Workers:
+    from concurrent.futures import CancelledError
+
     from distributed import KilledWorker
     from joblib import Parallel, parallel_config
 
@@ -146,20 +165,8 @@ def _dask(where: str, client: Any) -> tuple[Workers, tuple[type[Exception], ...]
         raise InputError(sentence(where, "the scheduler must have workers", "none"))
     with parallel_config(backend="dask", client=client):
         made = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
-    return Workers(cores, made, local=False), (KilledWorker, ImportError)
-
-
-def _translated(where: str, made: tuple[Workers, tuple[type[Exception], ...]]) -> Iterator[Workers]:
-    """The workers; their ends become sentences."""
-    some, ends = made
-    try:
-        with some._parallel:
-            yield some
-    except ends as error:
-        must = "workers must have fsmeu and enough memory, and stay until the work is done"
-        remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
-        got = f"{type(error).__name__}: {error}"
-        raise WorkerError(sentence(where, must, got, remedy)) from error
+    ends = (KilledWorker, ImportError, OSError, CancelledError)  # the latter of its scheduler
+    return Workers(cores, made, where, ends, local=False)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, as_whole, sentence
 from fsmeu.learning.saving import load, register, save
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.policies.mixture import Mixture
@@ -87,17 +88,34 @@ def read_checkpoint(path: str | None, mark: str) -> Checkpoint | None:
     if path is None or not Path(path).exists():
         return None
     found = load(path)
-    if not isinstance(found, Checkpoint) or found.fingerprint != mark:
+    if not isinstance(found, Checkpoint) or found.fingerprint != mark or not _is_seed(found.seed):
         must = f"the checkpoint {path} must be of the same parameters and data"
         raise InputError(sentence("Searn", must, None, "Remove it to train anew"))
     return found
 
 
+def _is_seed(seed: object) -> bool:
+    return as_whole(seed, 0) is not None
+
+
 def trained_of(found: Checkpoint | None, folds: NDArray[np.int64]) -> Trained:
-    """The state of training in a checkpoint, or before the first iteration."""
+    """The state of training in a checkpoint, or before the first iteration.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it does not hold what belongs together.
+    """
     if found is None:
         return Trained(Mixture(), Mixture(folds=folds))
-    weights = tuple(found.weights)
+    weights = tuple(float(weight) for weight in found.weights)
+    counts = {len(held) for held in (weights, found.models, found.held_out, found.reports)}
+    members = {len(held) for held in found.held_out}
+    total = math.fsum((found.optimal, *weights))
+    if len(counts) > 1 or members != {int(folds.max()) + 1}:
+        raise ValueError(counts)
+    if min(found.optimal, *weights) < 0 or not math.isclose(total, 1.0):
+        raise ValueError(total)
+    if not all(isinstance(one["loss"], float) for one in found.reports):
+        raise ValueError(found.reports)
     final = Mixture(found.optimal, weights, tuple([model] for model in found.models))
     held_out = Mixture(found.optimal, weights, tuple(found.held_out), folds)
     return Trained(final, held_out, list(found.reports))

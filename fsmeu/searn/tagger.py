@@ -21,6 +21,8 @@ from fsmeu.searn.spaces.chunks import ChunkAtATime
 
 __all__ = ["ColumnTagger", "are_chunk_tags"]
 
+_MOST_COLUMNS = 1000
+
 Rows = Sequence[Sequence[Sequence[str]]]
 
 
@@ -93,6 +95,11 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
                 raise InputError(sentence("ColumnTagger", must, " ".join(row)))
         found: list[list[str]] = self.searn_.predict(self._sentences(X))
         return found
+
+    def _examples(self) -> list[Any]:
+        """Three inputs that suit any such tagger."""
+        width = whole("ColumnTagger", "width_", self.width_)
+        return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
 
     def _sentences(self, X: Rows) -> HashedSentences:
         bits = whole("ColumnTagger", "bits", self.bits)

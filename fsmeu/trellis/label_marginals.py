@@ -18,6 +18,7 @@ from fsmeu.limits import LABEL_TABLE_CELLS
 from fsmeu.trellis.counts import Coefficients
 from fsmeu.trellis.means import score_rows
 from fsmeu.trellis.path_errors import Sizes, path_errors
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.scores import StepScores, value_tables
 from fsmeu.trellis.split_trellis import Hypotheses, SplitTrellis
 from fsmeu.trellis.tape import TapeLayer
@@ -107,8 +108,8 @@ def scores_by_marginals(
     return StepScores(steps, sign * np.tile(offset[:, 0], (batch, 1)), errors)
 
 
-def values_by_marginals(trellis: SplitTrellis, z: Ints, marginals: Floats) -> Floats:
-    """The expected value of each hypothesis under its model, (batch,).
+def values_by_marginals(trellis: SplitTrellis, z: Ints, marginals: Floats, roundings: int) -> Sums:
+    """The expected value of each hypothesis under its model, with what bounds its error.
 
     Requires that ``reads_marginals``.
 
@@ -116,18 +117,21 @@ def values_by_marginals(trellis: SplitTrellis, z: Ints, marginals: Floats) -> Fl
         trellis: both tapes.
         z: label indices of the hypotheses, (batch, n).
         marginals: P(y_i = label), (batch, n, labels).
+        roundings: a bound on the number of roundings behind each of these.
     """
     n = z.shape[1]
     slopes, offset = value_tables(trellis, n)
     rows, ended = score_rows(trellis, z)
-    values: Floats = offset[ended, 0]
+    values, sizes = offset[ended, 0], np.abs(offset[ended, 0])
     shown = [trellis.z.layer(i).shown for i in range(n)]
     for added, table, places in _alike(trellis, shown, n):
         for i in places:
             for term, count in enumerate(added.term_count.tolist()):
-                gained = np.einsum("bl,bl->b", table[rows[i][term]], marginals[:, i])
-                values += slopes[count][ended, 0] * gained
-    return values
+                slope, amounts = slopes[count][ended, 0], table[rows[i][term]]
+                values += slope * np.einsum("bl,bl->b", amounts, marginals[:, i])
+                sizes += np.abs(slope) * np.einsum("bl,bl->b", np.abs(amounts), marginals[:, i])
+    roundings += marginals.shape[2] + 8 + n * len(trellis.terms)
+    return Sums(values, np.ones(len(z)), sizes, roundings)
 
 
 def label_gains(trellis: SplitTrellis, z: Ints) -> tuple[Ints, Floats, int] | None:

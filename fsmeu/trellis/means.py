@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fsmeu.fst.layers import Layered
 from fsmeu.limits import COUNTER_ROOM
 from fsmeu.trellis.plan import Plan
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.scores import arc_weights, value_tables
 from fsmeu.trellis.split_trellis import References, SplitTrellis
 from fsmeu.trellis.steps import Steps
@@ -44,8 +45,8 @@ def hypothesis_values(
     z: Ints,
     models: Sequence[Layered],
     block: int | None = None,
-) -> tuple[Floats, Floats]:
-    """The expected value of each hypothesis under its model, and the models' masses, (batch,).
+) -> Sums:
+    """The expected value of each hypothesis under its model, with what bounds its error.
 
     Args:
         trellis: both tapes.
@@ -57,10 +58,32 @@ def hypothesis_values(
     n = z.shape[1]
     ending, ended = hypothesis_sums(trellis, references, z, models, block)
     slopes, offset = value_tables(trellis, n)
-    values = np.einsum("bc,bc->b", ending[:, 0], offset[ended])
-    for count, slope in enumerate(slopes, start=1):
-        values += np.einsum("bc,bc->b", ending[:, count], slope[ended])
-    return values, ending[:, 0].sum(axis=1)
+    mass, cancelled = ending[:, 0], _cancelled(trellis, references, z)
+    values = np.einsum("bc,bc->b", mass, offset[ended])
+    sizes = np.einsum("bc,bc->b", mass, np.abs(offset[ended]))
+    for count, slope in enumerate(slopes):
+        values += np.einsum("bc,bc->b", ending[:, 1 + count], slope[ended])
+        size = np.abs(ending[:, 1 + count]) + cancelled[count, :, None] * mass
+        sizes += np.einsum("bc,bc->b", size, np.abs(slope[ended]))
+    roundings = sum(plan.operations for plan in references.plans[:n])
+    roundings += n * (6 + len(trellis.terms)) + sum(ending.shape[1:]) + len(references.pairs[n])
+    return Sums(values, mass.sum(axis=1), sizes, roundings)
+
+
+def _cancelled(trellis: SplitTrellis, references: References, z: Ints) -> Floats:
+    """How much joint counts may have gained, signs aside; 0 for those that nothing is taken from.
+
+    An array (joint counts, batch).
+    """
+    n = z.shape[1]
+    added = [place.added for place in places_of(trellis, references, n)]
+    found = np.zeros((len(trellis.form.joint_counts), len(z)))
+    if any(one.signs[0].any() for one in added):
+        for one, rows in zip(added, score_rows(trellis, z)[0], strict=True):
+            for count, row in zip(one.term_count.tolist(), rows, strict=True):
+                found[count] += one.greatest_of_rows[row]
+        found[~np.any([one.signs[0] for one in added], axis=0)] = 0.0
+    return found
 
 
 def hypothesis_sums(

@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.trellis.counts import Coefficients, Counts
-from fsmeu.trellis.roundings import UNIT, relative_error
+from fsmeu.trellis.roundings import LEAST, UNIT, relative_error
 from fsmeu.trellis.terms import Amounts
 
 __all__ = ["PathErrors", "Sizes", "path_errors"]
 
 Floats = NDArray[np.float64]
-
-_LEAST = float(np.finfo(np.float64).tiny)
 
 
 class Sizes:
@@ -143,7 +141,7 @@ def path_errors(
         if not exact:
             magnified = np.linalg.norm(size, axis=1)
             errors += 4 * rounding * (expected * total)[:, None] * magnified
-        underflow += greatest * _LEAST * UNIT * operations * size.sum(axis=1)
+        underflow += greatest * LEAST * UNIT * operations * size.sum(axis=1)
     relative = relative_error(operations + sizes.terms + 8)
     if exact and sizes.weighed is not None:
         errors = np.minimum(errors, relative * (sizes.weighed + chances @ np.abs(offset).T))

@@ -88,6 +88,12 @@ class Amounts:
         return abs(self.matrix)
 
     @cached_property
+    def greatest_of_rows(self) -> Floats:
+        """The greatest absolute value of the amounts of each score row."""
+        found: Floats = self.absolute.max(axis=1).toarray().ravel()
+        return found
+
+    @cached_property
     def signs(self) -> NDArray[np.bool_]:
         """Whether some amounts of each joint count are below 0, and above, (2, joint counts)."""
         count = np.repeat(self.count, np.diff(self.matrix.indptr))  # of each amount

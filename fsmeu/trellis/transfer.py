@@ -58,6 +58,23 @@ class Transfer:
         return self.gains is None or bool((self.gains == self.gains[:, :, :1]).all())
 
     @cached_property
+    def most(self) -> int:
+        """The greatest number of (symbol, state) that lead to one target, or more."""
+        if self.whole is not None:
+            return self.whole.most
+        return int(np.bincount(self.targets[self.targets >= 0]).max(initial=0))
+
+    @cached_property
+    def cancelling(self) -> Floats:
+        """For each linear register its greatest gain without sign, 0 where none is negative."""
+        if self.whole is not None:
+            return self.whole.cancelling
+        if self.gains is None or not self.gains.size:
+            return np.zeros(0 if self.gains is None else len(self.gains))
+        greatest = np.abs(self.gains).max(axis=(1, 2))
+        return np.where((self.gains < 0).any(axis=(1, 2)), greatest, 0.0)
+
+    @cached_property
     def runs(self) -> Runs:
         """The flat indices that lead to each target."""
         symbols, states = np.nonzero(self.targets >= 0)

@@ -203,6 +203,27 @@ def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
     assert "1 bad records passed over" in ran.err
 
 
+@pytest.mark.parametrize("content", ["", "\n\n"])
+@pytest.mark.parametrize("ending", ["jsonl", "conll"])
+def test_a_corpus_without_records_is_refused(fsmeu, tmp_path, content, ending):
+    file = tmp_path / f"c.{ending}"
+    file.write_text(content)
+    column = ("--column", 1) if ending == "conll" else ()
+    for ask in (("decode", "fscore"), ("expect", "fscore", *column), ("score", "-l", "fscore")):
+        fsmeu(*ask, "--corpus", file).is_refused("must hold at least one record")
+
+
+def test_hypotheses_with_a_tag_that_the_model_lacks(fsmeu, tmp_path):
+    file = tmp_path / "c.jsonl"
+    model = {"model": "independent", "probabilities": [[0.25, 0.75]], "labels": ["O", "B-X"]}
+    file.write_text("".join(json.dumps({**model, "z": z}) + "\n" for z in (["B-Y"], ["B-X"])))
+    ran = fsmeu("expect", "chunk_fscore", "--corpus", file)
+    assert [float(text) for text in ran.out.split()] == pytest.approx([0.0, 0.75])
+    one = tmp_path / "m.json"
+    one.write_text(json.dumps(model))
+    assert float(fsmeu("expect", "chunk_fscore", "B-Y", "--model", one).out) == 0.0
+
+
 @pytest.mark.parametrize("z", ["", ', "z": "012"', ', "z": [0]', ', "z": 1', ', "z": {}'])
 def test_bad_hypotheses(fsmeu, z, tmp_path):
     file = tmp_path / "c.jsonl"

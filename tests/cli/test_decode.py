@@ -166,3 +166,30 @@ def test_time_may_be_limited(fsmeu):
         assert len(z) == len(P)
     refused = fsmeu("decode", "jaccard", "--probs", PROBS, "--seconds", "0")
     refused.is_refused("seconds must be a number above 0")
+
+
+def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
+    """The machine that was asked, with an arc of each label that was decided on in colour."""
+    file = tmp_path / "composition.svg"
+    asked = ("decode", "fscore", "--probs", PROBS, "--engine", "openfst")
+    z, value = fsmeu(*asked, "--draw", file).out.split()
+    assert z == "".join(map(str, best(P)))
+    assert float(value) == pytest.approx(expected(best(P), P), rel=1e-12)
+    assert "composed with a model" in file.read_text()
+    data = fsmeu(*asked, "--constraint", "0* 1?", "--json", "--explain").json
+    assert (data["method"], data["exact"], data["candidates"]) == ("composition", True, 2)
+    assert "one composition of" in data["explanation"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--draw", "x.svg"], "only --engine openfst builds"),
+        (["--engine", "openfst", "--compare"], "without --compare"),
+        (["--engine", "openfst", "--method", "nbest"], "has one method"),
+        (["--engine", "openfst", "--budget", "7"], "The default engine has no such limit"),
+        (["--engine", "numpy"], "engine must be one of lattice, openfst"),
+    ],
+)
+def test_what_the_explicit_engine_refuses(fsmeu, words, said):
+    fsmeu("decode", "fscore", "--probs", PROBS, *words).is_refused(said)

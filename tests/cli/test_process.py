@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from fsmeu.cli.failures import INTERRUPTED, NO_READER
+from fsmeu.fst import versions
 
 PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
 FULL = Path("/dev/full")
@@ -157,3 +159,26 @@ def test_terminals_that_know_ascii_only():
     assert ran.stdout.isascii()
     assert b"\\xe9" in ran.stdout
     assert ran.stdout.splitlines()[1].startswith(b"--")
+
+
+@pytest.mark.parametrize("args", [("expect", "fscore", "1", "--probs", "0.5"), ("demo",)])
+def test_without_pynini_it_is_said_how_to_get_it(args):
+    script = (
+        "import sys; sys.modules['pynini'] = None; sys.argv[0] = 'fsmeu'; "
+        "from fsmeu.cli.main import main; main()"
+    )
+    run = [sys.executable, "-c", script, *args]
+    told = subprocess.run(run, capture_output=True, text=True, timeout=120, check=False)
+    assert told.returncode == 2
+    assert told.stderr.startswith("fsmeu: pynini: it must be installed")
+    assert "pip install pynini" in told.stderr
+    assert "fault in fsmeu" not in told.stderr
+
+
+def test_the_version_without_pynini(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert versions.pynini_version() == "missing"
+    assert versions.openfst_version() == "unknown"

@@ -117,7 +117,37 @@ def test_iobes(fsmeu, tmp_path):
     told = fsmeu("score", file, "-l", "chunk_fscore_iobes", "--draws", 0, "--json").json
     whole = scores(told)["chunk_fscore_iobes", "last column", "corpus"]["value"]
     assert whole == pytest.approx(f1_score(gold, one, mode="strict", scheme=IOBES), rel=1e-12)
-    fsmeu("score", file, "-l", "chunk_fscore").is_refused("line 1", "those of iobes")
+    lines = enumerate(file.read_text().split("\n"), start=1)
+    line = next(number for number, text in lines if " E-" in text or " S-" in text)
+    fsmeu("score", file, "-l", "chunk_fscore").is_refused(f"line {line}:", "those of iobes")
+
+
+def test_the_faulty_line_is_named(fsmeu, tmp_path):
+    """Not the line in which its sentence begins."""
+    file = tmp_path / "c.iob2"
+    for text, line, part in [
+        ("# a\nthe O O\ndog B-NP\n\nend O O\n", 3, "Got dog"),
+        ("the O O\n\n\nx O O\ny O Q-NP\nz O O\n", 5, "Got Q-NP"),
+        ("the O O\n\nx O O\ny\n", 4, "column -2"),
+    ]:
+        file.write_text(text)
+        fsmeu("score", file, "-l", "chunk_fscore").is_refused(f"c.iob2, line {line}: ", part)
+    file.write_text("a O O:0.5 B:0.5\n\nb O O:0.5 B:0.5\nc O O:0.5\n")
+    fsmeu("score", file, "-l", "hamming", "--gold", 2).is_refused("line 4: ", "first token")
+    fsmeu("decode", "hamming", "--corpus", file).is_refused("line 4: ", "first token")
+    file.write_text("a 0 0\nb 2 0\n")
+    fsmeu("score", file, "-l", "fscore").is_refused("line 2: ", "gold, fscore")
+
+
+@pytest.mark.parametrize(
+    "ending", ["bio", "conll", "iob", "iob1", "iob2", "iobes", "BIO", "iob2.gz"]
+)
+def test_endings_of_files_in_columns(fsmeu, tmp_path, ending):
+    file = tmp_path / f"c.{ending}"
+    content = b"the O O\ndog B-NP B-NP\n"
+    file.write_bytes(gzip.compress(content) if ending.endswith("gz") else content)
+    told = fsmeu("score", file, "-l", "accuracy", "--draws", 0, "--json")
+    assert told.json["labels"] == 2
 
 
 def test_windows(fsmeu, tmp_path):

@@ -46,6 +46,38 @@ def test_best_of_all_hypotheses(name, kind):
         found = fsmeu.decode_corpus(loss, models)
         check(found, loss, meaning, listed)
         assert found.exact
+        explicit = fsmeu.decode_corpus(loss, models, engine="openfst")
+        check(explicit, loss, meaning, listed)
+        assert explicit.exact
+        assert explicit.value == pytest.approx(found.value, abs=1e-10)
+
+
+def test_the_explicit_engine_decides_any_value_of_counts():
+    """Jaccard is not linear in what reads both tapes; in a value of both signs, parts are apart."""
+    for seed, kind in enumerate(listing.KINDS):
+        loss, meaning, models, listed = corpus("jaccard", kind, seed)
+        check(fsmeu.decode_corpus(loss, models, engine="openfst"), loss, meaning, listed)
+    text = (
+        "utility f labels 0 1 count a when z == y count b when z == 1 value a - 2 * b ^ 2 / (n + 1)"
+    )
+
+    def value(totals, n):
+        return totals[3] - Fraction(2 * totals[1] ** 2, n + 1)
+
+    loss = fsmeu.loads(text)
+    for seed in range(3):
+        _, (labels, count, _), models, listed = corpus("fscore", "markov", seed)
+        found = fsmeu.decode_corpus(loss, models, engine="openfst")
+        check(found, loss, (labels, count, value), listed)
+        assert found.exact
+
+
+def test_sizes_of_the_explicit_engine_are_guarded():
+    f1 = fsmeu.load("fscore")
+    with pytest.raises(SizeLimitError, match="The default engine has no such limit"):
+        fsmeu.decode_corpus(f1, [[0.5] * 9] * 2, engine="openfst")
+    with pytest.raises(InputError, match="engine must be one of"):
+        fsmeu.decode_corpus(f1, [[0.5]], engine="numpy")
 
 
 @settings(max_examples=8, deadline=None)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
 from fsmeu.drawing.render.look import ROUTE, flow_of
 from fsmeu.drawing.render.shapes import Box, Line
@@ -135,6 +136,22 @@ def test_path_of_a_pair_is_coloured(fscore):
     assert len(red) == 3 + 1
     boxes = [s for s in drawing.picture.shapes if isinstance(s, Box) and s.stroke == ROUTE]
     assert sum(bool(box.tip) for box in boxes) == 4
+
+
+def test_a_hypothesis_among_others_is_coloured(fscore):
+    """All paths that read it, whatever the reference, and no other arcs."""
+    drawing = fsmeu.draw(hypotheses_composition(fscore, P[:3]), z="101")
+    table, seen = drawing.automaton.table, set()
+    for y in product((1, 2), repeat=3):
+        state = table.start
+        for z, label in zip((2, 1, 2), y, strict=True):
+            leaving = (table.source == state) & (table.ilabel == z) & (table.olabel == label)
+            (arc,) = np.flatnonzero(leaving)
+            seen.add(int(arc))
+            state = table.target[arc]
+    assert drawing.route.arcs == seen
+    with pytest.raises(InputError, match="an arc for label 1 at position 2"):
+        fsmeu.draw(hypotheses_composition(fscore, P[:3], "1 0 ."), z="111")
 
 
 def test_composition_shows_probabilities(fscore):

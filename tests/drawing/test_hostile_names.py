@@ -13,7 +13,8 @@ import pytest
 
 import fsmeu
 from fsmeu.drawing.render.shapes import Text
-from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text, visible
+from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text
+from fsmeu.errors import visible
 
 NAMES = [
     '"', "'", "<b>", "</script><script>alert(1)</script>", "</title><img src=x onerror=alert(1)>",

@@ -26,13 +26,14 @@ def test_expectations_are_those_of_a_listing(name, kind):
         assert found.upper - found.lower < 1e-10
 
 
-@pytest.mark.parametrize("name", ["mcc", "g_mean", "boundary_fscore", "fscore"])
+@pytest.mark.parametrize("name", ["mcc", "g_mean", "boundary_fscore", "fscore", "chunk_fscore"])
 def test_tables_of_counts(name):
     """Values that are not linear, or whose states read both tapes; the distribution, too."""
     rng = np.random.default_rng(5)
     loss = fsmeu.load(name, **({"tolerance": 1} if name == "boundary_fscore" else {}))
-    both = listing.models("markov", rng, [3, 2, 3], [0, 1])
-    zs = [tuple(rng.integers(0, 2, model.n)) for model, _ in both]
+    labels = TAGS if name == "chunk_fscore" else (0, 1)
+    both = listing.models("markov", rng, [3, 2, 3] if len(labels) == 2 else [2, 3], labels)
+    zs = [tuple(labels[k] for k in rng.integers(0, len(labels), m.n)) for m, _ in both]
     found = fsmeu.expect_corpus(loss, zs, [model for model, _ in both])
     pairs = [(ys, listing.Fraction(1)) for ys in [()]]
     for _, listed in both:

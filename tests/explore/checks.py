@@ -37,14 +37,10 @@ def evaluate(case, random):
 # -- expect --------------------------------------------------------------------------------------
 
 
-def expect(case, random):
-    """Value, levels, variance and quantiles of one hypothesis."""
-    z, engine, truth, p = (
-        some_sequence(case, random),
-        random.choice(ENGINES),
-        case.truth,
-        case.chances[0],
-    )
+def expect(case, random, engine=None):
+    """Value, levels, variance and quantiles of one hypothesis, by any engine or by this one."""
+    z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
+    engine = engine or random.choice(ENGINES)
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r})"
 
     def made():
@@ -58,9 +54,9 @@ def expect(case, random):
     check_levels(call, answer, truth.values[row], truth.sizes[row], truth.slack[row], p, random)
 
 
-def expect_model(case, random):
+def expect_model(case, random, engine=None):
     """A distribution on the hypothesis tape."""
-    truth, engine = case.truth, random.choice(ENGINES)
+    truth, engine = case.truth, engine or random.choice(ENGINES)
     ours, theirs = case.chances[2], case.chances[0]
     chance = np.outer(ours, theirs).ravel()
     values, sizes, slack = (t.ravel() for t in (truth.values, truth.sizes, truth.slack))
@@ -190,10 +186,10 @@ def expect_many(case, random):
     same(call, got, true, np.array([truth.tolerance(z, p) for z, p in pairs]))
 
 
-def gradient(case, random):
+def gradient(case, random, engine=None):
     """A few entries of the gradient, by a complex step of the listed expectation."""
     truth, model, spec = case.truth, case.built[0], case.models[0]
-    z, engine = some_sequence(case, random), random.choice(ENGINES)
+    z, engine = some_sequence(case, random), engine or random.choice(ENGINES)
     if spec.kind in ("nbest", "mixture"):
         return
     call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine={engine!r})"

@@ -22,7 +22,7 @@ def _means(truth, p):
     return means, room + 8 * UNIT * np.nan_to_num(np.abs(truth.values)).max(axis=1)
 
 
-def _check(case, call, decision, p, allowed=None):
+def check_decision(case, call, decision, p, allowed=None):
     """A decision has the value that it says and, if it says so, the best one."""
     truth = case.truth
     means, room = everything = _means(truth, p)
@@ -55,7 +55,7 @@ def decode(case, random):
     call, p = "fsmeu.decode(loss, model)", case.chances[0]
     undefined = not case.truth.defined
     made = ask(call, lambda: fsmeu.decode(case.loss, case.built[0]), _lacks(case, p), undefined)
-    _check(case, call, made, p)
+    check_decision(case, call, made, p)
 
 
 def _named(name):
@@ -66,7 +66,7 @@ def _named(name):
         def made():
             return fsmeu.decode(case.loss, case.built[0], method=name)
 
-        _check(case, call, ask(call, made, _lacks(case, p), undefined), p)
+        check_decision(case, call, ask(call, made, _lacks(case, p), undefined), p)
 
     return check
 
@@ -82,7 +82,7 @@ def constrained(case, random):
         return fsmeu.decode(case.loss, case.built[0], constraint=text, method=method)
 
     decision = ask(call, made, not allowed.any(), undefined)
-    _check(case, call, decision, case.chances[0], allowed)
+    check_decision(case, call, decision, case.chances[0], allowed)
 
 
 def random_constraint(truth, random):
@@ -109,7 +109,7 @@ def decode_many(case, random):
     lacking = any(_lacks(case, case.chances[row]) for row in rows)
     made = ask(call, lambda: fsmeu.decode_many(case.loss, models), lacking, undefined)
     for k, (row, decision) in enumerate(zip(rows, made, strict=True)):
-        _check(case, f"{call}[{k}]", decision, case.chances[row])
+        check_decision(case, f"{call}[{k}]", decision, case.chances[row])
 
 
 EXACT_METHODS = [f"decode {name}" for name in EXACT if name != "exhaustive"]

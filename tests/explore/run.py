@@ -49,11 +49,11 @@ class Report:
 _shrunk = Counter()  # by check, in this process: shrinking takes seconds, and few are shown
 
 
-def explore_block(seed, first, count, shrink=True):
-    """The report of cases first, ..., first + count - 1 of a seed."""
+def explore_block(seed, first, count, shrink=True, only=()):
+    """The report of cases first, ..., first + count - 1 of a seed; of only one check, if named."""
     report = Report()
     for k in range(first, first + count):
-        case, outcomes = run_case(seed, k)
+        case, outcomes = run_case(seed, k, *only)
         report.cases += 1
         for outcome in outcomes:
             report.counts[outcome.check, outcome.result] += 1
@@ -82,13 +82,14 @@ def blocks(seed, cases):
         first += count
 
 
-def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None):
+def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None, only=()):
     """The report of all cases, or of as many as there was time for; Ctrl-C ends it early."""
     report = Report()
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     todo = itertools.takewhile(lambda _: time.monotonic() < end, blocks(seed, cases))
     try:
-        for part in _alone(todo, shrink) if jobs == 1 else _together(todo, jobs, shrink):
+        options = (shrink, only)
+        for part in _alone(todo, options) if jobs == 1 else _together(todo, jobs, options):
             report.add(part)
             tell(report)
     except KeyboardInterrupt:
@@ -97,19 +98,19 @@ def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None):
     return report
 
 
-def _alone(todo, shrink):
+def _alone(todo, options):
     for block in todo:
-        yield explore_block(*block, shrink)
+        yield explore_block(*block, *options)
 
 
-def _together(todo, jobs, shrink):
+def _together(todo, jobs, options):
     """Reports as they come; when a process dies, the cases at hand are run one by one."""
     while True:
         pool, running = ProcessPoolExecutor(jobs, initializer=_start_worker), {}
         broken = False
         while not broken:
             for block in itertools.islice(todo, 2 * jobs - len(running)):
-                running[pool.submit(explore_block, *block, shrink)] = block
+                running[pool.submit(explore_block, *block, *options)] = block
             if not running:
                 pool.shutdown()
                 return
@@ -121,14 +122,14 @@ def _together(todo, jobs, shrink):
                     yield future.result()
         for seed, first, count in running.values():
             for k in range(first, first + count):
-                yield _one_by_itself(seed, k, shrink)
+                yield _one_by_itself(seed, k, options)
 
 
-def _one_by_itself(seed, k, shrink):
+def _one_by_itself(seed, k, options):
     """The report of one case in a process of its own; that it dies is a failure."""
     with ProcessPoolExecutor(1, initializer=_start_worker) as pool:
         try:
-            return pool.submit(explore_block, seed, k, 1, shrink).result()
+            return pool.submit(explore_block, seed, k, 1, *options).result()
         except BrokenProcessPool:
             text = f"the process died; ./run explore-tests --case {seed}:{k}"
             return Report(Counter({("process", "failed"): 1}), [(seed, k, "process", text)], 1)
@@ -184,6 +185,7 @@ def arguments(words=None):
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--case", metavar="S:K", help="run case K of seed S and show all of it")
+    parser.add_argument("--check", choices=[*CHECKS], help="run only this check of every case")
     parser.add_argument("--no-shrink", action="store_true", help="print failures as they came")
     parser.add_argument(
         "--fresh", action="store_true", help="instead, the property tests with new examples"
@@ -209,7 +211,9 @@ def main(words=None):
         def tell(report):
             progress.update(bar, completed=report.cases, failed=len(report.failures))
 
-        report = explore(given.seed, cases, given.minutes, given.jobs, not given.no_shrink, tell)
+        only = (given.check,) if given.check else ()
+        limits = (cases, given.minutes, given.jobs)
+        report = explore(given.seed, *limits, not given.no_shrink, tell, only)
     show_failures(report, console)
     console.print(summary(report))
     return int(bool(report.failures))

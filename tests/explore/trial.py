@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
 from fsmeu.trellis import steps
-from tests.explore import checks, decisions
+from tests.explore import checks, decisions, explicit
 from tests.explore.asking import Fault, Refused
 from tests.explore.cases import random_case
 from tests.explore.rounded import Unsure
 
-CHECKS = {**checks.CHECKS, **decisions.CHECKS}
+CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS}
 OUTCOMES = ("passed", "refused", "unsure", "failed")
 SECONDS = 60
 """Processor time that one check may take."""
@@ -37,9 +37,11 @@ class Outcome:
     fault: Fault | None = None
 
 
-def drawn_checks(seed, k):
-    """The checks of a case with the seeds of their draws."""
+def drawn_checks(seed, k, only=None):
+    """The checks of a case, or only this one, with the seeds of their draws."""
     source = random.Random(f"checks {seed} {k}")
+    if only is not None:
+        return [(only, source.getrandbits(32))]
     some = source.sample(list(checks.CHECKS), 2) + source.sample(_DECISIONS, 1)
     return [(name, source.getrandbits(32)) for name in [*some, *decisions.EXACT_METHODS]]
 
@@ -95,7 +97,7 @@ class limited:  # noqa: N801
         raise Fault("any", f"nothing after {SECONDS} s of processor time", "an answer")
 
 
-def run_case(seed, k):
-    """The outcomes of all checks of a case."""
+def run_case(seed, k, only=None):
+    """The outcomes of all checks of a case, or of only one."""
     case = random_case(seed, k)
-    return case, [run_check(case, name, draw) for name, draw in drawn_checks(seed, k)]
+    return case, [run_check(case, name, draw) for name, draw in drawn_checks(seed, k, only)]

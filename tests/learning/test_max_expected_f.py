@@ -19,9 +19,11 @@ from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     parametrize_with_checks,
 )
+from threadpoolctl import threadpool_info
 
 from fsmeu.errors import InputError
-from fsmeu.learning import smooth_f
+from fsmeu.learning import max_expected_f, smooth_f
+from fsmeu.learning.ascent import Climb, climb
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.smooth_f import SmoothF
@@ -186,7 +188,7 @@ def f_measure(alpha, labels, guesses):
 def test_section_6(trained, guesses, half, quarter, seed):
     """The classifiers trained for F~.5 and F~.25, and their figures as printed."""
     rows, labels = TOY
-    found = MaxExpectedFClassifier(alpha=float(trained), restarts=64, random_state=seed)
+    found = MaxExpectedFClassifier(alpha=float(trained), l2=0, restarts=64, random_state=seed)
     answer = found.fit(rows, labels).predict(rows).tolist()
     assert answer == guesses
     assert f_measure(Fraction(1, 2), labels.tolist(), answer) == half
@@ -298,8 +300,8 @@ def test_scikit_learn_on_weights_without_an_optimum():
 
 def test_units_of_features_do_not_matter():
     rows, labels = rare(2)
-    one = MaxExpectedFClassifier(restarts=4, random_state=0).fit(rows, labels)
-    other = MaxExpectedFClassifier(restarts=4, random_state=0)
+    one = MaxExpectedFClassifier(l2=0, restarts=4, random_state=0).fit(rows, labels)
+    other = MaxExpectedFClassifier(l2=0, restarts=4, random_state=0)
     other.fit(rows * [1024.0, 1.0, 2.0**-8], labels)
     assert other.objectives_ == pytest.approx(one.objectives_, abs=1e-12)
 
@@ -317,6 +319,47 @@ def test_alpha_moves_recall_and_rare_positives_are_found():
         beta = math.sqrt(alpha / (1 - alpha))
         own = fbeta_score(labels, guess, beta=beta)
         assert all(own >= fbeta_score(labels, other, beta=beta) for other in guesses.values())
+
+
+@pytest.mark.parametrize("gains", [[1.0], [1.0, 0.0, 0.5], [0.1] * 40, [1e-4] * 40])
+def test_starts_go_on_while_they_gain(gains, monkeypatch):
+    """Four in a row that raise the objective by no more than 0.001 are the last; at most 32."""
+    values = iter([*np.cumsum(gains).tolist(), *[0.0] * 40])
+    drawn, told = [], []
+
+    def climb(objective, start, *_, **__):
+        drawn.append(start)
+        return Climb(start, next(values), 1)
+
+    monkeypatch.setattr(max_expected_f, "climb", climb)
+    found = MaxExpectedFClassifier(random_state=0).fit(*TOY, progress=told.append)
+    raised = [k for k, gain in enumerate(gains) if gain > 1e-3 or k == 0]
+    count = min(32, raised[-1] + 5)
+    assert len(found.objectives_) == len(drawn) == len(told) == count
+    assert told[-1] == 1
+    assert all(0 < share <= 1 for share in told)
+    assert len({start.tobytes() for start in drawn}) == count
+
+
+def test_with_the_default_penalty_starts_meet():
+    """So few starts do: sixty more find nothing better."""
+    rows, labels = rare(8, 400)
+    few = MaxExpectedFClassifier(random_state=0).fit(rows, labels)
+    many = MaxExpectedFClassifier(random_state=1, restarts=60).fit(rows, labels)
+    assert len(few.objectives_) < 10
+    assert few.objective_ == pytest.approx(many.objective_, abs=1e-3)
+
+
+def test_one_thread_climbs():
+    """On matrices of this size a second thread of the linear algebra only waits for the first."""
+    seen = []
+
+    def objective(weights):
+        seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return -float(weights @ weights), -2 * weights
+
+    climb(objective, np.ones(2), 5)
+    assert set(seen) == {1}
 
 
 def test_the_box_holds():
@@ -376,7 +419,7 @@ def test_pipelines_and_clones():
             *(("alpha", value) for value in (-0.1, 1.1, math.nan, "1", None, True)),
             *(("gamma", value) for value in (0, -1, math.inf, "1")),
             *(("l2", value) for value in (-1, math.inf, math.nan)),
-            *(("restarts", value) for value in (0, 1.5, "3", None)),
+            *(("restarts", value) for value in (0, 1.5, "3", "all", None)),
             *(("bound", value) for value in (0, -1, math.nan)),
             *(("max_iter", value) for value in (0, 2.5)),
             *(("tol", value) for value in (0, -1, math.inf)),

@@ -254,6 +254,23 @@ def test_nearest_loss_is_offered(name):
         fsmeu.load(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("f1", "fscore"), ("F1", "fscore"), ("seqeval", "chunk_fscore")]
+)
+def test_names_of_other_tools_are_understood_in_hints(name, meant):
+    with pytest.raises(InputError, match=f"Did you mean '{meant}'"):
+        fsmeu.load(name)
+
+
+@pytest.mark.parametrize("tape", ["z", "y"])
+def test_the_label_before_is_told_to_be_a_memory(tape):
+    text = "loss f labels 0 1 {} count c when {} != {} value c"
+    with pytest.raises(LossFileError, match=rf"'memory m of {tape} last 1'.*'old m\[0\]'"):
+        fsmeu.loads(text.format("", tape, f"old {tape}"))
+    advised = fsmeu.loads(text.format(f"memory m of {tape} last 1", tape, "old m[0]"))
+    assert advised("0110", "0110") == 3  # nothing stands before the first, which differs from it
+
+
 @pytest.mark.parametrize("path", ["nowhere/f.loss", "f.loss", "/dev/null/f.loss"])
 def test_missing_file(path):
     with pytest.raises(InputError, match="there is no file"):

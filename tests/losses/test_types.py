@@ -327,3 +327,46 @@ def test_what_is_accepted_never_reckons_with_texts(seed, labels):
             wanted = meant(world, z, y)
             if wanted is not None:
                 assert fsmeu.evaluate(loss, z, y) == wanted
+
+
+def test_the_default_of_a_table_may_look_at_its_labels():
+    """Each entry by itself, in every order of the labels, and of swapped tapes."""
+    text = "loss f({}) labels any count c by cost[z, y] value c"
+    zero_one = fsmeu.loads(text.format("k = 3, cost: table = k * (z != y)"))
+    assert zero_one("0110", "0101") == 6
+    assert zero_one(["N", "V"], ["N", "D"]) == 3
+    assert fsmeu.loads(text.format("cost: table = z != y"), cost=2)("01", "00") == 4
+    for labels in ((0, 1, 2), (2, 0, 1)):
+        loss = fsmeu.loads(text.format("cost: table = if z > y then 2 else y"), labels=labels)
+        for z in range(3):
+            for y in range(3):
+                want = 2 if z > y else y
+                assert loss([z], [y]) == loss.swapped([y], [z]) == want
+    tags = 'loss f(w: table = if type(z) == "NP" then 2 else 1) labels bio count c by w[y] value c'
+    assert fsmeu.loads(tags)(["O", "O", "O"], ["B-NP", "I-NP", "B-VP"]) == 5
+    model = fsmeu.models.Independent([[0.25, 0.25, 0.5]], ("a", "b", "c"))
+    assert fsmeu.decode(fsmeu.loads(text.format("cost: table = z != y")), model).labels == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("header", "part"),
+    [
+        ("cost: table = z", "label"),
+        ("cost: table = n", "only parameters above it"),
+        ("cost: table = i", "only parameters above it"),
+        ("cost: table = later, later = 1", "not known here"),
+        ("cost = z != y", "only parameters above it"),
+        ("cost: table = 1 / (z != y)", "zero"),
+    ],
+)
+def test_a_default_of_a_table_that_is_none(header, part):
+    text = f"loss f({header}) labels A B count c by cost[z, y] value c"
+    if ": table" not in header:
+        text = f"loss f({header}) labels A B count c by cost value c"
+    with pytest.raises(LossFileError, match=part):
+        fsmeu.loads(text)
+
+
+def test_a_table_of_one_side_has_one_label():
+    with pytest.raises(LossFileError, match="one label, which is called z"):
+        fsmeu.loads("loss f(w: table = z != y) labels A B count c by w[z] value c")

@@ -218,6 +218,19 @@ def test_hmmlearn():
         from_hmmlearn(object(), seen)
 
 
+def test_hmmlearn_with_several_sequences():
+    seen, model = [0.3, -2.0, 1.0, 0.5], Gaussian()
+    found = from_hmmlearn(model, seen, ["low", "high"], lengths=np.array([3, 0, 1]))
+    assert [one.n for one in found] == [3, 0, 1]
+    for one, part in zip(found, (seen[:3], [], seen[3:]), strict=True):
+        if part:
+            alone = from_hmmlearn(model, part, ["low", "high"])
+            np.testing.assert_allclose(one.marginals(), alone.marginals(), rtol=1e-13)
+    for lengths in ([3], [2, 3], [-1, 5], 4, ["a"]):
+        with pytest.raises(InputError, match="from_hmmlearn lengths"):
+            from_hmmlearn(model, seen, lengths=lengths)
+
+
 def test_hmmlearn_itself():
     hmmlearn = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed")
     seen = np.random.default_rng(0).normal(size=(50, 1))

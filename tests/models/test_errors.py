@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fsmeu import models
 from fsmeu.errors import EmptyError, FsmeuError, InputError, SizeLimitError
 from fsmeu.models import (
     Bernoulli,
@@ -142,3 +143,24 @@ def test_rounding_is_forgiven():
     assert Bernoulli([1 + 1e-15, -1e-17]).p.tolist() == [1.0, 0.0]
     model = Independent([[0.3, 0.7 - 5e-10]])
     assert abs(model.total_mass() - 1) < 1e-15
+
+
+EVEN = [[0.5, 0.5], [0.5, 0.5]]
+TRANSPOSED = {
+    "Markov": lambda: models.Markov([0.5, 0.5], [[0.5, 0.2], [0.5, 0.8]], n=4),
+    "Markov, each": lambda: models.Markov([0.5, 0.5], [[[0.5, 0.2], [0.5, 0.8]], EVEN]),
+    "Independent": lambda: models.Independent([[0.5, 0.2, 0.1], [0.5, 0.8, 0.9]]),
+    "hmm": lambda: models.hmm([0.5, 0.5], EVEN, [[0.7, 0.2], [0.2, 0.2], [0.1, 0.6]], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED)
+def test_transposed_probabilities_are_told_so(name):
+    with pytest.raises(InputError, match="The columns sum to 1: exchange rows and columns"):
+        TRANSPOSED[name]()
+
+
+@pytest.mark.parametrize(("initial", "axes"), [([0.5, 0.5], 3), ([0.5, 0.5], 4), (EVEN, 4)])
+def test_an_initial_of_another_order_is_told_so(initial, axes):
+    with pytest.raises(InputError, match=rf"the order is {axes - 1}, initial must have shape \(2,"):
+        models.Markov(initial, np.full((2,) * axes, 0.5), n=7)

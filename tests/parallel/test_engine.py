@@ -1,6 +1,7 @@
 """The same answers from several processes: of this machine, and of a Dask cluster."""
 
 import json
+import operator
 import os
 import signal
 import sys
@@ -165,3 +166,19 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"fsmeu\[dask\]"):
         fsmeu.decode_many(F1, [[0.5]], scheduler="tcp://127.0.0.1:8786")
+
+
+def test_a_scheduler_that_goes_away(monkeypatch):
+    """It ends when the first results are there, and most is still to be sent."""
+    distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    monkeypatch.setattr("fsmeu.parallel.engine.SCHEDULER_SECONDS", 2)
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    with (
+        distributed.LocalCluster(protocol="tcp://", dashboard_address=None, **options) as cluster,
+        workers("corpus", scheduler=cluster.scheduler_address) as some,
+    ):
+        results = some.in_order(operator.add, b"", [b"a"] * 100)
+        assert next(results) == b"a"
+        cluster.close()
+        with pytest.raises(WorkerError, match=r"stay until the work is done\. Got .*connect"):
+            list(results)

@@ -11,8 +11,7 @@ import numpy as np
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.distribution import distribution_picture
 from fsmeu.drawing.render.svg import svg
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import FsmeuError, shorten
+from fsmeu.errors import FsmeuError, shorten, visible
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation
@@ -37,7 +36,8 @@ def _loss_card(loss: SpecLoss) -> str:
     shown = lines[: 2 * _MOST_ROWS]
     more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
     text = "\n".join(shorten(line, 110) if len(line) > 110 else line for line in [*shown, *more])
-    return _card(repr(loss), f"<pre>{escape(text)}</pre>")
+    held = escape(visible(text, keep="\n\t"))
+    return _card(repr(loss), f"<pre>{held}</pre>")
 
 
 def _function_card(loss: FunctionLoss) -> str:
@@ -51,7 +51,7 @@ def model_table(
 ) -> tuple[list[str], list[list[str]], str]:
     """Heads and rows of P(y_i = l), of the first positions and labels, and what is left out."""
     table = model.marginals()[:_MOST_ROWS, :columns]
-    heads = ["i", *(visible(shorten(str(label), 24)) for label in model.labels[:columns])]
+    heads = ["i", *(shorten(str(label), 24) for label in model.labels[:columns])]
     rows = [[str(i + 1), *(f"{p:.4g}" for p in row)] for i, row in enumerate(table.tolist())]
     left = []
     if model.n > len(rows):

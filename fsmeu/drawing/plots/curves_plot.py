@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.drawing.render.plotting import need_matplotlib
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsmeu.drawing.plots.plot_file import checked_plot, save_figure
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import EmptyError, sentence
+from fsmeu.errors import EmptyError, sentence, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

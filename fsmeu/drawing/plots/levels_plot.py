@@ -12,8 +12,7 @@ import numpy as np
 
 from fsmeu.drawing.plots.plot_file import save_plot
 from fsmeu.drawing.render.plotting import need_matplotlib
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import EmptyError, InputError, sentence, shorten
+from fsmeu.errors import EmptyError, InputError, sentence, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.fst.sequences import listed, plain

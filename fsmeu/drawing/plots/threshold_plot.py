@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.drawing.render.plotting import need_matplotlib
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 from fsmeu.learning.table_losses import best_threshold, table_value, threshold_values
 from fsmeu.losses.loss import SpecLoss
 

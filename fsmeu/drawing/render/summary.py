@@ -9,8 +9,8 @@ import numpy as np
 
 from fsmeu.drawing.render.look import GROUND, INK, MASS, QUIET, VALUE
 from fsmeu.drawing.render.shapes import Box, Line, Picture, Shape, Text
-from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import FONT, SMALL, text_width
+from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["Summary", "summarize", "summary_picture"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fsmeu.drawing.scene.escape import visible
+from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 
 __all__ = ["arc_texts", "label_name", "line_texts"]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import html
 import json
 
-__all__ = ["dot_text", "script_json", "tex_text", "visible", "xml_attribute", "xml_text"]
+from fsmeu.errors import visible
 
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+__all__ = ["dot_text", "script_json", "tex_text", "xml_attribute", "xml_text"]
+
 _TEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -33,25 +34,6 @@ _TEX = {
     "…": r"\ldots{}",
 }
 _SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
-
-
-def visible(text: object) -> str:
-    r"""The text on one line: whatever does not print is shown as its escape.
-
-    Newlines, terminal controls, direction marks and lone surrogates become ``\n``, ``\x1b``,
-    ``\u202e``; what is left can be encoded, and stands where it is put.
-    """
-    plain = str(text)
-    if plain.isprintable():
-        return plain
-    return "".join(c if c.isprintable() else _NAMED.get(c, _code(c)) for c in plain)
-
-
-def _code(character: str) -> str:
-    number = ord(character)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def xml_text(text: object) -> str:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.drawing.scene.arc_labels import arc_texts, line_texts
-from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.histories import histories
 from fsmeu.drawing.scene.legend import Legend, legend
+from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 
 __all__ = ["FONT", "LOOP_ROOM", "SMALL", "Bundle", "Caption", "Frame", "make_frame", "text_width"]

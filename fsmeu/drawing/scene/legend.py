@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmeu.drawing.scene.escape import visible
+from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["Legend", "legend"]

@@ -1,4 +1,4 @@
-"""The way of a pair of sequences through a machine."""
+"""The way of a pair of sequences, or of a hypothesis with all references, through a machine."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.drawing.scene.escape import visible
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, sentence, visible
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["Route", "find_route"]
@@ -25,29 +24,33 @@ class Route:
     ends: tuple[int, ...]
 
 
-def find_route(automaton: Automaton, z: Ints, y: Ints) -> Route:
-    """All paths that read a pair of label sequences.
+def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
+    """All paths that read a pair of label sequences, or a hypothesis with any reference.
 
     Args:
         automaton: an epsilon-free machine.
         z: numbers on the input tape.
-        y: numbers on the output tape, as many.
+        y: numbers on the output tape, as many; None for any.
 
     Raises:
         InputError: the lengths differ, or no path reads the pair.
     """
-    if len(z) != len(y):
+    if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(sentence("draw", must, f"lengths {len(z)} and {len(y)}"))
     table = automaton.table
     here = {table.start} if table.start >= 0 else set()
     steps: list[Ints] = []
-    for i, (a, b) in enumerate(zip(z, y, strict=True)):
-        reads = (table.ilabel == a) & (table.olabel == b) & np.isin(table.source, list(here))
+    for i, a in enumerate(z):
+        reads = (table.ilabel == a) & np.isin(table.source, list(here))
+        if y is not None:
+            reads &= table.olabel == y[i]
         arcs = np.flatnonzero(reads)
         if not len(arcs):
-            pair = f"{_name(automaton.inputs, a)}:{_name(automaton.outputs, b)}"
-            must = f"the machine must have an arc for the pair {pair} at position {i + 1}"
+            read = f"label {_name(automaton.inputs, a)}"
+            if y is not None:
+                read = f"the pair {_name(automaton.inputs, a)}:{_name(automaton.outputs, y[i])}"
+            must = f"the machine must have an arc for {read} at position {i + 1}"
             raise InputError(sentence("draw", must))
         steps.append(arcs)
         here = set(table.target[arcs].tolist())

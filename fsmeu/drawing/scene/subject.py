@@ -47,7 +47,10 @@ class Subject:
 
 
 def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
-    """The machine that was asked for, and the path of the pair (z, y) if both are given."""
+    """The machine that was asked for, and the path of the pair (z, y) if both are given.
+
+    In a composition that is given as such, z alone has a path for each reference.
+    """
     asked = replace(asked, z=_kept(asked.z), y=_kept(asked.y))
     automaton = _of_loss(asked) if _is_loss(asked.thing) else _of_machine(asked)
     if asked.registers is not None:
@@ -161,7 +164,9 @@ def _length(asked: Subject) -> int:
 
 def _route(automaton: Automaton, asked: Subject) -> Route | None:
     if asked.y is None:
-        return None
+        if asked.z is None or not isinstance(asked.thing, Composition):
+            return None
+        return find_route(automaton, automaton.encode(asked.z, False, "hypothesis z"), None)
     if asked.z is None or isinstance(asked.z, Model):
         if not automaton.acceptor:
             must = "to colour a path, the hypothesis z must be given as labels too"

@@ -1,4 +1,8 @@
-"""The loop over examples, compiled by numba; the same as ``_run_plain`` in ``loops``."""
+"""The loop over examples, compiled by numba; the same as ``_run_plain`` in ``loops``.
+
+numba looks at the date of this file alone to tell whether the loop that it has kept on disk is
+still good: where ``rules`` is edited, this file must be written anew.
+"""
 
 from __future__ import annotations
 

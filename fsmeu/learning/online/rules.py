@@ -95,7 +95,7 @@ def learn_fofo(state: Numbers, chances: Numbers, y: float, weight: float, costs:
         state[GAMMA] = state[RADIUS] / math.sqrt(10.0 * state[LENGTH])
         if state[STAGE] == state[STAGES]:  # what is left over of a plan belongs to its last stage
             state[LENGTH] = state[HORIZON] / 2.0 - (state[STAGES] - 1.0) * state[LENGTH]
-        state[START] = state[THETA] = state[MEAN]
+        state[START] = state[THETA]
         state[DONE] = 0.0
     theta = state[THETA]
     rate = state[POSITIVE] / state[TOTAL]
@@ -108,6 +108,8 @@ def learn_fofo(state: Numbers, chances: Numbers, y: float, weight: float, costs:
     state[THETA] = theta
     state[DONE] += 1.0
     state[MEAN] += (theta - state[MEAN]) / (state[DONE] + 1.0)
+    if state[DONE] >= state[LENGTH] and (state[STAGE] < state[STAGES] or state[OPEN]):
+        state[THETA] = state[MEAN]  # line 1: the next example is the first of a stage
 
 
 def learn_stamp(state: Numbers, chances: Numbers, y: float, weight: float, costs: Numbers) -> None:

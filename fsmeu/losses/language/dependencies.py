@@ -24,7 +24,6 @@ from fsmeu.losses.language.syntax import (
     Spec,
     Unary,
     parts,
-    walk,
 )
 
 __all__ = [
@@ -47,17 +46,24 @@ _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})
 
 
 def names_read(expr: Expr) -> frozenset[str]:
-    """The names that an expression refers to: tapes, i, n, parameters, registers."""
-    found: set[str] = set()
-    for node in walk(expr):
-        match node:
+    """The names that an expression refers to: tapes, i, n, parameters, registers.
+
+    Each expression keeps them: they are asked for at every level of long sums.
+    """
+    known: frozenset[str] | None = vars(expr).get("_names_read")
+    if known is None:
+        match expr:
             case Name() | Old() | Index():
-                found.add(node.name)
+                known = frozenset((expr.name,))
             case Push():
-                found.add(node.memory)
+                known = frozenset((expr.memory,))
             case At():
-                found.add("state")
-    return frozenset(found)
+                known = frozenset(("state",))
+            case _:
+                known = frozenset()
+        known = known.union(*map(names_read, parts(expr)))
+        object.__setattr__(expr, "_names_read", known)
+    return known
 
 
 @lru_cache(maxsize=256)

@@ -174,6 +174,8 @@ def _name(name: str, place: Place, names: Names) -> Expr:
 def _old(name: str, place: Place, names: Names) -> Expr:
     if name not in names.registers:
         hint = nearest(name, names.registers)
+        if name in ("z", "y"):
+            hint = f"Write 'memory m of {name} last 1' above and 'old m[0]' here: none at the start"
         raise names.error(place, f"'old' needs a register, {name!r} is none", hint)
     return Old(name, place=place)
 

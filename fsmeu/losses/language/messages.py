@@ -212,6 +212,7 @@ _SYNTAX: dict[str, list[str]] = {
 SYNTAX_ERRORS = _SYNTAX
 
 VALUE = "the value must be a number"
+DEFAULT = "the entries of a table must be numbers"
 AMOUNT = "what a count adds must be a number"
 CONDITION = "a condition must be a truth value or a number"
 NEXT = "a register holds whole numbers"
@@ -242,6 +243,10 @@ TYPE_ERRORS: dict[str, list[str]] = {
         _MEMORY + "value 1 or m when n == 0",
         _MEMORY + "value if n == 0 then 1 else m",
         _LETTERS + 'value "A"',
+    ],
+    DEFAULT: [
+        "loss f(w: table = z) labels A B count c by w[z] value c",
+        "loss f(w: table = kind(z)) labels O B-x count c by w[z] value c",
     ],
     AMOUNT: [
         _LETTERS + "count c by z value c",

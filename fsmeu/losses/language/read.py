@@ -27,6 +27,7 @@ from fsmeu.losses.language.syntax import (
     Push,
     Register,
     Spec,
+    Text,
     Unary,
     parts,
     walk,
@@ -70,14 +71,21 @@ class _Reader:
     def expr(self, node: Any) -> Expr:
         return self.checked(read_expr(node, self.names), place_of(node))
 
-    def fixed(self, node: Any, length: bool = True) -> Expr:
-        """An expression that is known before a sequence is: of parameters and the length n."""
+    def fixed(self, node: Any, length: bool = True, labels: bool = False) -> Expr:
+        """An expression that is known before a sequence is: of parameters and the length n.
+
+        With labels, it is one for each pair of labels z and y, the sides of a table.
+        """
         expr = self.expr(node)
         names = {p.name for p in self.params} | ({"n"} if length else set())
+        names |= {"z", "y"} if labels else set()
         for part in walk(expr):
             known = isinstance(part, Number | Unary | Binary | Choice)
             known |= isinstance(part, Name) and part.name in names
-            known |= isinstance(part, Call) and part.function not in OF_LABELS
+            known |= isinstance(part, Call) and (
+                part.function not in OF_LABELS or (labels and part.function in ("kind", "type"))
+            )
+            known |= labels and isinstance(part, Text)
             if not known:
                 also = " and n" if length else " above it"
                 raise self.names.error(part.place, f"only parameters{also} may be used here")
@@ -149,8 +157,10 @@ class _Reader:
         token, kind, default, bounds = node.children
         name = self.names.declare(token, "a parameter")
         low, high = self.bounds(bounds, False) if bounds is not None else (None, None)
-        fallback = self.fixed(default, False) if default is not None else None
         kind = str(kind) if kind is not None else "real"
+        fallback = None
+        if default is not None:
+            fallback = self.fixed(default, False, labels=kind == "table")
         if kind == "table":
             self.names.tables.append(name)
         self.params.append(Param(name, kind, fallback, low, high, place_of(token)))

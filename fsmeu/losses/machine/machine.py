@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.display import Picture
+from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import Fst, fst_from_table
@@ -64,7 +65,7 @@ class Machine(Picture):
 
     def __repr__(self) -> str:
         """Names what it computes and its size."""
-        return f"<machine of {self.name}: {self.states:,} states, {self.arcs:,} arcs>"
+        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
 
     @property
     def states(self) -> int:

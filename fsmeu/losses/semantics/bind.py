@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
-from fsmeu.losses.language.syntax import Expr, Index, Param, Spec, Text, walk
+from fsmeu.losses.language.syntax import Expr, Index, Name, Param, Spec, Text, walk
 from fsmeu.losses.semantics.bound import NONE, BoundLoss
-from fsmeu.losses.semantics.evaluator import constant
+from fsmeu.losses.semantics.evaluator import Scope, constant, number
 from fsmeu.losses.semantics.typecheck import check_types
 
 __all__ = ["bind", "check_known", "table_sides"]
@@ -40,9 +40,9 @@ def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
         check_tags(alphabet, spec.scheme, where, remedy)
     check_known(spec, given)
     params: dict[str, Any] = {}
-    for param in spec.params:
-        params[param.name] = _param_value(spec, param, given, params, alphabet)
     bound = _with_codes(spec, alphabet, params)
+    for param in spec.params:
+        params[param.name] = _param_value(bound, param, given, params)
     check_types(bound)
     return bound
 
@@ -90,27 +90,44 @@ def _exprs(spec: Spec) -> list[Expr]:
 
 
 def _texts(spec: Spec) -> list[str]:
-    return [node.value for expr in _exprs(spec) for node in walk(expr) if isinstance(node, Text)]
+    exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
+    return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
 
 
 def _param_value(
-    spec: Spec,
-    param: Param,
-    given: Mapping[str, Any],
-    params: Mapping[str, Any],
-    alphabet: Alphabet,
+    bound: BoundLoss, param: Param, given: Mapping[str, Any], params: Mapping[str, Any]
 ) -> Any:
-    where = f"{spec.kind} {spec.name}"
+    """The value of a parameter, those before it being known."""
+    spec, where = bound.spec, f"{bound.spec.kind} {bound.spec.name}"
+    sides = table_sides(spec, param.name) if param.type == "table" else 0
     if param.name in given:
         value = given[param.name]
+    elif param.default is not None and sides:
+        value = _default_table(bound, param.default, sides)
     elif param.default is not None:
         value = constant(param.default, params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
         raise InputError(sentence(where, must, None, f"Give {param.name}=VALUE"))
-    if param.type == "table":
-        return _table(param, value, (len(alphabet),) * table_sides(spec, param.name), where)
+    if sides:
+        return _table(param, value, (len(bound.alphabet),) * sides, where)
     return _scalar(spec, param, value, params)
+
+
+def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
+    """The default of a table, (L,) or (L, L): z is the label of its first side, y of its second.
+
+    Raises:
+        LossFileError: a table of one side is made of two labels.
+    """
+    z = bound.label_values[:, None] if sides == 2 else bound.label_values
+    scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
+    for part in walk(default) if sides == 1 else ():
+        if isinstance(part, Name) and part.name == "y":
+            message = "the table is read by one label, which is called z here"
+            raise scope.fault(part, message)
+    table: Floats = np.full((len(bound.alphabet),) * sides, number(default, scope))
+    return table
 
 
 def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:

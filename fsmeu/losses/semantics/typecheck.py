@@ -55,6 +55,9 @@ def check_types(bound: BoundLoss) -> None:
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
     labels = tuple(bound.codes)[: len(bound.label_values)]
     world = World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})
+    for param in spec.params:
+        if param.type == "table" and param.default is not None:
+            _number(param.default, messages.DEFAULT, world)
     for register in registers:
         _STATEMENTS[register.sugar](register, register.update, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):

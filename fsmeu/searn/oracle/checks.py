@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.compose import max_states
 from fsmeu.limits import ORACLE_BYTES_PER_STATE
@@ -16,21 +17,13 @@ __all__ = ["bound_to", "guard_bytes", "refuse_ended", "refuse_strange"]
 
 
 def bound_to(loss: Loss, labels: Any, where: str) -> Loss:
-    """The loss over these labels, or over its own where None are given.
+    """The loss over these labels in this order, or over its own where None are given.
 
     Raises:
         InputError: it is no loss, or has other labels of its own.
     """
     check_loss(loss, where)
-    if labels is None:
-        return loss
-    alphabet = as_alphabet(labels)
-    if getattr(loss, "labels_open", False):
-        return loss.with_labels(alphabet)
-    if loss.alphabet.labels != alphabet.labels:
-        must = f"{loss.kind} {loss.name} has labels of its own"
-        raise InputError(sentence(where, must, labels, "Leave labels out"))
-    return loss
+    return loss if labels is None else bind_labels(loss, as_alphabet(labels), where)
 
 
 def refuse_ended(ended: bool | np.bool_) -> None:

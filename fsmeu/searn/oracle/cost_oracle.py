@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, as_whole, sentence
+from fsmeu.errors import InputError, as_whole, one_of, sentence
+from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.checks import bound_to
+from fsmeu.searn.oracle.explicit import explicit_tables
 from fsmeu.searn.oracle.tables import Tables, make_tables
 from fsmeu.searn.oracle.valid_core import checked_meanings
 
@@ -38,11 +40,13 @@ class CostOracles:
     Args:
         loss: a loss or utility.
         ys: the references, sequences of labels.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; the loss's own unless they are given.
         meanings: where not every label may follow every other in a completion: the index of the
             label that each label stands for after each other, (L + 1, L), the last row for those
             that come first: its own where it may stand, else that of one that may. What is said
             of a label that may not come next is said of the one that it stands for.
+        engine: "lattice" sweeps what the loss's algebra leaves of the states; "openfst" composes
+            free z, loss and each reference with pynini.
 
     Raises:
         InputError: something is no loss, no sequence or no label.
@@ -56,7 +60,12 @@ class CostOracles:
     """
 
     def __init__(
-        self, loss: Loss, ys: Sequence[Any], labels: Any = None, meanings: Any = None
+        self,
+        loss: Loss,
+        ys: Sequence[Any],
+        labels: Any = None,
+        meanings: Any = None,
+        engine: str = "lattice",
     ) -> None:
         self.loss = loss = bound_to(loss, labels, "cost oracle")
         self.labels: tuple[Label, ...] = loss.alphabet.labels
@@ -66,7 +75,9 @@ class CostOracles:
         self._sign = 1.0 if loss.kind == "utility" else -1.0
         if meanings is not None:
             meanings = checked_meanings(meanings, len(self.labels))
-        self._tables: Tables = make_tables(loss, self.ys, meanings)
+        explicit = one_of("cost oracle", "engine", engine, ENGINES) == "openfst"
+        make = explicit_tables if explicit else make_tables
+        self._tables: Tables = make(loss, self.ys, meanings)
 
     def __len__(self) -> int:
         return len(self.ys)
@@ -131,7 +142,8 @@ class CostOracle:
     Args:
         loss: a loss or utility.
         y: the reference, a sequence of labels.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; the loss's own unless they are given.
+        engine: as in ``CostOracles``.
 
     Attributes:
         labels: the labels, in the order of costs.
@@ -143,8 +155,8 @@ class CostOracle:
     ([0.0, 0.2], 0, 0.6666666666666666)
     """
 
-    def __init__(self, loss: Loss, y: Any, labels: Any = None) -> None:
-        self._bind(CostOracles(loss, [y], labels), 0)
+    def __init__(self, loss: Loss, y: Any, labels: Any = None, engine: str = "lattice") -> None:
+        self._bind(CostOracles(loss, [y], labels, engine=engine), 0)
 
     @classmethod
     def _of(cls, oracles: CostOracles, number: int) -> CostOracle:
@@ -199,6 +211,7 @@ class CostOracle:
 
         It is the least loss that a completion can reach after the label, minus that after the best
         label; for a utility, the greatest utility after the best label minus that after this one.
+        Labels that rounding cannot tell apart cost 0: also worse ones, where great amounts cancel.
         """
         return self.costs_at(self.state(prefix))
 

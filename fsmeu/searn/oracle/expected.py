@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.protocol import Loss
+from fsmeu.models import Model
 from fsmeu.searn.oracle.additive import NotAdditiveError, linear_scores
 from fsmeu.searn.oracle.checks import bound_to, guard_bytes
 from fsmeu.searn.oracle.core import Core
@@ -44,7 +45,8 @@ class ExpectedCosts:
         policy: an ``Independent`` or ``Markov`` model of the sequences that the policy makes, or
             the probabilities of labels position by position: for position t (from 0) an array with
             an axis for each of the last min(t, m) labels, the oldest first, and one for the next.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; unless they are given, those of a policy that is
+            a model, else the loss's.
 
     Raises:
         InputError: the policy has other labels or another length, or is no policy.
@@ -58,6 +60,8 @@ class ExpectedCosts:
     """
 
     def __init__(self, loss: Loss, y: Any, policy: Any, labels: Any = None) -> None:
+        if labels is None and isinstance(policy, Model):
+            labels = policy.labels
         self.loss = bound_to(loss, labels, "expected costs")
         self.labels = self.loss.alphabet.labels
         self._y = self.loss.alphabet.encode(y, "reference y")

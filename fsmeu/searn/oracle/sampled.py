@@ -38,7 +38,7 @@ class SampledCosts:
         samples: how many completions are drawn for each label.
         tied: whether the completions of all labels see the same random numbers at each position.
         seed: of the random numbers; they are the same whenever the same prefix is asked for.
-        labels: the labels, where the loss leaves them open.
+        labels: the labels, in the order of costs; the loss's own unless they are given.
 
     Raises:
         InputError: an argument is not what it must be.

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import FsmeuError
+from fsmeu.expectation.expect import ENGINES
 from fsmeu.losses.library import library
 from fsmeu.searn import CostOracle
 from tests import shelf
@@ -29,15 +30,16 @@ def prefixes(labels, n, rng, most=8):
     return list(dict.fromkeys([(), *drawn]))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("name", "size"), every_third([*((name, 2) for name in library()), *OPEN]))
-def test_shelf(name, size):
+def test_shelf(name, size, engine):
     case, loss = shelf.case(name, size), shelf.load(name, size)
     rng = random.Random(f"{name} {size}")
     longest = LONGEST[len(case.labels)]
     for n in (0, 1, longest - 1, longest):
         y = tuple(rng.choices(case.labels, k=n))
         found = reachable(case.world(n), y, loss.kind == "utility")
-        oracle = CostOracle(loss, y)
+        oracle = CostOracle(loss, y, engine=engine)
         for prefix in prefixes(case.labels, n, rng):
             assert_equal(oracle, found, prefix, case.labels)
         assert oracle.value(y) == pytest.approx(loss(y, y), rel=1e-12)
@@ -51,9 +53,10 @@ def test_random_losses(case, seed):
     y = tuple(rng.choices(case.labels, k=n))
     loss = case.load()
     found = reachable(case.world(n), y, loss.kind == "utility")
-    oracle = CostOracle(loss, y)
+    oracles = [CostOracle(loss, y, engine=engine) for engine in ENGINES]
     for prefix in prefixes(case.labels, n, rng):
-        assert_equal(oracle, found, prefix, case.labels)
+        for oracle in oracles:
+            assert_equal(oracle, found, prefix, case.labels)
 
 
 @settings(max_examples=40)
@@ -70,12 +73,14 @@ def test_undefined_completions_are_refused(case, seed):
     try:
         found = reachable(case.world(n), y, loss.kind == "utility")
     except Undefined:
-        with pytest.raises(FsmeuError):
-            CostOracle(loss, y)
+        for engine in ENGINES:
+            with pytest.raises(FsmeuError):
+                CostOracle(loss, y, engine=engine)
         return
-    oracle = CostOracle(loss, y)
+    oracles = [CostOracle(loss, y, engine=engine) for engine in ENGINES]
     for prefix in prefixes(case.labels, n, rng, most=4):
-        assert_equal(oracle, found, prefix, case.labels)
+        for oracle in oracles:
+            assert_equal(oracle, found, prefix, case.labels)
 
 
 @pytest.mark.parametrize("name", every_third(library()))

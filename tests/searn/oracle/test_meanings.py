@@ -8,6 +8,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.expectation.expect import ENGINES
 from fsmeu.losses.library import library
 from fsmeu.searn import CostOracles
 from tests import shelf
@@ -29,8 +30,9 @@ def is_allowed(z, places, may):
     return all(may[a, b] for a, b in pairwise(last))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", library())
-def test_costs_are_those_of_allowed_completions(name):
+def test_costs_are_those_of_allowed_completions(name, engine):
     case, loss = shelf.case(name, 2), shelf.load(name, 2)
     rng = random.Random(f"{name} meanings")
     places = {label: k for k, label in enumerate(case.labels)}
@@ -41,7 +43,7 @@ def test_costs_are_those_of_allowed_completions(name):
     values = reachable(case.world(n), y, greater)
     every = {z: float(values[z]) for z in values if len(z) == n and is_allowed(z, places, may)}
     best = max if greater else min
-    oracles = CostOracles(loss, [y], meanings=meanings)
+    oracles = CostOracles(loss, [y], meanings=meanings, engine=engine)
     for prefix in {z[: rng.randrange(n)] for z in rng.sample(sorted(every), min(8, len(every)))}:
         oracle = oracles.oracle(0)
         costs, found = oracle.costs(prefix), {}

@@ -153,7 +153,7 @@ def test_labels_are_given_where_they_are_open():
     oracle = CostOracle(fsmeu.load("hamming"), "cab", labels="abc")
     assert oracle.labels == ("a", "b", "c")
     assert oracle.best("") == "c"
-    with pytest.raises(InputError, match="labels of its own"):
+    with pytest.raises(InputError, match="must have the same labels"):
         CostOracle(fsmeu.load("fscore"), [0, 1], labels="ab")
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from fsmeu.drawing.draw import draw
 from fsmeu.drawing.pages.explore.first_pair import first_pair, scheme_of
 from fsmeu.drawing.pages.explore.page import assemble, graph_data
-from fsmeu.drawing.scene.escape import visible, xml_attribute
-from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
+from fsmeu.drawing.scene.escape import xml_attribute
+from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, visible, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
 from fsmeu.fst.sequences import listed
@@ -47,7 +47,7 @@ class Page:
 
     def __repr__(self) -> str:
         """Names the loss and the size; ``save`` writes the page."""
-        return f"<page about {visible(shorten(self.name))}: {len(self.html):,} characters>"
+        return f"<page about {shorten(self.name)}: {len(self.html):,} characters>"
 
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)

@@ -15,8 +15,9 @@ from fsmeu.drawing.layout.curves import Curve, arrow_head, shorten_end
 from fsmeu.drawing.layout.placement import START_LENGTH, Placement
 from fsmeu.drawing.render.look import flow_of, room_above, writing_above
 from fsmeu.drawing.render.svg import path_data
-from fsmeu.drawing.scene.escape import script_json, visible, xml_text
+from fsmeu.drawing.scene.escape import script_json, xml_text
 from fsmeu.drawing.scene.frame import SMALL, text_width
+from fsmeu.errors import visible
 
 if TYPE_CHECKING:
     from fsmeu.drawing.draw import Drawing

@@ -1,0 +1,276 @@
+"""Decisions by the explicit engine: all hypotheses, the loss and the model are one machine.
+
+The tape of hypotheses is an acceptor of all sequences that are allowed. Composed with the loss and
+the model by pynini, and determinized on that tape by OpenFst, the machine has one path for each
+hypothesis, whose weight is its expected value. The best of them is proven: every hypothesis is
+valued, and the sums of positive numbers of which a value is made are good to 1e-12 of the expected
+absolute value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.decoding.problem import Answer, Problem, RefusalError
+from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.expectation.composition import Composition, advising_default, compose_layers
+from fsmeu.expectation.corpus_query import Corpus
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.query import bind_labels
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.compose import compose as compose_fsts
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
+from fsmeu.fst.distance import minus_log, weights_of_inputs
+from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.layers import any_layers
+from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
+from fsmeu.losses.corpus import counts_read, value_of_totals
+from fsmeu.losses.language.syntax import Number
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.models import as_model
+
+__all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_NONE = np.zeros(0, np.int64)
+_EMPTY_STRING = ArcTable(0, _NONE, _NONE, _NONE, np.zeros(0), _NONE, np.zeros(1))
+
+# -- one sequence ----------------------------------------------------------------------------------
+
+
+def explicit_answer(problem: Problem) -> Answer:
+    """The best of all allowed sequences, with its expected value.
+
+    Raises:
+        RefusalError: no sequence is allowed.
+        SizeLimitError: there are more sequences than the budget.
+    """
+    with advising_default():
+        labels = len(problem.model.labels)
+        sequences = _allowed(problem.constraint, labels, problem.n, problem.budget)
+    if not len(sequences):
+        raise RefusalError(sentence("decode", "a sequence must satisfy the constraint"))
+    try:
+        built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
+        values = _values(built, sequences)
+        how = f"is a path of one composition of {built.states:,} states"
+    except SizeLimitError:
+        values = _one_by_one(problem, sequences)
+        how = "was composed with loss and model"
+    best, count = int((problem.sign * values).argmax()), len(values)
+    check_finite("decode", values[best])
+    complete = count == len(sequences)
+    why = f"each of the {count:,} allowed sequences {how}"
+    if not complete:
+        late = f"the {problem.clock.seconds:g} seconds were over"
+        why = f"the best of {count:,} sequences, of {len(sequences):,}: {late}"
+    return Answer(sequences[best], complete, why, count, float(values[best]))
+
+
+def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
+    """The composition of all allowed sequences, the loss and the model.
+
+    Args:
+        loss: a loss or utility.
+        model: a label model.
+        constraint: as for ``decode``.
+
+    Raises:
+        SizeLimitError: it could have more states than the limit.
+    """
+    made = as_model(model)
+    hypotheses = any_layers(made.alphabet, made.n)
+    limits = as_constraint(constraint, made.alphabet, made.n)
+    if limits is not None:
+        hypotheses = restricted(hypotheses, limits)
+    return compose_layers(bind_labels(loss, made.alphabet, "decode"), hypotheses, made.layered())
+
+
+def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) -> Ints:
+    """All allowed sequences of label indices in order, (sequences, n).
+
+    Raises:
+        SizeLimitError: there are more than the budget.
+    """
+    steps = walk(constraint, labels, n)
+    count = np.isin(np.arange(steps.widths[-1]), steps.ends).astype(np.float64)
+    for after in reversed(steps.next):
+        count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
+    if count.sum() > budget:
+        must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
+        raise SizeLimitError(sentence("decode", must, None, "Raise the budget"))
+    if not count.sum():
+        return np.zeros((0, n), np.int64)
+    found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
+    for after in steps.next:
+        row, label = np.nonzero(after[state] >= 0)
+        found = np.column_stack([found[row], label])
+        state = after[state[row], label]
+    return found
+
+
+def _values(built: Composition, sequences: Ints) -> Floats:
+    """The expected value of each sequence on the hypothesis tape, (sequences,).
+
+    Raises:
+        SizeLimitError: determinization could take too long.
+    """
+    _guard_prefixes(built.plain, len(sequences))
+    values, total = built.values, np.zeros(len(sequences))
+    for sign in (1.0, -1.0):
+        part = np.maximum(sign * values, 0.0)
+        if part.any():
+            total += sign * weights_of_inputs(built.weighted(part), sequences + 1)
+    return total
+
+
+def _guard_prefixes(table: ArcTable, sequences: int) -> None:
+    """Refuses what determinization may list: each prefix with each state of its layer."""
+    labels = float(table.ilabel.max(initial=1))
+    widths = np.bincount(by_depth(table)[0])
+    prefixes = np.minimum(labels ** np.arange(len(widths)), sequences)
+    guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
+
+
+def _one_by_one(problem: Problem, sequences: Ints) -> Floats:
+    """The expected value of as many sequences as there is time for, at least of the first."""
+    values: list[float] = []
+    for z in sequences:
+        labels = problem.loss.alphabet.decode(z)
+        values.append(expect(problem.loss, labels, problem.model, engine="openfst").value)
+        problem.clock.tell(len(values) / len(sequences))
+        if problem.clock.over():
+            break
+    return np.array(values)
+
+
+# -- a corpus --------------------------------------------------------------------------------------
+
+
+def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], float]:
+    """The best hypothesis of each sentence, as label indices, and the expected value of the corpus.
+
+    Each sentence is a composition whose ends write the counts of the pair; they follow each other
+    in one machine, which is composed with an acceptor that sums the counts and knows the value.
+
+    Args:
+        corpus: the loss and the models of the sentences.
+        sign: 1 when greater values are better, -1 when smaller ones are.
+
+    Raises:
+        SizeLimitError: there are too many hypotheses for all sentences together, or states.
+    """
+    with advising_default():
+        sizes = [len(model.labels) ** model.n for model in corpus.models]
+        count = math.prod(sizes)
+        if count > CANDIDATES:
+            must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
+            raise SizeLimitError(sentence("decode_corpus", must, f"{float(count):.6g}"))
+        each = [_allowed(None, len(m.labels), m.n, CANDIDATES) for m in corpus.models]
+        rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
+        chosen = [one[row] for one, row in zip(each, rows, strict=True)]
+        together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
+        values = _corpus_values(corpus, together)
+    best = int((sign * values).argmax())
+    check_finite("decode_corpus", values[best])
+    return [one[best] for one in chosen], float(values[best])
+
+
+def _corpus_values(corpus: Corpus, sequences: Ints) -> Floats:
+    """The expected value of the corpus for hypotheses side by side, (sequences,)."""
+    names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
+    sentences = fst_from_table(_EMPTY_STRING)
+    kinds: list[Floats] = []
+    for loss, model in zip(corpus.losses, corpus.models, strict=True):
+        free = any_layers(model.alphabet, model.n)
+        table, counts = _with_counts(compose_layers(_unvalued(loss), free, model.layered()), names)
+        sentences.concat(fst_from_table(table))
+        kinds.append(counts)
+    adder, totals = _adder(kinds, len(names))
+    guard_size("composition", sentences.num_states() * totals.shape[1])
+    added = dict(zip(names, totals, strict=True))
+    ends = value_of_totals(bound, corpus.n, added, totals.shape[1])
+    found = np.zeros(len(sequences))
+    for sign in (1.0, -1.0):
+        part = np.maximum(sign * ends, 0.0)
+        if part.any():
+            final = np.append(np.full(adder.states - len(part), np.inf), minus_log(part))
+            valued = fst_from_table(replace(adder, final=final))
+            whole = compose_fsts(sentences, valued, ("sentences", "sums of counts"))
+            table = table_from_fst(whole, "composition")
+            _guard_prefixes(table, len(sequences))
+            found += sign * weights_of_inputs(table, sequences + 1)
+    return found
+
+
+def _unvalued(loss: SpecLoss) -> SpecLoss:
+    """The loss without its value, which need not be defined for a sentence by itself."""
+    return replace(loss, spec=replace(loss.spec, value=Number(0.0), range=None))
+
+
+def _with_counts(built: Composition, names: Sequence[str]) -> tuple[ArcTable, Floats]:
+    """A sentence that reads z and writes, at its end, the number of the counts of the pair.
+
+    Returns:
+        The machine, and the counts that numbers 1, 2, ... stand for, (names, numbers).
+    """
+    table, registers = built.plain, built.registers()
+    ends, begin = np.flatnonzero(np.isfinite(table.final)), table.start
+    counts = [registers[name][ends] - registers[name][begin] for name in names]
+    kinds, kind = _distinct_columns(np.array(counts).reshape(len(names), len(ends)))
+    source = np.concatenate([table.source, ends])
+    order = np.argsort(source, kind="stable")
+    made = ArcTable(
+        start=begin,
+        source=source[order],
+        ilabel=np.concatenate([table.ilabel, np.zeros_like(ends)])[order],
+        olabel=np.concatenate([np.zeros_like(table.olabel), kind + 1])[order],
+        weight=np.concatenate([table.weight, table.final[ends]])[order],
+        target=np.concatenate([table.target, np.full(len(ends), table.states)])[order],
+        final=np.append(np.full(table.states, np.inf), 0.0),
+    )
+    return made, kinds
+
+
+def _adder(kinds: Sequence[Floats], names: int) -> tuple[ArcTable, Floats]:
+    """An acceptor that sums counts sentence by sentence; its states are the totals so far.
+
+    Args:
+        kinds: the counts that each sentence may have, (names, kinds).
+        names: how many counts there are.
+
+    Returns:
+        The acceptor without final weights, and the totals of its last states, (names, last states).
+    """
+    totals, begin = np.zeros((names, 1)), 0
+    sources, labels, targets = [_NONE], [_NONE], [_NONE]
+    for added in kinds:
+        state, label = np.divmod(np.arange(totals.shape[1] * added.shape[1]), added.shape[1])
+        reached, place = _distinct_columns(totals[:, state] + added[:, label])
+        sources.append(begin + state)
+        labels.append(label + 1)
+        begin += totals.shape[1]
+        targets.append(begin + place)
+        totals = reached
+        guard_size("sums of counts", begin + totals.shape[1])
+    source, label, target = (np.concatenate(x) for x in (sources, labels, targets))
+    final = np.full(begin + totals.shape[1], np.inf)
+    return ArcTable(0, source, label, label, np.zeros(len(source)), target, final), totals
+
+
+def _distinct_columns(columns: Floats) -> tuple[Floats, Ints]:
+    """The distinct columns (rows, distinct), and the place of each column among them."""
+    padded = np.vstack([np.zeros(columns.shape[1]), columns])  # there may be no rows
+    found, place = np.unique(padded, axis=1, return_inverse=True)
+    return found[1:], place.ravel()

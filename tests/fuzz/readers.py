@@ -1,0 +1,190 @@
+"""Every reader of fsmeu, and good files for it."""
+
+import gzip
+import io
+import json
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import fsmeu
+from fsmeu import learning
+from fsmeu.checking.applies import exact_methods
+from fsmeu.checking.report import loss_to_measure, report
+from fsmeu.cli.examples import read_examples
+from fsmeu.cli.given import read_constraint
+from fsmeu.cli.predict import _loaded
+from fsmeu.corpora.output import open_output
+from fsmeu.corpora.parse import parse
+from fsmeu.corpora.records import format_of, records
+from fsmeu.corpora.source import open_corpus
+from fsmeu.exchange.openfst_formats import from_openfst_text, to_openfst_text
+from fsmeu.learning.saving import load, save
+from fsmeu.losses.library import grammar_folder, read_spec
+from fsmeu.searn.features.sets import template_set
+from fsmeu.searn.searn import Searn
+from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.tasks.conll import read_sentences, written
+from fsmeu.searn.tasks.results import read_results
+
+_RNG = np.random.default_rng(0)
+X = _RNG.normal(size=(30, 3))
+Y = (X[:, 0] + _RNG.normal(size=30) > 0).astype(int)
+ROWS = [[("the", "DT"), ("man", "NN"), ("ate", "VBD")], [("a", "DT"), ("fish", "NN")]] * 2
+TAGS = [["B-NP", "I-NP", "B-VP"], ["B-NP", "I-NP"]] * 2
+WORDS = [[{"word": row[0], "pos": row[1]} for row in one] for one in ROWS]
+COLUMNS = written(ROWS, TAGS).encode()
+SEARN = {"iterations": 2, "folds": 2, "random_state": 0, "bits": 8, "loss": "hamming"}
+
+
+def _corpus(path):
+    with open_corpus(path) as source:
+        form = format_of(path.name, None)
+        return [parse(one, form).model.n for one in records(source.lines(), form)]
+
+
+def _tagged(path):
+    return len(load(path).predict(ROWS if "columns" in path.name else WORDS))
+
+
+def _resumed(path):
+    with open_output(path, resume=True) as output:
+        return output.done
+
+
+def _checked(path):
+    found = report(read_spec(path))
+    return exact_methods(found.loss) if found.loss is not None and found.properties else ()
+
+
+def _predicted(path):
+    made = _loaded(str(path))
+    return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
+
+
+READERS = {
+    "loss": lambda path: loss_to_measure(read_spec(path), {})[0].name,
+    "check": _checked,
+    "model": lambda path: fsmeu.models.from_json(path).n,
+    "machine": lambda path: fsmeu.from_openfst(path).states,
+    "machine text": lambda path: from_openfst_text(path.read_bytes().decode("latin-1")).states,
+    "constraint": lambda path: read_constraint("--given", str(path)),
+    "examples": lambda path: read_examples(str(path)).rows.shape,
+    "estimator": _predicted,
+    "tagger": _tagged,
+    "checkpoint": lambda path: Searn(**SEARN, checkpoint=str(path)).fit(WORDS, TAGS).predict(WORDS),
+    "corpus": _corpus,
+    "sentences": lambda path: len(read_sentences(path)),
+    "results": lambda path: len(read_results(path)),
+    "resumed": _resumed,
+    "templates": lambda path: len(template_set(str(path)).static),
+}
+"""What reads a file, by name; each returns something small."""
+
+
+def seeds(folder):
+    """Good files by reader, {reader: {name: bytes}}; the folder is for what is saved meanwhile.
+
+    Those whose name begins with zeros are not good: they unpack to hundreds of megabytes.
+    """
+    losses = ("fscore", "hamming", "windowdiff", "chunk_fscore", "zero_one")
+    grammars = {f"{n}.loss": (grammar_folder() / f"{n}.loss").read_bytes() for n in losses}
+    machine = fsmeu.load("fscore").compile(3)
+    image = fsmeu.to_openfst(machine)
+    lines = [(y, *(f"{value:.3g}" for value in x)) for x, y in zip(X, Y, strict=True)]
+    svm = "".join(f"{y} 1:{a} 2:{b} 3:{c}\n" for y, a, b, c in lines).encode()
+    csv = ("a,b,c,label\n" + "".join(f"{a},{b},{c},{y}\n" for y, a, b, c in lines)).encode()
+    sparse = {"data": X[0], "indices": [0, 1, 2], "indptr": [0, 1, 3], "shape": [2, 3]}
+    models = _models()
+    corpus = "\n".join(json.dumps({"id": k, "z": [0], **m}) for k, m in enumerate(models))
+    printed = b"# a\nthe DT B:0.25 O:0.75\nman NN B:0.5 O:0.5\n\nate VBD B:0.1 O:0.9\n"
+    result = dict.fromkeys(("iteration", "fold", "seed", "training", "predicting", "memory"), 1)
+    result |= dict.fromkeys(("task", "method", "name"), "m")
+    result |= {"kind": "means", "amounts": [[1], [0.5]], "numbers": [0, 1]}
+    zeros = gzip.compress(bytes(300_000_000), 1)
+    bytes_as_doubles = _npz(X=np.zeros((10, 8_000_000), np.int8))
+    texts = {"corpus": {"a.jsonl": corpus.encode(), "a.conll": printed}}
+    texts |= {"sentences": {"a.txt": COLUMNS}, "examples": {"a.svm": svm, "a.csv": csv}}
+    texts |= {"machine": {"a.fst": image}}
+    for files in texts.values():
+        files |= {f"{name}.gz": gzip.compress(content) for name, content in files.items()}
+    texts["examples"] |= {"a.npz": _npz(X=X, y=Y), "b.npz": _npz(y=Y[:2], **sparse)}
+    texts["examples"] |= {"zeros.csv.gz": zeros, "zeros.npz": bytes_as_doubles}
+    texts["corpus"] |= {"zeros.jsonl.gz": zeros}
+    texts["sentences"] |= {"zeros.txt.gz": zeros}
+    results = json.dumps({"mark": "m", "results": [result]}).encode()
+    return texts | {
+        "loss": grammars,
+        "check": grammars,
+        "model": {f"{k}.json": json.dumps(m).encode() for k, m in enumerate(models)}
+        | {"zeros.json.gz": zeros},
+        "machine text": {"a.txt": to_openfst_text(machine).encode()},
+        "constraint": {"a.regex": b"0* (1 0 | 0 1)+ 1? 0{2,3}", "a.fst": image},
+        "estimator": _saved(folder, _classifiers()) | {"zeros.npz": bytes_as_doubles},
+        "tagger": _saved(folder, _taggers()),
+        "checkpoint": _checkpoint(folder),
+        "results": {"a.json.gz": gzip.compress(results)},
+        "resumed": {"a.out": b'{"record": 1, "z": [0]}\n{"record": 2, "z": [1]}\n'},
+        "templates": {"a.templates": b"word[0]\nlower[-1] pos[0]\ncross pos[0]\n"},
+    }
+
+
+def _npz(**arrays):
+    file = io.BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def _models():
+    m = fsmeu.models
+    chain = m.Markov([0.4, 0.6], [[0.9, 0.1], [0.5, 0.5]], n=3)
+    field = m.from_potentials([[0.0, 1.0]] * 2, [[0.1, 0.2], [0.3, 0.4]])
+    made = [m.Bernoulli([0.2, 0.9]), chain, m.NBest(["01", "11"], [1, 2]), field]
+    made += [m.Mixture([chain, chain], [0.5, 0.5]), m.Independent([[0.2, 0.3, 0.5]], "abc")]
+    return [one.to_json() for one in made]
+
+
+def _classifiers():
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    beta = fsmeu.load("fscore", beta=2)
+    made = [
+        learning.DTAClassifier("fscore", pipe),
+        learning.DTAClassifier(beta, learning.FOFOClassifier(), calibration="sigmoid"),
+        learning.EUMClassifier("jaccard", GaussianNB(), random_state=0),
+        learning.MaxExpectedFClassifier(restarts=1),
+        learning.MaxExpectedUtilityClassifier(restarts=0),
+        learning.FOFOClassifier(),
+        learning.OFOClassifier(),
+        learning.OMCSLClassifier(),
+        learning.STAMPClassifier(),
+        learning.OnlineLogisticClassifier(average=True),
+    ]
+    fitted = {f"{k}.npz": one.fit(X, Y) for k, one in enumerate(made)}
+    rows = learning.ExampleWiseClassifier(estimator=LogisticRegression())
+    return fitted | {"rows.npz": rows.fit(X, np.stack([Y, 1 - Y, Y], axis=1))}
+
+
+def _taggers():
+    field = learning.MaxExpectedUtilityTagger(likelihood_iterations=3, utility_iterations=1)
+    made = {"field.npz": field.fit(WORDS, TAGS), "searn.npz": Searn(**SEARN).fit(WORDS, TAGS)}
+    for space in ("word-at-a-time", "chunk-at-a-time"):
+        searn = Searn(**{**SEARN, "loss": "chunk_fscore", "space": space})
+        made[f"columns {space}.npz"] = ColumnTagger(searn=searn, bits=8).fit(ROWS, TAGS)
+    return made
+
+
+def _saved(folder, made):
+    for name, one in made.items():
+        save(one, folder / name)
+    return {name: (folder / name).read_bytes() for name in made}
+
+
+def _checkpoint(folder):
+    """The state after the first of two iterations."""
+    path, held = folder / "checkpoint.npz", []
+    made = Searn(**SEARN, checkpoint=str(path))
+    made.fit(WORDS, TAGS, on_iteration=lambda k, _: held.append(path.read_bytes()))
+    return {"checkpoint.npz": held[0]}

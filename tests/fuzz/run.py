@@ -1,0 +1,240 @@
+"""``./run fuzz``: every reader on files that are nearly right.
+
+An input may end in a value or in an FsmeuError, within two seconds of processor time and a gigabyte
+of memory. Anything else fails; the file is kept in out/fuzz.
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from fsmeu.errors import FsmeuError
+from tests.fuzz.mutate import mutated
+from tests.fuzz.readers import READERS, seeds
+
+SECONDS = 2
+SILENCE = 30
+"""Seconds without a result after which a process is taken to hang."""
+MEMORY = 1 << 30
+BATCH = 200
+RARE = 0.01
+"""The probability of a file that unpacks to hundreds of megabytes: these take time."""
+KEPT = 5
+"""Reproducers that are kept of each kind of failure."""
+
+
+class Slow(BaseException):
+    """An input took too long."""
+
+
+@dataclass
+class Tally:
+    """What came of the inputs of a reader: outcomes, failures as (k, text), the greatest costs."""
+
+    counts: Counter = field(default_factory=Counter)
+    failures: list = field(default_factory=list)
+    slowest: float = 0.0
+    memory: int = 0
+
+
+def make_input(reader, seed, k, files):
+    """The name and the bytes of an input; always the same for the same good files."""
+    draw = random.Random(f"{seed}/{reader}/{k}")
+    large = [name for name in files if name.startswith("zeros")]
+    small = [name for name in files if name not in large]
+    if large and draw.random() < RARE:
+        name = draw.choice(large)
+        return name, files[name]
+    name = draw.choice(small)
+    return name, mutated(name, files[name], [files[one] for one in small], draw)
+
+
+def outcome(read, path):
+    """What became of reading a file, in words, with seconds and bytes of memory."""
+    before, begin = _memory("VmRSS"), time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        read(path)
+        result = "value"
+    except FsmeuError:
+        result = "refused"
+    except Slow:
+        result = "slow " + traceback.format_exc(limit=-6)
+    except BaseException:
+        result = traceback.format_exc(limit=-6)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    grown = max(0, _memory("VmHWM") - before)
+    return result if grown <= MEMORY else f"large {grown:,}", time.process_time() - begin, grown
+
+
+def _memory(name):
+    """Bytes in use now (VmRSS), or at most since this was asked last (VmHWM); 0 where unknown."""
+    with contextlib.suppress(OSError):
+        lines = Path("/proc/self/status").read_text().splitlines()
+        if name == "VmHWM":
+            Path("/proc/self/clear_refs").write_text("5")
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith(name))
+    return 0
+
+
+def _raise_slow(number, frame):
+    raise Slow
+
+
+def work(pipe, reader, seed, first, end, files):
+    """Reads inputs first, ..., end - 1 and sends what became of each."""
+    signal.signal(signal.SIGPROF, _raise_slow)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    warnings.simplefilter("ignore")
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + 2 * MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(first, end):
+            name, content = make_input(reader, seed, k, files)
+            path = Path(folder) / name
+            path.write_bytes(content)
+            _memory("VmHWM")
+            pipe.send(outcome(READERS[reader], path))
+
+
+def fuzz(readers, seed, inputs, jobs, files):
+    """{reader: Tally} of so many inputs of each reader, or until Ctrl-C."""
+    starts = range(0, inputs, BATCH)
+    todo = [(reader, k, min(k + BATCH, inputs)) for reader in readers for k in starts][::-1]
+    tallies, running = {reader: Tally() for reader in readers}, {}
+    try:
+        while todo or running:
+            while todo and len(running) < jobs:
+                pipe, state = _started(*todo.pop(), seed, files)
+                running[pipe] = state
+            wait(list(running), timeout=1)
+            for pipe, state in list(running.items()):
+                rest = _received(pipe, state, tallies)
+                if rest is not None:
+                    del running[pipe]
+                    todo += rest
+    except KeyboardInterrupt:
+        for process, *_ in running.values():
+            process.kill()
+    return tallies
+
+
+def _started(reader, first, end, seed, files):
+    """The pipe of a process that reads a batch, and [process, reader, next input, end, since]."""
+    forks = multiprocessing.get_context("fork")
+    ours, theirs = forks.Pipe(duplex=False)
+    made = forks.Process(target=work, args=(theirs, reader, seed, first, end, files[reader]))
+    made.start()
+    theirs.close()
+    return ours, [made, reader, first, end, time.monotonic()]
+
+
+def _received(pipe, state, tallies):
+    """None while a process goes on; else what is left to do of its batch, after it hung or died."""
+    process, reader, k, end, since = state
+    try:
+        result, seconds, grown = pipe.recv() if pipe.poll() else (None, 0, 0)
+    except EOFError:
+        result, seconds, grown = f"died {process.exitcode}", 0, 0
+    if result is None and time.monotonic() - since > SILENCE:
+        process.kill()
+        result = "hangs"
+    if result is None:
+        return None
+    _count(tallies[reader], k, result, seconds, grown)
+    state[2:] = k + 1, end, time.monotonic()
+    if k + 1 < end and not result.startswith(("died", "hangs")):
+        return None
+    process.join()
+    pipe.close()
+    return [(reader, k + 1, end)] if k + 1 < end else []
+
+
+def _count(tally, k, result, seconds, grown):
+    kind = result if result in ("value", "refused") else "other"
+    tally.counts[kind] += 1
+    tally.slowest, tally.memory = max(tally.slowest, seconds), max(tally.memory, grown)
+    if kind == "other":
+        tally.failures.append((k, result.strip()))
+
+
+def keep(tallies, seed, files, folder, console):
+    """Prints failures, a few of each kind, and keeps their files."""
+    for reader, tally in tallies.items():
+        seen = Counter()
+        for k, text in tally.failures:
+            kind = "\n".join(line for line in text.splitlines()[-3:])
+            seen[kind] += 1
+            if seen[kind] > KEPT:
+                continue
+            name, content = make_input(reader, seed, k, files[reader])
+            path = folder / f"{reader}-{seed}-{k}-{name}".replace(" ", "_")
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            if seen[kind] == 1:
+                console.rule(f"{reader}: {path}")
+                console.print(text, markup=False, highlight=False, soft_wrap=True)
+        for kind, count in seen.items():
+            console.print(f"{reader}: {count} times {kind.splitlines()[-1]}", markup=False)
+
+
+def summary(tallies):
+    """The outcomes as a table."""
+    heads = ("reader", "inputs", "values", "FsmeuErrors", "others", "slowest", "most memory")
+    table = Table(*heads)
+    for reader, tally in tallies.items():
+        counts = [tally.counts[kind] for kind in ("value", "refused", "other")]
+        costs = (f"{tally.slowest:.2f} s", f"{tally.memory / 1e6:.0f} MB")
+        table.add_row(reader, *(f"{n:,}" for n in (sum(counts), *counts)), *costs)
+    return table
+
+
+def main(words=None):
+    """Runs the command; returns the exit code: 1 when something failed."""
+    parser = argparse.ArgumentParser(prog="./run fuzz", description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1000, help="how many files for each reader")
+    parser.add_argument("--seed", type=int, default=0, help="input k of a seed is always the same")
+    parser.add_argument("--reader", choices=READERS, action="append", help="only this one")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    given, console = parser.parse_args(words), Console()
+    for one in (signal.SIGINT, signal.SIGTERM):  # also where a shell started it in the background
+        signal.signal(one, signal.default_int_handler)
+    with tempfile.TemporaryDirectory() as folder:
+        files = seeds(Path(folder))
+        for reader, good in files.items():  # imports, and what is kept, are no part of the costs
+            for name, content in good.items():
+                path = Path(folder) / name
+                path.write_bytes(content)
+                if not name.startswith("zeros"):
+                    READERS[reader](path)
+    tallies = fuzz(given.reader or list(READERS), given.seed, given.inputs, given.jobs, files)
+    keep(tallies, given.seed, files, Path("out/fuzz"), console)
+    console.print(summary(tallies))
+    return int(any(tally.failures for tally in tallies.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,322 @@
+"""Classes and labels are matched by name: every order of the labels of a loss learns the same."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+
+import fsmeu
+from fsmeu.errors import InputError
+from fsmeu.learning import (
+    DTAClassifier,
+    EUMClassifier,
+    ExampleWiseClassifier,
+    MaxExpectedUtilityClassifier,
+    MaxExpectedUtilityTagger,
+)
+from fsmeu.learning.plug_in import held_out_parts
+from fsmeu.learning.saving import load, save
+from fsmeu.searn import CostOracle, CostOracles, Searn
+from fsmeu.searn.oracle.expected import ExpectedCosts
+
+TAGS = ("B-X", "I-X", "O")
+ORDERS = [TAGS, TAGS[::-1], ("I-X", "O", "B-X")]
+"""Sorted, reversed, shuffled."""
+F1 = """
+utility f1 "F1 of one label"
+labels  {labels}
+count   tp when z == {one} and y == {one}
+count   both when z == {one}
+count   ref when y == {one}
+value   2 * tp / (both + ref) or 1 when both + ref == 0
+"""
+RUNS = """
+loss    runs "label 1 after label 1"
+labels  {labels}
+memory  m of z last 1
+count   bad when z != y and m[0] != 1
+value   bad / n or 0 when n == 0
+"""
+
+
+class Weighted:
+    """A loss in Python: another cost for each pair of tags."""
+
+    def start(self):
+        return 0
+
+    def step(self, state, z, y):
+        return state + (0 if z == y else 1 + TAGS.index(z) + 4 * TAGS.index(y))
+
+    def value(self, state):
+        return float(state)
+
+
+def tagged(seed=1, count=6):
+    """Sentences of up to four words, and their tags."""
+    random = np.random.default_rng(seed)
+    lines = [["B-X", "I-X", "O", "B-X"][: random.integers(2, 5)] for _ in range(count)]
+    told = [[str(random.choice(TAGS)) if random.random() < 0.2 else t for t in y] for y in lines]
+    return [[{"word": word, "bias": 1.0} for word in one] for one in told], lines
+
+
+def tagger_losses(order):
+    """The same losses with their labels in this order."""
+    cost = np.arange(9.0).reshape(3, 3) * (1 - np.eye(3))
+    place = [TAGS.index(tag) for tag in order]
+    return {
+        "chunk_fscore": fsmeu.load("chunk_fscore", labels=order),
+        "cost_matrix": fsmeu.load("cost_matrix", labels=order, cost=cost[np.ix_(place, place)]),
+        "function": fsmeu.function_loss(Weighted(), order),
+    }
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+def test_the_tagger_learns_the_same_for_every_order(name):
+    X, y = tagged()
+    found = [
+        MaxExpectedUtilityTagger(tagger_losses(order)[name], utility_iterations=2).fit(X, y)
+        for order in ORDERS
+    ]
+    first, loss = found[0], tagger_losses(TAGS)[name]
+    for one in found[1:]:
+        assert one.expected_values_ == pytest.approx(first.expected_values_, abs=1e-9)
+        assert one.state_weights_ == pytest.approx(first.state_weights_, abs=1e-6)
+        assert one.predict(X) == first.predict(X)
+    models = first.models(X)
+    listed = [
+        sum(model.probability(z) * loss(z, tags) for z in product(TAGS, repeat=len(tags)))
+        for model, tags in zip(models, y, strict=True)
+    ]
+    assert first.expected_values_[-1] == pytest.approx(np.mean(listed), abs=1e-9)
+
+
+def test_the_tags_of_types_are_those_of_the_sentences():
+    """Labels O, B-X, I-X of the loss against sorted tags: what was trained for permuted labels."""
+    (X, y), how = tagged(), {"utility_iterations": 3}
+    given = MaxExpectedUtilityTagger(fsmeu.load("chunk_fscore", types=["X"]), **how).fit(X, y)
+    named = MaxExpectedUtilityTagger("chunk_fscore", **how).fit(X, y)
+    assert given.predict(X) == named.predict(X)
+    assert given.score(X, y) == named.score(X, y) > 0.8
+
+
+def test_a_file_with_other_tags_of_its_own_is_refused():
+    """Labels of a file are not taken for tags by their places."""
+    X, y = tagged()
+    file = fsmeu.loads("loss own\nlabels P Q R\ncount bad when z != y\nvalue bad")
+    for learner in (MaxExpectedUtilityTagger(file), Searn(file)):
+        with pytest.raises(InputError, match="labels"):
+            learner.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "space"),
+    [
+        ("chunk_fscore", "left-to-right"),
+        ("cost_matrix", "right-to-left"),
+        ("function", "word-at-a-time"),
+        ("chunk_fscore", "chunk-at-a-time"),
+    ],
+)
+def test_searn_learns_the_same_for_every_order(name, space):
+    X, y = tagged()
+    how = {"space": space, "iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
+    found = [Searn(tagger_losses(order)[name], **how).fit(X, y) for order in ORDERS]
+    for one in found[1:]:
+        assert one.predict(X) == found[0].predict(X)
+        assert [report["loss"] for report in one.reports_] == pytest.approx(
+            [report["loss"] for report in found[0].reports_]
+        )
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("asked", [TAGS, TAGS[::-1]])
+def test_oracles_of_every_order(name, order, asked):
+    """Costs stand in the order that is asked for; each is that of a list of all completions."""
+    loss, y = tagger_losses(order)[name], ("B-X", "I-X", "O")
+    oracle = CostOracle(loss, y, labels=asked)
+    assert oracle.labels == asked
+    sign = 1 if loss.kind == "utility" else -1
+    for prefix in ((), ("O",), ("B-X", "O")):
+        rest = 2 - len(prefix)
+        best = [
+            max(sign * loss((*prefix, a, *z), y) for z in product(TAGS, repeat=rest)) for a in asked
+        ]
+        assert oracle.costs(prefix) == pytest.approx(max(best) - np.array(best), abs=1e-12)
+    many = CostOracles(loss, [y, y[::-1]], labels=asked)
+    costs = many.costs_at([0], many.start([0]))[0]
+    assert costs == pytest.approx(oracle.costs(()), abs=1e-12)
+    chances = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.25, 0.35, 0.4]])
+    policy = fsmeu.models.Independent(chances[:, [TAGS.index(tag) for tag in asked]], asked)
+    expected = ExpectedCosts(loss, y, policy)
+    values = [
+        sum(policy.probability((a, *z)) * loss((a, *z), y) for z in product(TAGS, repeat=2))
+        / chances[0, TAGS.index(a)]
+        for a in asked
+    ]
+    assert expected.labels == asked
+    assert expected.values(()) == pytest.approx(values, abs=1e-12)
+
+
+# -- two classes ----------------------------------------------------------------------------------
+
+
+def rare(n=60, seed=0):
+    """Rows and truth values; a fifth is true."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, 3))
+    scores = rows @ [1.0, -2.0, 0.5] + random.normal(size=n)
+    return rows, scores > np.quantile(scores, 0.8)
+
+
+def as_good(made, kind, X, truth, positive):
+    """Whether a classifier counts the positive class as one for F1 of label 1 does.
+
+    EUM holds out other rows for other classes: its value is the best F1 of a threshold on them.
+    """
+    if kind == "eum":
+        index = made.classes_.tolist().index(positive)
+        _, held = held_out_parts((truth == bool(index)).astype(float), 0.3, 0)
+        p = made.predict_proba(X)[held, index]
+        best = max(f1_score(truth[held], p >= cut) for cut in (*p, 2.0))
+        return made.value_ == pytest.approx(best)
+    plain = BINARY[kind]("fscore").fit(X, truth.astype(int)).predict(X)
+    own = f1_score(truth, made.predict(X) == positive)
+    return own == pytest.approx(f1_score(truth, plain), abs=0.01)
+
+
+BINARY = {
+    "dta": lambda loss: DTAClassifier(loss),
+    "eum": lambda loss: EUMClassifier(loss, random_state=0),
+    "example-wise": lambda loss: ExampleWiseClassifier(loss),
+    "utility": lambda loss: MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=8),
+}
+CLASSES = [(0, 1), (False, True), ("0", "1"), (3, 1), ("no", "yes")]
+
+
+@pytest.mark.parametrize("kind", BINARY)
+@pytest.mark.parametrize("classes", CLASSES, ids=str)
+def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path):
+    """Class 1 by its name, else the greater one, wherever the loss writes its label 1."""
+    X, truth = rare()
+    names = np.array(classes)
+    found = {}
+    for labels in ("0 1", "1 0"):
+        loss = fsmeu.loads(F1.format(labels=labels, one=1))
+        made = BINARY[kind](loss).fit(X, names[truth.astype(int)])
+        assert made.classes_.tolist() == sorted(classes)
+        found[labels] = made.predict(X) == classes[1]
+        assert as_good(made, kind, X, truth, classes[1])
+        save(made, tmp_path / "one.npz")
+        assert load(tmp_path / "one.npz").predict(X).tolist() == made.predict(X).tolist()
+    assert np.array_equal(found["0 1"], found["1 0"])
+
+
+@pytest.mark.parametrize("kind", BINARY)
+@pytest.mark.parametrize("labels", ["ham spam", "spam ham"])
+@pytest.mark.parametrize("classes", [("ham", "spam"), ("no", "yes"), ("z", "spam")])
+def test_the_counted_label_has_a_name_of_its_own(kind, labels, classes):
+    X, truth = rare()
+    loss = fsmeu.loads(F1.format(labels=labels, one='"spam"'))
+    made = BINARY[kind](loss).fit(X, np.array(classes)[truth.astype(int)])
+    assert as_good(made, kind, X, truth, classes[1])
+
+
+@pytest.mark.parametrize("labels", ["0 1", "1 0"])
+@pytest.mark.parametrize("kind", BINARY)
+def test_another_label_may_be_counted(kind, labels):
+    """The loss that counts label 0: rare classes of that name are found."""
+    X, truth = rare()
+    y = np.where(truth, 0, 1)
+    loss = fsmeu.loads(F1.format(labels=labels, one=0))
+    assert as_good(BINARY[kind](loss).fit(X, y), kind, X, truth, 0)
+
+
+def test_losses_that_read_the_order_of_rows():
+    """Beyond the confusion table: the expected value is that of the labels by name."""
+    X, truth = rare(12)
+    found = []
+    for labels, classes in product(("0 1", "1 0"), ((1, 0), ("yes", "no"))):
+        loss = fsmeu.loads(RUNS.format(labels=labels))
+        made = MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=5)
+        found.append(made.fit(X, np.where(truth, *classes)))
+    for one in found[1:]:
+        assert one.expected_value_ == pytest.approx(found[0].expected_value_, abs=1e-10)
+        assert one.coef_ == pytest.approx(found[0].coef_, abs=1e-6)
+
+
+@pytest.mark.parametrize("labels", ["0 1", "1 0"])
+@pytest.mark.parametrize("kind", [int, bool])
+def test_columns_of_labels(labels, kind):
+    X, truth = rare()
+    table = np.stack([truth, X[:, 0] > 0.5, X[:, 1] > 1], axis=1).astype(kind)
+    loss = fsmeu.loads(F1.format(labels=labels, one=1))
+    found = ExampleWiseClassifier(loss).fit(X, table).predict(X)
+    assert np.array_equal(found, ExampleWiseClassifier("fscore").fit(X, table).predict(X))
+    assert found[:, 1].sum() > 0
+
+
+def test_truth_values_are_classes_of_every_estimator():
+    """One rule: False is the label 0, True the label 1."""
+    X, y = tagged()
+    flags = [[tag != "O" for tag in one] for one in y]
+    bits = [[int(flag) for flag in one] for one in flags]
+    how = {"iterations": 1, "folds": 2, "bits": 10, "random_state": 0}
+    for made in (MaxExpectedUtilityTagger("fscore"), Searn("fscore", **how), Searn(**how)):
+        numbers = made.fit(X, bits).predict(X)
+        told = made.fit(X, flags).predict(X)
+        assert told == [[bool(one) for one in line] for line in numbers]
+        assert all(isinstance(one, bool | np.bool_) for line in told for one in line)
+
+
+# -- queries of models whose labels stand in another order -----------------------------------------
+
+
+def ordered(order, seed, n=3):
+    """The same chain with its labels in this order."""
+    random = np.random.default_rng(seed)
+    unary, pairwise = random.normal(size=(n, 3)), random.normal(size=(3, 3))
+    at = [TAGS.index(tag) for tag in order]
+    return fsmeu.models.from_potentials(unary[:, at], pairwise[np.ix_(at, at)], order)
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
+def test_models_of_several_orders_in_one_call(name):
+    """Queries of many models match the labels of each."""
+    loss = tagger_losses(TAGS)[name]
+    plain = [ordered(TAGS, seed) for seed in range(len(ORDERS))]
+    mixed = [ordered(order, seed) for seed, order in enumerate(ORDERS)]
+    zs = [("B-X", "I-X", "O")] * len(ORDERS)
+    listed = [
+        sum(model.probability(y) * loss(z, y) for y in product(TAGS, repeat=3))
+        for z, model in zip(zs, plain, strict=True)
+    ]
+    assert list(fsmeu.expect_many(loss, zs, mixed)) == pytest.approx(listed, abs=1e-12)
+    values, slopes = fsmeu.expectation.gradient.value_and_gradient_many(loss, zs, mixed)
+    assert values == pytest.approx(listed, abs=1e-12)
+    for model, z, slope in zip(mixed, zs, slopes, strict=True):
+        alone = fsmeu.gradient(loss, z, model)
+        assert slope["unary"] == pytest.approx(alone["unary"], abs=1e-12)
+    ours, theirs = (fsmeu.decode_many(loss, models) for models in (mixed, plain))
+    assert [one.value for one in ours] == pytest.approx([one.value for one in theirs], abs=1e-12)
+    for model, one in zip(plain, ours, strict=True):  # of equally good ones another may be taken
+        assert fsmeu.expect(loss, one.labels, model).value == pytest.approx(one.value, abs=1e-12)
+    if name != "function":
+        corpus = [fsmeu.decode_corpus(loss, models) for models in (mixed, plain)]
+        assert corpus[0].value == pytest.approx(corpus[1].value, abs=1e-9)
+        sums = [fsmeu.expect_corpus(loss, zs, models).value for models in (mixed, plain)]
+        assert sums[0] == pytest.approx(sums[1], abs=1e-9)
+    both = [fsmeu.calibrate(models, zs).temperature for models in (mixed, plain)]
+    assert both[0] == pytest.approx(both[1], rel=1e-6)
+    for one, other in zip(mixed, plain, strict=True):
+        ours, theirs = (model.given(fsmeu.constraints.bio()) for model in (one, other))
+        assert ours.probability(zs[0]) == pytest.approx(theirs.probability(zs[0]), rel=1e-9)
+
+
+def test_the_default_estimator_is_a_logistic_regression():
+    X, truth = rare()
+    own = DTAClassifier("fscore", LogisticRegression(max_iter=1000)).fit(X, truth)
+    assert np.array_equal(own.predict(X), DTAClassifier("fscore").fit(X, truth).predict(X))

@@ -1,0 +1,118 @@
+"""Classifiers around an estimator hand it the rows as they are; DTA warns of a single row."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier
+
+OUTER = {
+    "dta": lambda inner: DTAClassifier("fscore", inner),
+    "dta, calibrated": lambda inner: DTAClassifier("fscore", inner, calibration="sigmoid", folds=2),
+    "eum": lambda inner: EUMClassifier("fscore", inner, random_state=0),
+    "example-wise": lambda inner: ExampleWiseClassifier("fscore", inner),
+}
+KIND = pytest.mark.parametrize("kind", OUTER)
+NAMES = np.array(["no", "yes"])
+ASKED = np.tile([True, False, False], 14)
+TEXTS = ["a fine offer" if one else "the dog barks" for one in ASKED]
+
+
+def right(made, rows, truth=ASKED):
+    """Whether it is right for all rows that it has learned, which tell their class."""
+    return (
+        made.fit(rows, NAMES[truth.astype(int)]).predict(rows).tolist()
+        == NAMES[truth.astype(int)].tolist()
+    )
+
+
+@KIND
+@pytest.mark.parametrize("form", [list, np.array, lambda one: np.array(one, object)])
+def test_texts(kind, form):
+    made = OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    assert right(made, form(TEXTS))
+    assert made.predict_proba(form(TEXTS)).shape == (len(TEXTS), 2)
+
+
+@KIND
+def test_gaps(kind):
+    """What is not a number is for the estimator to judge."""
+    rows = np.where(ASKED, 1.0, np.nan)[:, None]
+    assert right(OUTER[kind](HistGradientBoostingClassifier(max_iter=4, min_samples_leaf=2)), rows)
+    with pytest.raises(ValueError, match="NaN"):
+        OUTER[kind](LogisticRegression()).fit(rows, ASKED)
+
+
+@KIND
+def test_frames(kind):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": TEXTS, "size": ASKED + 0.5, "place": ["here"] * len(ASKED)})
+    columns = make_column_transformer(
+        (TfidfVectorizer(), "text"), (StandardScaler(), ["size"]), (OneHotEncoder(), ["place"])
+    )
+    made = OUTER[kind](make_pipeline(columns, LogisticRegression()))
+    assert right(made, frame)
+    assert made.feature_names_in_.tolist() == ["text", "size", "place"]
+    assert made.fit(frame, pandas.Series(ASKED)).predict(frame).tolist() == ASKED.tolist()
+    with pytest.raises(ValueError, match="columns are missing"):
+        made.predict(frame[["text"]])
+
+
+@KIND
+def test_sparse_rows_that_have_no_index(kind):
+    """The parts that are held out are taken of any sparse form."""
+    rows = coo_array(np.stack([ASKED, ~ASKED], axis=1).astype(float))
+    assert right(OUTER[kind](LogisticRegression()), rows)
+
+
+def test_columns_of_labels_of_texts():
+    """Several labels of each text, one of which is constant."""
+    table = np.stack([ASKED, ~ASKED, np.ones(len(ASKED))], axis=1).astype(int)
+    made = ExampleWiseClassifier("fscore", make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    assert np.array_equal(made.fit(TEXTS, table).predict(TEXTS), table)
+
+
+@KIND
+def test_within_searches_and_folds(kind):
+    """They are cut and copied by scikit-learn's own tools."""
+    made = OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    found = cross_val_predict(made, TEXTS, ASKED, cv=2)
+    assert found.tolist() == ASKED.tolist()
+    grid = GridSearchCV(made, {"estimator__logisticregression__C": [0.1, 10.0]}, cv=2)
+    assert grid.fit(TEXTS, ASKED).predict(TEXTS).tolist() == ASKED.tolist()
+
+
+@KIND
+def test_rows_and_labels_of_different_numbers_are_told(kind):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        OUTER[kind](make_pipeline(TfidfVectorizer(), LogisticRegression())).fit(TEXTS, ASKED[:-1])
+
+
+def test_a_single_row_is_warned_of_once():
+    """One by one rows are decided otherwise than together; a threshold does not care."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(80, 2))
+    truth = rows[:, 0] + random.normal(size=80) > 1
+    made = DTAClassifier("fscore").fit(rows, truth)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        together = made.predict(rows)
+        assert not told
+        alone = np.concatenate([made.predict(row[None]) for row in rows])
+        assert not np.array_equal(alone, together)
+        made.fit(rows, truth).predict(rows[:1])
+    assert [str(one.message) for one in told] == [
+        "DTAClassifier decides the rows of a call together, and was given a single one: "
+        "use EUMClassifier for rows one by one"
+    ]
+    fixed = EUMClassifier("fscore", random_state=0).fit(rows, truth)
+    assert [fixed.predict(row[None])[0] for row in rows] == fixed.predict(rows).tolist()
