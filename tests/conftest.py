@@ -10,6 +10,8 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests.support import nightly
+
 QUICK_SHARE = 4  # one in so many hypothesis examples is drawn by default
 FEWEST = 10  # and at least so many, where a test asks for more
 
@@ -22,25 +24,30 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="nightly tests and all examples, too")
 
 
+def pytest_configure(config):
+    nightly.EVERYTHING = config.getoption("--all")
+
+
 @pytest.fixture(scope="session")
-def rounds(request):
+def rounds():
     """A function from how often a loop runs with ``--all`` to the range it runs through here.
 
     By default that is a quarter of it, or ``least`` where a test needs more to see what it seeks.
     """
-    everything = request.config.getoption("--all")
-    return lambda most, least=1: range(most if everything else max(least, most // QUICK_SHARE))
+    return lambda most, least=1: range(
+        most if nightly.EVERYTHING else max(least, most // QUICK_SHARE)
+    )
 
 
 def pytest_collection_modifyitems(config, items):
     """Leaves nightly tests out and lowers the number of examples, unless told otherwise."""
-    if config.getoption("--all"):
+    if nightly.EVERYTHING:
         return
     for function in {item.function for item in items if hasattr(item.function, "hypothesis")}:
         full = function._hypothesis_internal_use_settings
         fewer = min(full.max_examples, max(FEWEST, full.max_examples // QUICK_SHARE))
         function._hypothesis_internal_use_settings = settings(full, max_examples=fewer)
     if not config.option.markexpr:
-        nightly = [item for item in items if item.get_closest_marker("nightly")]
-        config.hook.pytest_deselected(items=nightly)
+        left_out = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]

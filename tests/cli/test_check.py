@@ -6,6 +6,7 @@ from fsmeu.checking.examples import labels_in, run_examples
 from fsmeu.losses.language.read import read
 from fsmeu.losses.library import library, read_spec
 from tests.cli.oracle import WINDOWS
+from tests.support.nightly import mostly_nightly
 
 TAGS = """
 utility kinds "share of positions whose chunk kinds agree, less half for other types"
@@ -39,7 +40,7 @@ example 01 01 = 0 with k = 1
 """
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", mostly_nightly(library(), quick=8))
 def test_every_example_of_the_shelf_holds(fsmeu, name):
     """The files on the shelf keep what they promise."""
     ran = fsmeu("check", name)

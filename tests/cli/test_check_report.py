@@ -6,6 +6,7 @@ import math
 import pytest
 
 from fsmeu.losses.library import library
+from tests.support.nightly import every_third
 
 CLUMSY = """
 loss clumsy "mistakes, with more remembered than is asked for"
@@ -49,7 +50,7 @@ def facts_of(ran):
     return found
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", every_third(library()))
 def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
     """Every file of the shelf is measured, and nothing sticks out but what the file itself says."""
     monkeypatch.setenv("COLUMNS", "80")

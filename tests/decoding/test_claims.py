@@ -16,6 +16,7 @@ from fsmeu.models import Bernoulli
 from tests import brute_force
 from tests.losses.meaning import World
 from tests.strategies import ModelCase, model_case
+from tests.support.nightly import every_third
 
 COUNTS = "labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1 "
 EMPTY = " or 1 when hyp + ref == 0"
@@ -116,7 +117,7 @@ LABELS = ((6, 0.1, 7, 0.4), (4, 0.3, 0, 0.5), (2, 0.25, 3, 0.6), (1, 0.3, 1, 0.7
 
 
 @pytest.mark.parametrize("kind", ["utility", "loss"])
-@pytest.mark.parametrize("value", NEARLY_RATIOS)
+@pytest.mark.parametrize("value", every_third(NEARLY_RATIOS))
 def test_nearly_ratios(value, kind, rounds):
     """A factor, a parity or a constant of n, an exception at a table, a change at n = 13."""
     loss = table_loss(value, kind)

@@ -14,6 +14,7 @@ from tests.decoding.listing import (
     random_model,
     shelf_listing,
 )
+from tests.support.nightly import every_third
 
 RANKED = {"ranking_fast", "ranking"}
 SUMS = {"additive", "counting"}
@@ -50,7 +51,7 @@ def longest(labels):
     return {2: 7, 3: 4, 5: 2, 9: 2}[len(labels)]
 
 
-@pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_shelf(name, rounds):
     """Decisions of every method under random models: values always, optima where claimed."""
     rng = np.random.default_rng(sum(map(ord, name)))

@@ -12,6 +12,7 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from tests import brute_force, shelf
 from tests.expectation.checks import close
+from tests.support.nightly import every_third
 
 ENGINES = ("lattice", "openfst")
 LOSSES = fsmeu.library()
@@ -30,7 +31,7 @@ def model_for(loss, rows):
     return fsmeu.models.Independent(table, loss.alphabet.labels)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", every_third(LOSSES))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_empty_sequence(name, engine):
     """The only pair has one value, and it is certain."""
@@ -43,7 +44,7 @@ def test_empty_sequence(name, engine):
     assert known.quantile(0.5) == meant
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", every_third(LOSSES))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_one_position(name, engine):
     loss, world = shelf.load(name), shelf.case(name).world(1)
@@ -65,7 +66,7 @@ def test_one_label(name, engine, n):
     assert (known.variance, known.kept) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", every_third(LOSSES))
 @pytest.mark.parametrize("engine", ENGINES)
 def test_certain_references(name, engine, rounds):
     """With probabilities of exactly 0 and 1 the expectation is the value of one pair."""

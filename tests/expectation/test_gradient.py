@@ -16,6 +16,7 @@ from tests import brute_force, shelf
 from tests.label_models import by_name, derivatives, parameters
 from tests.losses.meaning import Undefined
 from tests.strategies import cases, losses
+from tests.support.nightly import every_third
 
 ENGINES = ("lattice", "openfst")
 TEXTS = {
@@ -38,7 +39,7 @@ TEXTS = {
         value c * c - 2 * tally(m, 1)
     """,
 }
-names = pytest.mark.parametrize("name", fsmeu.library())
+names = pytest.mark.parametrize("name", every_third(fsmeu.library()))
 engines = pytest.mark.parametrize("engine", ENGINES)
 
 

@@ -18,6 +18,7 @@ from tests.expectation.checks import close, scale_of
 from tests.losses.meaning import Undefined
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses, model_cases
+from tests.support.nightly import every_third
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
 KINDS = ("vector", "table", "bernoulli", "independent", "markov", "field", "list", "mixture", "any")
@@ -93,7 +94,7 @@ def test_random_losses_equal_enumeration(data, case):
     assert fsmeu.expect_many(case.load(), zs, models).tolist() == wanted
 
 
-@pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_every_loss_of_the_shelf(name):
     loss = shelf.load(name, size=3)
     assert_same(loss, *some_pairs(11, tuple(loss.labels), longest=5))

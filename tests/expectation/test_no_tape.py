@@ -9,6 +9,7 @@ from fsmeu.errors import LossFileError
 from fsmeu.losses.language.read import read
 from tests.expectation.checks import close
 from tests.losses.meaning import Undefined, World
+from tests.support.nightly import every_third
 
 Z, PROBS = (1, 0, 1, 1, 0, 1, 1), (0.3, 0.6, 0.5, 0.2, 0.9, 0.4, 0.7)
 ENGINES = ("lattice", "openfst")
@@ -61,7 +62,7 @@ def queries(loss):
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("name", REGISTERS)
+@pytest.mark.parametrize("name", every_third(REGISTERS))
 def test_registers_that_read_no_tape(name, body):
     declared, read_as = REGISTERS[name]
     text = f"loss f labels 0 1 {declared} {body.format(read_as)}"

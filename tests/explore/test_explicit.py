@@ -9,14 +9,13 @@ import random
 import numpy as np
 import pynini
 import pytest
-from tests.explore.label_models import ModelSpec, random_model
-from tests.models.strategies import rows
 
 import fsmeu
 from fsmeu.searn import CostOracle
 from tests import shelf
 from tests.explore import explicit, run
 from tests.explore.cases import Case
+from tests.label_models import ModelSpec, random_model, rows
 
 CASES = 25
 LENGTHS = {2: 3, 5: 2, 9: 1}

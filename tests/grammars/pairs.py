@@ -5,7 +5,9 @@ import itertools
 
 import numpy as np
 
-TOTAL = 20_000
+from tests.support import nightly
+
+TOTAL = 20_000 if nightly.EVERYTHING else 5_000
 """How many pairs each library is compared on."""
 
 

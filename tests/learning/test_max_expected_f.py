@@ -27,6 +27,7 @@ from fsmeu.learning.ascent import Climb, climb
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.smooth_f import SmoothF
+from tests.support.nightly import mostly_nightly
 
 TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
 
@@ -151,6 +152,7 @@ def test_memory_grows_with_features_no_faster_than_they_do():
     assert many - few < 750 * 8 * 16  # sixteen numbers for each further feature
 
 
+@pytest.mark.nightly
 def test_time_grows_with_examples_as_they_do():
     """Sixteen times as many take 16 times as long, where squares would take 256 times."""
 
@@ -182,7 +184,7 @@ def f_measure(alpha, labels, guesses):
         (Fraction(1, 4), [-1, -1, 1, 1], Fraction(4, 5), Fraction(8, 9)),
     ],
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_nightly(range(3), quick=1))
 def test_section_6(trained, guesses, half, quarter, seed):
     """The classifiers trained for F~.5 and F~.25, and their figures as printed."""
     rows, labels = TOY
@@ -213,7 +215,7 @@ def test_section_6_points(theta, guesses):
 # -- the search -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_nightly(range(4), quick=1))
 @pytest.mark.parametrize("alpha", [0.25, 0.5, 0.75])
 def test_no_point_of_a_grid_is_better(seed, alpha):
     random = np.random.default_rng(seed)

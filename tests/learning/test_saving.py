@@ -30,6 +30,7 @@ from fsmeu.learning import (
 )
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
+from tests.support.nightly import every_third
 
 
 @register
@@ -104,7 +105,7 @@ WITHIN = {
 
 
 @pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier, ExampleWiseClassifier])
-@pytest.mark.parametrize("name", WITHIN)
+@pytest.mark.parametrize("name", every_third(WITHIN))
 def test_own_estimators_within(name, kind, tmp_path):
     """What comes back predicts the same, and can be fitted again."""
     given = {"random_state": 0} if kind is EUMClassifier else {}

@@ -119,10 +119,10 @@ def test_every_short_pair(name, meaning, labels, params):
 
 
 @pytest.mark.parametrize(("name", "meaning", "labels", "params"), STRANGERS)
-def test_long_pairs(name, meaning, labels, params):
+def test_long_pairs(name, meaning, labels, params, rounds):
     loss, random = load(name, labels, params), np.random.default_rng(7)
     for n in (6, 10, 25):
-        for _ in range(20):
+        for _ in rounds(20):
             z, y = ([labels[k] for k in random.integers(0, len(labels), n)] for _ in range(2))
             wanted = meaning(z, y, **params)
             assert fsmeu.evaluate(loss, z, y) == pytest.approx(wanted, rel=1e-12, abs=1e-12)

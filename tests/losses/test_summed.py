@@ -17,6 +17,7 @@ from fsmeu.fst.image import table_from_fst
 from fsmeu.fst.layers import string_layers
 from tests import brute_force, shelf
 from tests.strategies import losses, model_cases
+from tests.support.nightly import every_third
 
 
 def path_sums(machine, zs, ys):
@@ -59,10 +60,10 @@ def test_paths_of_every_pair_add_up(case, n, data):
             assert total == pytest.approx(value, rel=1e-11, abs=1e-11 * scale_of(machine, value))
 
 
-@pytest.mark.parametrize("name", fsmeu.library())
-def test_paths_of_the_shelf_add_up(name):
+@pytest.mark.parametrize("name", every_third(fsmeu.library()))
+def test_paths_of_the_shelf_add_up(name, rounds):
     loss, world = shelf.load(name), shelf.case(name).world(3)
-    everything = list(itertools.product(loss.labels, repeat=3))[:40]
+    everything = list(itertools.product(loss.labels, repeat=3))[: len(rounds(40, least=20))]
     machine = fsmeu.compile_summed(loss, 3)
     for z, y, total in path_sums(machine, everything[::3], everything):
         value = float(world.run(z, y))

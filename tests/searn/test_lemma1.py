@@ -13,6 +13,7 @@ from fsmeu.searn.roll_in import roll_in
 from fsmeu.searn.roll_out import expected_costs, sampled_costs
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from tests.searn.stubs import Drawn, words
+from tests.support.nightly import mostly_nightly
 
 LOSSES = [("hamming", LeftToRight()), ("chunk_fscore", WordAtATime())]
 LABELS = ["B-X", "I-X", "O"]
@@ -53,7 +54,7 @@ def learned(search, model):
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", mostly_nightly([0, 1], quick=1))
 def test_expected_costs_are_sums_over_flips(loss, space, seed):
     search, model, _ = set_up(loss, space, seed)
     policy = interpolated(interpolated(Mixture(), 0.3, [model]), 0.25, [Drawn(seed + 9, 3)])
@@ -113,7 +114,7 @@ def test_samples_have_the_expected_cost_as_their_mean(loss, space):
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", mostly_nightly(range(2), quick=1))
 def test_lemma_1(loss, space, seed):
     """L(new) <= L(h) + T beta l + T^2 beta^2 c_max / 2, for the optimal h and for a mixture.
 

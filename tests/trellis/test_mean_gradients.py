@@ -6,6 +6,7 @@ import pytest
 import fsmeu
 from fsmeu.expectation.gradient import value_and_gradient, value_and_gradient_many
 from fsmeu.models import Independent, Markov, from_potentials
+from tests.support.nightly import every_third
 from tests.trellis.test_corpora import LENGTHS, LOSSES, TAGS
 
 
@@ -37,7 +38,7 @@ def parts(gradient):
 
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", every_third(LOSSES))
 def test_gradients_of_a_ragged_corpus(name, kind, swapped):
     random = np.random.default_rng(5)
     loss, explicit = LOSSES[name](), LOSSES[name]()

@@ -14,6 +14,7 @@ from tests import shelf
 from tests.losses.meaning import Undefined
 from tests.searn.oracle.enumeration import assert_equal, reachable
 from tests.strategies import losses
+from tests.support.nightly import every_third
 
 LONGEST = {1: 7, 2: 7, 3: 5, 4: 4, 5: 3, 9: 2}
 
@@ -30,7 +31,7 @@ def prefixes(labels, n, rng, most=8):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("name", "size"), [*((name, 2) for name in library()), *OPEN])
+@pytest.mark.parametrize(("name", "size"), every_third([*((name, 2) for name in library()), *OPEN]))
 def test_shelf(name, size, engine):
     case, loss = shelf.case(name, size), shelf.load(name, size)
     rng = random.Random(f"{name} {size}")
@@ -82,7 +83,7 @@ def test_undefined_completions_are_refused(case, seed):
             assert_equal(oracle, found, prefix, case.labels)
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", every_third(library()))
 def test_values_are_attained_in_long_sequences(name):
     """Labels that cost nothing lead to the value; no other completion that is tried does better."""
     loss, rng = shelf.load(name, 3), random.Random(name)
