@@ -179,7 +179,6 @@ ARGUMENTS = {
     "draw, model": lambda x: fsmeu.draw(F1, z="11", model=x),
     "draw, registers": lambda x: fsmeu.draw(F1, 2, registers=x),
     "draw, depth": lambda x: fsmeu.draw(F1, 2, depth=x),
-    "draw, layout": lambda x: fsmeu.draw(F1, 2, layout=x),
     "draw, limit": lambda x: fsmeu.draw(F1, 2, limit=x),
     "draw, short": lambda x: fsmeu.draw(F1, 2, short=x),
     "draw, path": lambda x: fsmeu.draw(F1, 1, path=x),

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.layout.graphviz import place_with_dot
 from fsmeu.drawing.layout.layered import place
 from fsmeu.drawing.layout.placement import Placement
 from fsmeu.drawing.render.canvas import Cell, canvas
@@ -29,12 +28,11 @@ from fsmeu.drawing.scene.subject import Subject, find_subject
 from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
+__all__ = ["FORMATS", "LIMIT", "Drawing", "draw"]
 
 LIMIT = 100
 _LINES_PER_STATE = 6
 FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
-LAYOUTS = ("own", "dot")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,14 +42,12 @@ class Drawing:
     Attributes:
         automaton: what is drawn.
         route: the path of a pair of sequences, coloured.
-        layout: "own", or "dot" for the places that Graphviz finds.
         limit: up to how many states are drawn; of larger machines, a summary.
         short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
     """
 
     automaton: Automaton
     route: Route | None = None
-    layout: str = "own"
     limit: int = LIMIT
     short: bool = False
 
@@ -76,8 +72,6 @@ class Drawing:
     @cached_property
     def placement(self) -> Placement:
         """Where the states and arcs are."""
-        if self.layout == "dot":
-            return place_with_dot(self.frame, self.automaton.depth)
         return place(self.frame, self.automaton.depth.tolist())
 
     @cached_property
@@ -179,7 +173,6 @@ def draw(
     depth: int | None = None,
     merged: bool = False,
     short: bool = False,
-    layout: str = "own",
     limit: int = LIMIT,
     max_states: int | None = None,
 ) -> Drawing:
@@ -201,7 +194,6 @@ def draw(
         merged: merge states that no continuation can tell apart; a register shows what the states
             hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
-        layout: "own", or "dot" for the places that Graphviz finds, where its program is installed.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
         max_states: limit on the number of states that are built.
 
@@ -209,13 +201,12 @@ def draw(
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """
-    layout = one_of("draw", "layout", layout, LAYOUTS)
     limit = whole("draw", "limit", limit)
     short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
     merged = truth("draw", "merged", merged)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
     automaton, route = find_subject(asked)
-    drawing = Drawing(automaton, route, layout, limit, short)
+    drawing = Drawing(automaton, route, limit, short)
     if path is not None:
         drawing.save(path)
     return drawing

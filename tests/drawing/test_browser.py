@@ -370,7 +370,7 @@ def test_hostile_names_do_nothing(show):
 def test_drawings_as_pages(show):
     """The page of a drawing shows states, path and probabilities; of a large one, the summary."""
     fscore = fsmeu.load("fscore")
-    drawing = fsmeu.draw(fscore, z="110", y="101", model=[0.9, 0.5, 0.3], layout="own")
+    drawing = fsmeu.draw(fscore, z="110", y="101", model=[0.9, 0.5, 0.3])
     tab = show(drawing.html)
     assert len(tab.all(".node")) == drawing.automaton.states
     assert len(tab.all(".node.route")) == 4

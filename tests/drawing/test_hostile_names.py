@@ -43,13 +43,13 @@ def loss():
 
 @pytest.fixture(scope="module")
 def drawing(loss):
-    return fsmeu.draw(loss, n=1, layout="own")
+    return fsmeu.draw(loss, n=1)
 
 
 @pytest.fixture(scope="module")
 def all_names():
     """Every name at once, on the arcs of a machine of two states."""
-    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1, layout="own")
+    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1)
 
 
 class Elements(HTMLParser):
