@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
-    from fsmeu.drawing.pages.explore.build import explore
+    from fsmeu.drawing.pages.explore import explore
     from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
@@ -61,7 +61,7 @@ _HOMES = {
     "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
-    "explore": "fsmeu.drawing.pages.explore.build",
+    "explore": "fsmeu.drawing.pages.explore",
     "from_networkx": "fsmeu.exchange.networkx_graph",
     "from_openfst": "fsmeu.exchange.openfst_formats",
     "function_loss": "fsmeu.losses.function",

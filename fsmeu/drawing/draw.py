@@ -9,21 +9,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.placement import Placement
-from fsmeu.drawing.render.canvas import Cell, canvas
+from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.render.bars import Summary, summarize, summary_picture
 from fsmeu.drawing.render.dot import dot, summary_dot
 from fsmeu.drawing.render.files import as_path, write_file
-from fsmeu.drawing.render.listing import Row, listing, summary_listing
-from fsmeu.drawing.render.look import machine_picture
+from fsmeu.drawing.render.picture import Picture, machine_picture
 from fsmeu.drawing.render.raster import paint
-from fsmeu.drawing.render.shapes import Picture
-from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
+from fsmeu.drawing.render.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.drawing.render.tikz import tikz
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.drawing.scene.frame import Frame, make_frame
-from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.scene.parts import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
 from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
@@ -69,6 +66,11 @@ class Drawing:
             lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
         return summarize(self.automaton, self.limit, most, lines)
 
+    @property
+    def marks(self) -> Route:
+        """The route, an empty one if there is none."""
+        return self.route or Route()
+
     @cached_property
     def placement(self) -> Placement:
         """Where the states and arcs are."""
@@ -79,7 +81,7 @@ class Drawing:
         """The shapes of the picture."""
         if self.summary is not None:
             return summary_picture(self.summary)
-        return machine_picture(self.automaton, self.frame, self.placement, self.route)
+        return machine_picture(self.automaton, self.frame, self.placement, self.marks)
 
     @property
     def svg(self) -> str:
@@ -91,7 +93,7 @@ class Drawing:
         """The machine in the language of Graphviz."""
         if self.summary is not None:
             return summary_dot(self.summary)
-        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.route)
+        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.marks)
 
     @property
     def tex(self) -> str:
@@ -101,7 +103,7 @@ class Drawing:
     @property
     def html(self) -> str:
         """The picture as a page to move and zoom in."""
-        from fsmeu.drawing.pages.explore.page import picture_page
+        from fsmeu.drawing.pages.explore import picture_page
 
         return picture_page(self)
 
@@ -114,13 +116,13 @@ class Drawing:
         """The same as rows with styles."""
         if self.summary is not None:
             return summary_listing(self.summary, ascii_only)
-        return listing(self.automaton, self.frame, self.route, ascii_only)
+        return listing(self.automaton, self.frame, self.marks, ascii_only)
 
     def cells(self, columns: int) -> list[list[Cell]] | None:
         """The machine drawn in characters, or None when it does not fit into so many columns."""
         if self.summary is not None:
             return None
-        drawn = canvas(self.automaton, self.frame, self.route)
+        drawn = canvas(self.automaton, self.frame, self.marks)
         return drawn if max(map(len, drawn), default=0) <= columns else None
 
     def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:

@@ -37,7 +37,7 @@ def _repr_html_(self: Any) -> str:
 
 def print_text(self: Any) -> str:
     """A screen of text; ``print`` calls this."""
-    from fsmeu.drawing.pages.prints import printed
+    from fsmeu.drawing.pages.cards import printed
 
     return printed(self)
 

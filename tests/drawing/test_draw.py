@@ -12,8 +12,7 @@ import pytest
 
 import fsmeu
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.render.look import ROUTE, flow_of
-from fsmeu.drawing.render.shapes import Box, Line
+from fsmeu.drawing.render.picture import ROUTE, Box, Line, flow_of
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
 P = [0.9, 0.5, 0.3, 0.2]

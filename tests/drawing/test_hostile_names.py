@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 import fsmeu
-from fsmeu.drawing.render.shapes import Text
+from fsmeu.drawing.render.picture import Text
 from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text, visible
 
 NAMES = [

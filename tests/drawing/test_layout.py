@@ -13,10 +13,9 @@ from scipy.optimize import isotonic_regression
 import fsmeu
 from fsmeu.drawing.layout.curves import arrow_head, point_at, through
 from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.order import count_crossings, order_layers
-from fsmeu.drawing.layout.rows import spread, stack_rows
-from fsmeu.drawing.layout.tracks import choose_tracks
-from fsmeu.drawing.render.shapes import Line, Text
+from fsmeu.drawing.layout.order import count_crossings, order_layers, spread, stack_rows
+from fsmeu.drawing.layout.ports import choose_tracks
+from fsmeu.drawing.render.picture import Line, Text
 from fsmeu.drawing.scene.frame import text_width
 
 LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 import fsmeu
-from fsmeu.checking.applies import exact_methods
+from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.facts import facts
 from fsmeu.checking.redundant import can_drop
 from fsmeu.checking.report import confusion_clash, report

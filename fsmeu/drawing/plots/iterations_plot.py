@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.render.raster import need_matplotlib
 from fsmeu.errors import EmptyError, sentence
 
 __all__ = ["plot_iterations"]

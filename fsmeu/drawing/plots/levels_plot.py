@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from fsmeu.drawing.plots.plot_file import save_plot
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.render.raster import need_matplotlib
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.errors import EmptyError, InputError, sentence, shorten
 from fsmeu.expectation.expect import expect

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsmeu.drawing.render.files import as_path
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.render.raster import need_matplotlib
 from fsmeu.errors import InputError, one_of, sentence
 
 if TYPE_CHECKING:

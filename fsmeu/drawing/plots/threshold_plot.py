@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.render.raster import need_matplotlib
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.table_losses import best_threshold, table_value, threshold_values

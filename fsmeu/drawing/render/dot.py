@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from fsmeu.drawing.render.look import INK, MASS, ROUTE, flow_of
-from fsmeu.drawing.render.shapes import mix
-from fsmeu.drawing.render.summary import Summary
+from fsmeu.drawing.render.bars import Summary
+from fsmeu.drawing.render.picture import INK, MASS, ROUTE, flow_of, mix
 from fsmeu.drawing.scene.escape import dot_text
 from fsmeu.drawing.scene.frame import Bundle, Frame
-from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["dot", "summary_dot"]
@@ -24,18 +23,17 @@ _HEAD = [
 ]
 
 
-def dot(automaton: Automaton, frame: Frame, route: Route | None = None) -> str:
+def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
     """A machine in the dot language: columns by depth, final states with a double outline."""
     lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_HEAD]
     if automaton.table.start >= 0:
         lines.append('  start [shape=point, label="", width=0.05];')
-    marked = route.states if route is not None else frozenset[int]()
-    lines += [_node(automaton, frame, state, state in marked) for state in range(automaton.states)]
+    states = range(automaton.states)
+    lines += [_node(automaton, frame, state, state in route.states) for state in states]
     lines += _columns(automaton)
     if automaton.table.start >= 0:
         lines.append(f"  start -> {automaton.table.start};")
-    used = route.arcs if route is not None else frozenset[int]()
-    lines += [_edge(automaton, bundle, used) for bundle in frame.bundles]
+    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
     return "\n".join([*lines, "}", ""])
 
 
@@ -62,12 +60,12 @@ def _columns(automaton: Automaton) -> list[str]:
     return lines
 
 
-def _edge(automaton: Automaton, bundle: Bundle, used: frozenset[int]) -> str:
+def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
     parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
     flow = flow_of(automaton, bundle)
     if flow is not None:
         parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
-    if any(arc in used for arc in bundle.arcs):
+    if marked:
         parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
         if flow is None:
             parts.append("penwidth=2")

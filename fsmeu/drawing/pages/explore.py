@@ -1,4 +1,4 @@
-"""``explore``: a page about one loss, with the tables that its recurrences run on."""
+"""Pages to look around in: a drawing, or a loss with the tables that its recurrences run on."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
-from fsmeu.drawing.draw import draw
-from fsmeu.drawing.pages.explore.first_pair import first_pair, scheme_of
-from fsmeu.drawing.pages.explore.page import assemble, graph_data
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.pages.templates import page
 from fsmeu.drawing.render.files import as_path, write_file
-from fsmeu.drawing.scene.escape import visible, xml_attribute
+from fsmeu.drawing.scene.escape import script_json, visible, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.fst.sequences import listed
+from fsmeu.fst.tags import KINDS, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Bernoulli
 
-__all__ = ["MOST_TRIED", "Page", "explore"]
+__all__ = ["MOST_TRIED", "Page", "explore", "picture_page"]
 
 MOST_TRIED = 4096
 _LIMIT = 150
@@ -32,6 +33,7 @@ _MOST_STEPPED = 4000  # states behind the steps of a pair, when the picture is m
 _MOST_LABELS = 40
 _LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
+_SPANS = {"z": (2, 3), "y": (1, 2)}  # length of chunks, and from one beginning to the next
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,8 +90,7 @@ def explore(
     built = {length: _machine(loss, length, limit) for length in sorted(set(chosen), reverse=True)}
     labels = [str(label) for label in loss.alphabet.labels]
     spec = getattr(loss, "spec", None)
-    scheme = (spec.scheme if spec is not None else "") or scheme_of(labels)
-    machines = [{**built[n], "first": first_pair(labels, n, scheme)} for n in chosen]
+    scheme = (spec.scheme if spec is not None else "") or _scheme_of(labels)
     data = {
         "kind": loss.kind,
         "labels": labels,
@@ -97,10 +98,29 @@ def explore(
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
         "more": labels.index("O") if scheme else 0,
-        "machines": machines,
+        "machines": [{**built[n][1], "first": _first_pair(labels, n, scheme)} for n in chosen],
     }
-    title = f"{loss.kind} {loss.name}"
-    return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
+    summary = spec.summary if spec is not None else ""
+    pictures = [built[n][0] for n in chosen]
+    return Page(_page(f"{loss.kind} {loss.name}", summary, data, pictures), loss.name)
+
+
+def picture_page(drawing: Drawing) -> str:
+    """A drawing as a page to move, zoom and search in."""
+    size = f"{drawing.automaton.states:,} states, {drawing.automaton.arcs:,} arcs"
+    return _page(drawing.picture.title, size, {}, [drawing])
+
+
+def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Drawing]) -> str:
+    return page(
+        "page.html",
+        ("page.css", "picture.css"),
+        ("machine.js", "picture.js", "explore.js"),
+        title=title,
+        summary=summary,
+        data=Markup(script_json(data)),
+        pictures=[Markup(drawing.svg) for drawing in pictures],
+    )
 
 
 def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
@@ -136,7 +156,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
     return [[float(p)] for p in found]
 
 
-def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
+def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     """The machine of one length: its picture, and the tables that the page computes with.
 
     A large machine is merged. Then the tables are those of the merged one, which gives every pair
@@ -151,16 +171,15 @@ def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
     if merged.states > limit:
         raise _too_large(loss, n, limit)
     drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
-    automaton, frame, placement = drawing.automaton, drawing.frame, drawing.placement
-    data = {**graph_data(automaton, frame, placement), "n": n, **_tables(merged)}
-    told = automaton if merged is plain else draw(loss, n, max_states=stepped).automaton
-    if merged is not plain:
-        data["note"] = (
-            f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
-            "follows can tell apart are drawn as one."
-        )
-        data["plain"] = _tables(plain)
-    return {**data, **_registers(told)}
+    data = {"n": n, **_tables(merged)}
+    if merged is plain:
+        return drawing, {**data, **_registers(drawing.automaton)}
+    data["note"] = (
+        f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
+        "follows can tell apart are drawn as one."
+    )
+    data["plain"] = _tables(plain)
+    return drawing, {**data, **_registers(draw(loss, n, max_states=stepped).automaton)}
 
 
 def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
@@ -183,3 +202,50 @@ def _registers(automaton: Automaton) -> dict[str, Any]:
         for state in range(automaton.states)
     ]
     return {"registers": [visible(name) for name in names], "held": held}
+
+
+def _scheme_of(labels: Sequence[str]) -> str:
+    """The scheme of which all labels are tags, O among them; empty if there is none."""
+    found = (
+        name
+        for name, kinds in KINDS.items()
+        if all(label == "O" or is_tag(label, kinds) for label in labels)
+    )
+    return next(found, "") if "O" in labels and len(labels) > 1 else ""
+
+
+def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:
+    """The numbers of the labels of z and of y.
+
+    Args:
+        labels: the labels.
+        n: the length of the sequences.
+        scheme: the scheme of the tags that they are, or empty. Then z and y have chunks of one type
+            with O between them; else z begins with the last label, and y alternates.
+    """
+    last = len(labels) - 1
+    if not scheme:
+        return {
+            "z": [last if 2 * i < n else 0 for i in range(n)],
+            "y": [last if i % 2 == 0 else 0 for i in range(n)],
+        }
+    place = {label: k for k, label in enumerate(labels)}
+    kind = next(tag_parts(label)[1] for label in labels if label != "O")
+    pair = {}
+    for tape, (long, apart) in _SPANS.items():
+        tags = ["O"] * n
+        for start in range(0, n, apart):
+            for length in (min(long, n - start), 1):
+                chunk = [f"{letter}-{kind}" for letter in _chunk(scheme, length)]
+                if all(tag in place for tag in chunk):
+                    tags[start : start + length] = chunk
+                    break
+        pair[tape] = [place[tag] for tag in tags]
+    return pair
+
+
+def _chunk(scheme: str, length: int) -> str:
+    """The kinds of the tags of a chunk after which O follows."""
+    if scheme == "iobes":
+        return "S" if length == 1 else "B" + "I" * (length - 2) + "E"
+    return "I" * length if scheme == "iob1" else "B" + "I" * (length - 1)

@@ -2,24 +2,35 @@
 
 Conditions are checked anew for every problem. Those of ``additive`` and ``counting`` are read off
 the text, but for how counts grow; those of the others may hold at one length and not at another.
+
+A loss whose value is not a sum over positions may be written as one that counts its value at the
+last position: ``value EXPR`` and ``count c by EXPR when i == n`` with ``value c`` say the same of
+sequences of length 1 or more. The second is linear in a count, which lets exact decoders apply
+where EXPR only compares what each tape remembers, or reads registers that hold nothing but the last
+step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsmeu.decoding.decode import EXACT, METHODS
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
+from fsmeu.losses.algebra.rewrite import replace_parts
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Register, Spec
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
 
-__all__ = ["Applies", "exact_methods"]
+__all__ = ["Applies", "exact_methods", "methods_at_the_end"]
 
 _LENGTH = {2: 12, 3: 6}
 _SHORT = 4
+_COUNT = "value at the end"
 
 
 @dataclass(frozen=True)
@@ -74,3 +85,29 @@ def _chain(loss: Loss, n: int) -> Model:
     weights = 1.0 + np.arange(size + size * size).reshape(size + 1, size) % (size + 2)
     rows = weights / weights.sum(axis=1, keepdims=True)
     return Markov(rows[0], rows[1:], n, loss.alphabet.labels)
+
+
+def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:
+    """The exact methods that would apply if the value were counted where i == n."""
+    try:
+        return exact_methods(replace(loss, spec=_counted_at_the_end(loss.spec)))
+    except FsmeuError:
+        return ()
+
+
+def _counted_at_the_end(spec: Spec) -> Spec:
+    """The same loss for sequences of length 1 or more, its value being a count of the last step."""
+    value, kept = spec.value, list(spec.registers)
+    below: set[str] = set()
+    for register in reversed(spec.registers):
+        reads = names_read(register.update)
+        read_by = [other for other in kept if register.name in names_read(other.update)]
+        below.add(register.name)
+        if not read_by and register.sugar == "register" and not reads & below:
+            value = replace_parts(value, {Name(register.name): register.update})
+            kept.remove(register)
+    last: Expr = Binary("==", Name("i"), Name("n"))
+    own = Name(_COUNT)
+    update = Choice(last, Binary("+", own, value), own)
+    counted = Register(_COUNT, "count", Number(0.0), update, None, None, spec.value.place)
+    return replace(spec, registers=(*kept, counted), value=own, range=None, examples=())
