@@ -1,11 +1,11 @@
-"""Files of plots."""
+"""What all plots share: axes of a new figure, names that are not mathematics, files."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fsmeu.drawing.render.files import as_path
 from fsmeu.drawing.render.raster import need_matplotlib
@@ -13,10 +13,41 @@ from fsmeu.errors import InputError, one_of, sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-__all__ = ["PLOT_FORMATS", "checked_plot", "save_plot"]
+__all__ = [
+    "COLOURS", "PLOT_FORMATS", "axes_for", "checked_plot", "legend", "new_figure", "plainly",
+    "save_figure", "save_plot",
+]  # fmt: skip
 
 PLOT_FORMATS = ("png", "pdf", "svg")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""The colours of Okabe and Ito, which people with colour blindness tell apart."""
+
+
+def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
+    """The axes that were given, or those of a new figure that pyplot knows, of this size in inches.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    need_matplotlib("a plot", "")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def plainly(texts: Iterable[Any]) -> None:
+    """Has texts painted as they are: dollars and underlines in names are no mathematics."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def legend(axes: Axes, **place: Any) -> None:
+    """Adds a legend, its names painted as they are."""
+    plainly(axes.legend(fontsize="small", frameon=False, **place).get_texts())
 
 
 def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
@@ -40,6 +71,20 @@ def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path,
     return where, kind
 
 
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure that needs no window system."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def save_figure(path: str | os.PathLike[str], figure: Figure) -> Path:
+    """Where a figure was written, in the format that the name's ending says."""
+    where, kind = checked_plot(path)
+    figure.savefig(where, format=kind, dpi=160)
+    return where
+
+
 def save_plot(
     path: str | os.PathLike[str],
     plot: Callable[[Axes], object],
@@ -52,10 +97,7 @@ def save_plot(
         plot: draws on axes.
         size: width and height in inches.
     """
-    where, kind = checked_plot(path)
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
+    checked_plot(path)
+    figure = new_figure(size)
     plot(figure.subplots())
-    figure.savefig(where, format=kind, dpi=160)
-    return where
+    return save_figure(path, figure)
