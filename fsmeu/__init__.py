@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
-    from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.exchange.openfst import from_openfst, to_openfst
     from fsmeu.expectation.corpus import expect_corpus
     from fsmeu.expectation.expect import compose, expect
     from fsmeu.expectation.expect_many import expect_many
@@ -63,7 +63,7 @@ _HOMES = {
     "explain": "fsmeu.decoding.decode",
     "explore": "fsmeu.drawing.pages.explore",
     "from_networkx": "fsmeu.exchange.networkx_graph",
-    "from_openfst": "fsmeu.exchange.openfst_formats",
+    "from_openfst": "fsmeu.exchange.openfst",
     "function_loss": "fsmeu.losses.function",
     "gradient": "fsmeu.expectation.gradient",
     "library": "fsmeu.losses.library",
@@ -72,7 +72,7 @@ _HOMES = {
     "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
     "plot_levels": "fsmeu.drawing.plots.levels_plot",
     "to_networkx": "fsmeu.exchange.networkx_graph",
-    "to_openfst": "fsmeu.exchange.openfst_formats",
+    "to_openfst": "fsmeu.exchange.openfst",
     "value_and_gradient": "fsmeu.expectation.gradient",
 }
 """Where each name lives. Modules are loaded when a name is first asked for: a command that only
