@@ -35,19 +35,13 @@ _COUNT = "value at the end"
 
 @dataclass(frozen=True)
 class Applies:
-    """An exact method that decides for a loss at one length.
+    """An exact method that decides for a loss at one length."""
 
-    Attributes:
-        method: its name, as ``decode`` takes it.
-        any_model: True when labels may depend on each other; False when they must be independent.
-        why: the property of the loss that makes it exact.
-        n: the length of the sequences for which it was asked; others may differ.
-    """
-
-    method: str
+    method: str  # its name, as ``decode`` takes it
+    # True when labels may depend on each other; False when they must be independent
     any_model: bool
-    why: str
-    n: int
+    why: str  # the property of the loss that makes it exact
+    n: int  # the length of the sequences for which it was asked; others may differ
 
 
 def exact_methods(loss: Loss) -> tuple[Applies, ...]:

@@ -23,20 +23,14 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What became of one example.
+    """What became of one example."""
 
-    Attributes:
-        example: the example as it stands in the file.
-        expected: the value that the file states, or None when it could not be worked out.
-        value: the value of the pair, or None when it has none.
-        error: why there is no value; empty when there is one.
-        bindings: the parameters that the example binds.
-    """
-
-    example: Example
+    example: Example  # the example as it stands in the file
+    # the value that the file states, or None when it could not be worked out
     expected: float | None
-    value: float | None
-    error: str = ""
+    value: float | None  # the value of the pair, or None when it has none
+    error: str = ""  # why there is no value; empty when there is one
+    # the parameters that the example binds
     bindings: Mapping[str, float] = field(default_factory=dict)
 
     @property
