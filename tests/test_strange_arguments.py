@@ -185,7 +185,6 @@ ARGUMENTS = {
     "render": lambda x: fsmeu.draw(F1, 1).render(x),
     "explore": lambda x: fsmeu.explore(x, 2),
     "explore, n": lambda x: fsmeu.explore(F1, x),
-    "explore, lengths": lambda x: fsmeu.explore(F1, lengths=x),
     "explore, probs": lambda x: fsmeu.explore(F1, 1, probs=x),
     "explore, save": lambda x: fsmeu.explore(F1, 1).save(x),
     "to_networkx": fsmeu.to_networkx,

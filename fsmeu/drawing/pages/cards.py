@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.templates import fill
-from fsmeu.drawing.render.bars import distribution_picture, distribution_rows, text_bar
+from fsmeu.drawing.render.bars import distribution_picture, distribution_rows
 from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.scene.escape import visible
 from fsmeu.errors import FsmeuError, shorten
@@ -121,16 +121,13 @@ def _levels_card(levels: Levels, mean: float | None = None) -> Parts:
     if not len(levels.values):
         return {"title": title, "note": _EMPTY}
     most = np.sort(np.argsort(-levels.probabilities, kind="stable")[:_MOST_LEVELS])
-    longest = float(levels.probabilities.max())
-    rows = [
-        [f"{value:.6g}", f"{p:.4g}", text_bar(float(p) / longest)]
-        for value, p in zip(levels.values[most], levels.probabilities[most], strict=True)
-    ]
+    found = zip(levels.values[most], levels.probabilities[most], strict=True)
+    rows = [[f"{value:.6g}", f"{p:.4g}"] for value, p in found]
     left = len(levels.values) - len(rows)
     return {
         "title": title,
         "picture": Markup(svg(distribution_picture(levels, levels.mean if mean is None else mean))),
-        "heads": ["value", "probability", ""],
+        "heads": ["value", "probability"],
         "rows": rows,
         "note": f"{left:,} less probable values" if left else "",
     }

@@ -38,7 +38,8 @@ class Page {
     $("lengths").remove();
     document.querySelector("main").classList.add("alone");
     this.picture.show(0);
-    this.search();
+    if (this.picture.nodes.length) this.search();
+    else for (const id of ["searching", "about"]) $(id).remove();
   }
 
   panels() {

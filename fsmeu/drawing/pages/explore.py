@@ -6,23 +6,24 @@ import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from fsmeu.constraints import Tags
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.templates import page
 from fsmeu.drawing.render.files import as_path, write_file
 from fsmeu.drawing.scene.escape import script_json, visible, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, whole
 from fsmeu.exchange.automaton import Automaton
-from fsmeu.fst.sequences import listed
 from fsmeu.fst.tags import KINDS, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.models import Bernoulli
+from fsmeu.models import Bernoulli, Independent
 
 __all__ = ["MOST_TRIED", "Page", "explore", "picture_page"]
 
@@ -33,7 +34,7 @@ _MOST_STEPPED = 4000  # states behind the steps of a pair, when the picture is m
 _MOST_LABELS = 40
 _LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
-_SPANS = {"z": (2, 3), "y": (1, 2)}  # length of chunks, and from one beginning to the next
+_CHUNKS = {"z": ("BIS", "IE", "O"), "y": ("BIS", "O")}  # kinds of tags that take turns
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +65,6 @@ def explore(
     n: int = 4,
     *,
     probs: Sequence[float] | None = None,
-    lengths: Sequence[int] | None = None,
     limit: int = _LIMIT,
 ) -> Page:
     """A page in which a loss can be looked at, walked through and tried out.
@@ -73,7 +73,6 @@ def explore(
         loss: a loss or utility.
         n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
         probs: for two labels, the probability of the second at each position, to begin with.
-        lengths: the lengths, if others are wanted; the last one is shown first.
         limit: up to how many states are drawn. Of machines with more than 60 states, those are one
             that no continuation can tell apart.
 
@@ -81,13 +80,16 @@ def explore(
         SizeLimitError: a machine has more states, or there are more than 40 labels.
     """
     check_loss(loss, "explore")
-    chosen = _lengths(n, lengths)
+    longest = as_whole(n, least=1)
+    if longest is None or longest > _LONGEST:
+        must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"
+        raise InputError(sentence("explore", must, n))
     limit = whole("explore", "limit", limit)
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
         raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
     # The longest first: what is too large is said at once.
-    built = {length: _machine(loss, length, limit) for length in sorted(set(chosen), reverse=True)}
+    built = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
     labels = [str(label) for label in loss.alphabet.labels]
     spec = getattr(loss, "spec", None)
     scheme = (spec.scheme if spec is not None else "") or _scheme_of(labels)
@@ -98,10 +100,10 @@ def explore(
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
         "more": labels.index("O") if scheme else 0,
-        "machines": [{**built[n][1], "first": _first_pair(labels, n, scheme)} for n in chosen],
+        "machines": [{**one, "first": _first_pair(labels, one["n"], scheme)} for _, one in built],
     }
     summary = spec.summary if spec is not None else ""
-    pictures = [built[n][0] for n in chosen]
+    pictures = [drawing for drawing, _ in built]
     return Page(_page(f"{loss.kind} {loss.name}", summary, data, pictures), loss.name)
 
 
@@ -121,19 +123,6 @@ def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Dra
         data=Markup(script_json(data)),
         pictures=[Markup(drawing.svg) for drawing in pictures],
     )
-
-
-def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
-    must = "lengths must be whole numbers of at least 1"
-    if lengths is None:
-        last = as_whole(n, least=1)
-        if last is None or last > _LONGEST:
-            raise InputError(sentence("explore", f"{must}, at most {_LONGEST:,}", n))
-        return list(range(1, last + 1))
-    chosen = [as_whole(k, least=1) for k in listed(lengths, "explore", must)]
-    if not chosen or None in chosen:
-        raise InputError(sentence("explore", must, list(lengths)))
-    return [k for k in chosen if k is not None]
 
 
 def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
@@ -215,13 +204,10 @@ def _scheme_of(labels: Sequence[str]) -> str:
 
 
 def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:
-    """The numbers of the labels of z and of y.
+    """The numbers of the labels of z and of y that a page shows first.
 
-    Args:
-        labels: the labels.
-        n: the length of the sequences.
-        scheme: the scheme of the tags that they are, or empty. Then z and y have chunks of one type
-            with O between them; else z begins with the last label, and y alternates.
+    z begins with the last label, and y alternates. Where labels are tags of a scheme, both are well
+    formed: the most probable sequences that it allows, of chunks of two labels in z and one in y.
     """
     last = len(labels) - 1
     if not scheme:
@@ -229,23 +215,14 @@ def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[in
             "z": [last if 2 * i < n else 0 for i in range(n)],
             "y": [last if i % 2 == 0 else 0 for i in range(n)],
         }
-    place = {label: k for k, label in enumerate(labels)}
     kind = next(tag_parts(label)[1] for label in labels if label != "O")
     pair = {}
-    for tape, (long, apart) in _SPANS.items():
-        tags = ["O"] * n
-        for start in range(0, n, apart):
-            for length in (min(long, n - start), 1):
-                chunk = [f"{letter}-{kind}" for letter in _chunk(scheme, length)]
-                if all(tag in place for tag in chunk):
-                    tags[start : start + length] = chunk
-                    break
-        pair[tape] = [place[tag] for tag in tags]
+    for tape, wanted in _CHUNKS.items():
+        weights = np.full((n, len(labels)), 1.0)
+        for i, label in product(range(n), labels):
+            fits = label[0] in wanted[i % len(wanted)] and label in ("O", f"{label[0]}-{kind}")
+            weights[i, labels.index(label)] = 8.0 if fits else 2.0 if label == "O" else 1.0
+        model = Independent(weights / weights.sum(axis=1, keepdims=True), labels)
+        allowed = model.given(Tags(scheme))
+        pair[tape] = [labels.index(str(label)) for label in allowed.most_probable()[0][0]]
     return pair
-
-
-def _chunk(scheme: str, length: int) -> str:
-    """The kinds of the tags of a chunk after which O follows."""
-    if scheme == "iobes":
-        return "S" if length == 1 else "B" + "I" * (length - 2) + "E"
-    return "I" * length if scheme == "iob1" else "B" + "I" * (length - 1)
