@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from fsmeu.drawing.layout import ports
-from fsmeu.drawing.layout.curves import Box, Curve, Point, bracket, through
+from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
 from fsmeu.drawing.layout.order import order_layers, stack_rows
-from fsmeu.drawing.layout.ports import End, Side
+from fsmeu.drawing.layout.ports import End
 from fsmeu.drawing.scene.frame import Bundle, Frame, text_width
 
 __all__ = ["START_LENGTH", "Placement", "place"]
@@ -72,8 +72,13 @@ class _Grid:
         layers = order_layers(layers, links, peers)
         rank = {item: k for layer in layers for k, item in enumerate(layer)}
         touching = ports.ends_of(frame.bundles, column, rank, self.lanes)
-        self.rise = self._rises(touching)
-        self.y = stack_rows(layers, links, *self._room(len(items), touching))
+        half = [self._half_height(state, touching) for state in range(len(frame.captions))]
+        self.loops = {
+            b.source: ports.Loop(caption, b, half[b.source] - caption.height / 2)
+            for b in frame.bundles
+            if b.source == b.target and (caption := frame.captions[b.source])
+        }
+        self.y = stack_rows(layers, links, *self._room(len(items), half))
         self.sides = {
             key: ports.lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
             for key, found in touching.items()
@@ -101,35 +106,17 @@ class _Grid:
 
     def _half_height(self, state: int, touching: dict[tuple[int, int], list[End]]) -> float:
         """Half the height of a state together with the rows beside it."""
-        rows = (
-            ports.side_height(touching.get((state, s), ()), self.frame.bundles)
-            for s in (ports.LEFT, ports.RIGHT)
-        )
+        sides = (touching.get((state, side), ()) for side in (ports.LEFT, ports.RIGHT))
+        rows = (ports.side_height(ends, self.frame.bundles) for ends in sides)
         return max(self.frame.captions[state].height, *rows) / 2
 
-    def _rises(self, touching: dict[tuple[int, int], list[End]]) -> dict[int, float]:
-        """How high the loop of each state is: a label above it must clear the rows beside."""
-        rise = {}
-        for bundle in self.frame.bundles:
-            if bundle.source == bundle.target:
-                caption = self.frame.captions[bundle.source]
-                beside = self._half_height(bundle.source, touching) - caption.height / 2
-                rise[bundle.source] = ports.loop_rise(caption, bundle, beside)
-        return rise
-
-    def _room(
-        self, items: int, touching: dict[tuple[int, int], list[End]]
-    ) -> tuple[list[float], list[float]]:
+    def _room(self, items: int, half: Sequence[float]) -> tuple[list[float], list[float]]:
         """The room each item needs above and below its centre."""
-        above, below = [_LANE] * items, [_LANE] * items
-        for state in range(len(self.frame.captions)):
-            above[state] = below[state] = self._half_height(state, touching) + _ROW_GAP
-        for bundle in self.frame.bundles:
-            if bundle.source == bundle.target:
-                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
-                label = ports.loop_label(caption, bundle, rise)[1]
-                top = caption.height / 2 + max(rise, bundle.height / 2 - label) + _ROW_GAP
-                above[bundle.source] = max(above[bundle.source], top)
+        lanes = [_LANE] * (items - len(half))
+        below = [height + _ROW_GAP for height in half] + lanes
+        above = list(below)
+        for state, loop in self.loops.items():
+            above[state] = max(above[state], loop.top + _ROW_GAP)
         return above, below
 
     def _row(self, end: End) -> float:
@@ -160,8 +147,7 @@ class _Grid:
                 found = self.sides.get((state, side))
                 reach = found.reach if found is not None else 0.0
                 clear[key] = max(clear[key], caption.width / 2 + reach)
-        over = [b for b in self.frame.bundles if b.source == b.target]
-        wide = [(self.column[b.source], b.width / 2) for b in over]
+        wide = [(self.column[s], loop.bundle.width / 2) for s, loop in self.loops.items()]
         for where, lines in enumerate(self.frame.headings[:columns]):
             wide += [(where, text_width(line) / 2) for line in lines]
         for where, half in wide:
@@ -196,8 +182,7 @@ class _Grid:
         made = []
         for k, bundle in enumerate(self.frame.bundles):
             if bundle.source == bundle.target:
-                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
-                made.append(ports.loop_curve(self.centres[bundle.source], caption, bundle, rise))
+                made.append(self.loops[bundle.source].curve(self.centres[bundle.source]))
             elif k in self.track:
                 start, end = self.end_at[k, 0], self.end_at[k, 1]
                 made.append(bracket(self._way(start), self._way(end)[::-1], self._track_x(k)))
@@ -249,15 +234,14 @@ class _Grid:
         places = []
         for k, bundle in enumerate(self.frame.bundles):
             x, y = self.centres[bundle.source]
-            caption = self.frame.captions[bundle.source]
             if bundle.source == bundle.target:
-                dx, dy = ports.loop_label(caption, bundle, self.rise[bundle.source])
-                places.append((x + dx, y - caption.height / 2 + dy))
-                continue
-            end = self.end_at[k, 0]
-            found: Side = self.sides[end.state, end.side]
-            out = caption.width / 2 + found.fan + 1 + bundle.width / 2
-            places.append((x + end.side * out, y + found.rows[k, 0]))
+                dx, dy = self.loops[bundle.source].label
+            else:
+                end = self.end_at[k, 0]
+                found = self.sides[end.state, end.side]
+                width = self.frame.captions[end.state].width + bundle.width
+                dx, dy = end.side * (width / 2 + found.fan + 1), found.rows[k, 0]
+            places.append((x + dx, y + dy))
         return places
 
 
@@ -266,28 +250,25 @@ def _distinct(points: Sequence[Point]) -> list[Point]:
     return [p for k, p in enumerate(points) if not k or p != points[k - 1]]
 
 
-def _box(centre: Point, width: float, height: float) -> Box:
-    x, y = centre
-    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
-
-
 def _fit(
     frame: Frame, centres: Sequence[Point], curves: Sequence[Curve], labels: Sequence[Point]
 ) -> Placement:
     """Everything moved so that it lies inside the margins."""
-    boxes = [_box(c, f.width, f.height) for c, f in zip(centres, frame.captions, strict=True)]
-    boxes += [_box(p, b.width, b.height) for p, b in zip(labels, frame.bundles, strict=True)]
-    boxes += [(x, y, x, y) for curve in curves for x, y in curve]
-    if not boxes:
+    sized = zip([*centres, *labels], [*frame.captions, *frame.bundles], strict=True)
+    corners = [
+        (x + side * item.width / 2, y + side * item.height / 2)
+        for (x, y), item in sized
+        for side in (-1, 1)
+    ]
+    corners += [point for curve in curves for point in curve]
+    if not corners:
         return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
-    left = min(box[0] for box in boxes) - _MARGIN - START_LENGTH
-    top = min(box[1] for box in boxes) - _MARGIN
-    width = max(box[2] for box in boxes) + _MARGIN - left
-    height = max(box[3] for box in boxes) + _MARGIN - top
-    return Placement(
-        tuple((x - left, y - top) for x, y in centres),
-        tuple(tuple((x - left, y - top) for x, y in curve) for curve in curves),
-        tuple((x - left, y - top) for x, y in labels),
-        width,
-        height,
-    )
+    xs, ys = zip(*corners, strict=True)
+    left, top = min(xs) - _MARGIN - START_LENGTH, min(ys) - _MARGIN
+
+    def moved(points: Sequence[Point]) -> Curve:
+        return tuple((x - left, y - top) for x, y in points)
+
+    lines = tuple(map(moved, curves))
+    size = max(xs) + _MARGIN - left, max(ys) + _MARGIN - top
+    return Placement(moved(centres), lines, moved(labels), *size)

@@ -18,8 +18,8 @@ from fsmeu.drawing.layout.curves import LOOP_HEIGHT, Curve, Point, loop
 from fsmeu.drawing.scene.frame import LOOP_ROOM, Bundle, Caption
 
 __all__ = [
-    "FIRST_TRACK", "LEFT", "LOOP_LIFT", "RIGHT", "End", "Side", "choose_tracks", "ends_of",
-    "lay_side", "loop_curve", "loop_label", "loop_rise", "on_outline", "side_height", "track_step",
+    "FIRST_TRACK", "LEFT", "LOOP_LIFT", "RIGHT", "End", "Loop", "Side", "choose_tracks", "ends_of",
+    "lay_side", "on_outline", "side_height", "track_step",
 ]  # fmt: skip
 
 LEFT, RIGHT = -1, 1
@@ -161,22 +161,14 @@ def choose_tracks(spans: Sequence[tuple[float, float]]) -> list[int]:
     """
     chosen = [0] * len(spans)
     tracks: list[list[tuple[float, float]]] = []
-    sorted_spans = [(min(span), max(span)) for span in spans]
-    by_length = sorted(
-        range(len(spans)), key=lambda k: (sorted_spans[k][1] - sorted_spans[k][0], sorted_spans[k])
-    )
-    for k in by_length:
-        low, high = sorted_spans[k]
-        free = (
-            t
-            for t, held in enumerate(tracks)
-            if all(high + _APART < a or b + _APART < low for a, b in held)
-        )
-        track = next(free, len(tracks))
-        if track == len(tracks):
+    ends = [(min(span), max(span)) for span in spans]
+    for k in sorted(range(len(ends)), key=lambda k: (ends[k][1] - ends[k][0], ends[k])):
+        low, high = ends[k]
+        free = (all(high + _APART < a or b + _APART < low for a, b in held) for held in tracks)
+        chosen[k] = next((t for t, is_free in enumerate(free) if is_free), len(tracks))
+        if chosen[k] == len(tracks):
             tracks.append([])
-        tracks[track].append((low, high))
-        chosen[k] = track
+        tracks[chosen[k]].append((low, high))
     return chosen
 
 
@@ -185,46 +177,50 @@ def track_step(tracks: int) -> float:
     return min(_TRACK, _ALL_TRACKS / max(tracks, 1))
 
 
-def loop_rise(caption: Caption, bundle: Bundle, beside: float) -> float:
-    """How high a loop is: a label above it must clear the rows beside its state.
+@dataclass(frozen=True)
+class Loop:
+    """A loop on top of its state; its label is beside it, or above if it would reach beyond."""
 
-    Args:
-        caption: the state's.
-        bundle: the loop.
-        beside: how far rows beside the state reach above it.
-    """
-    over = bundle.width + LOOP_ROOM > caption.width
-    return max(LOOP_HEIGHT, beside) if over else LOOP_HEIGHT
+    caption: Caption
+    bundle: Bundle
+    rows: float  # how far rows beside the state reach above it
 
+    @property
+    def _above(self) -> bool:
+        return self.bundle.width + LOOP_ROOM > self.caption.width
 
-def loop_curve(centre: Point, caption: Caption, bundle: Bundle, rise: float) -> Curve:
-    """The line of a loop, whose feet stand on the outline of its state."""
-    x, y = centre
-    middle = _loop_place(caption, bundle)
-    feet = [(x + at, y + _upper_edge(caption, at)) for at in (middle - 6, middle + 6)]
-    higher = min(feet[0][1], feet[1][1]) - (y - caption.height / 2)
-    return loop(feet[0], feet[1], rise + higher)
+    @property
+    def _place(self) -> float:
+        """Where it stands, from the middle of its state."""
+        return 0.0 if self._above else -(self.bundle.width + 4) / 2
 
+    @property
+    def _rise(self) -> float:
+        """How high it is: a label above it must clear the rows beside its state."""
+        return max(LOOP_HEIGHT, self.rows) if self._above else LOOP_HEIGHT
 
-def _loop_place(caption: Caption, bundle: Bundle) -> float:
-    """Where a loop stands, from the middle of its state: its label is to fit in beside it."""
-    beside = bundle.width + LOOP_ROOM <= caption.width
-    return -(bundle.width + 4) / 2 if beside else 0.0
+    @property
+    def label(self) -> Point:
+        """The centre of the label, from the middle of the state."""
+        x = 0.0 if self._above else self._place + 13 + self.bundle.width / 2
+        over = self._rise if self._above else 0.0
+        return x, -self.caption.height / 2 - over - LOOP_LIFT - self.bundle.height / 2
 
+    @property
+    def top(self) -> float:
+        """How far loop and label reach above the middle of the state."""
+        highest = self.bundle.height / 2 - self.label[1]
+        return max(self.caption.height / 2 + self._rise, highest)
 
-def _upper_edge(caption: Caption, along: float) -> float:
-    """The height of a state's upper outline at a distance from its middle."""
-    radius = caption.height / 2
-    corner = min(max(abs(along) - (caption.width / 2 - radius), 0.0), radius)
-    return -math.sqrt(radius**2 - corner**2)
+    def curve(self, centre: Point) -> Curve:
+        """The line, whose feet stand on the outline of the state."""
+        x, y = centre
+        feet = [(x + at, y + self._edge(at)) for at in (self._place - 6, self._place + 6)]
+        higher = min(feet[0][1], feet[1][1]) - (y - self.caption.height / 2)
+        return loop(feet[0], feet[1], self._rise + higher)
 
-
-def loop_label(caption: Caption, bundle: Bundle, rise: float) -> Point:
-    """The centre of a loop's label, from the middle of its state's upper edge.
-
-    It is to the right of the loop, or above it if it would reach beyond its state.
-    """
-    if bundle.width + LOOP_ROOM <= caption.width:
-        x = _loop_place(caption, bundle) + 13 + bundle.width / 2
-        return x, -LOOP_LIFT - bundle.height / 2
-    return 0.0, -rise - LOOP_LIFT - bundle.height / 2
+    def _edge(self, along: float) -> float:
+        """The height of the state's upper outline at a distance from its middle."""
+        radius = self.caption.height / 2
+        corner = min(max(abs(along) - (self.caption.width / 2 - radius), 0.0), radius)
+        return -math.sqrt(radius**2 - corner**2)

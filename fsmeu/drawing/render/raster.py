@@ -15,7 +15,7 @@ _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH
 _FINE = 2.0  # dots of a PNG per pixel of a picture
 _LARGEST = 16_000.0  # dots along a side of a PNG
-_ALIGN = {"start": "left", "middle": "center", "end": "right"}
+_ALIGN: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
 _FAMILIES = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Unifont"]
 
 
@@ -84,8 +84,9 @@ def _box(box: Box) -> Any:
 
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
-    colours = {"facecolor": box.fill, "edgecolor": box.stroke, "linewidth": box.line * _POINT}
-    return FancyBboxPatch(corner, box.width, box.height, boxstyle=style, **colours)
+    drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
+    drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
+    return drawn
 
 
 def _line(line: Line) -> list[Any]:
@@ -94,8 +95,12 @@ def _line(line: Line) -> list[Any]:
 
     curve = line.shaft
     path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
-    colours = {"facecolor": "none", "edgecolor": line.stroke, "linewidth": line.line * _POINT}
-    drawn = [PathPatch(path, capstyle="butt", **colours)]
+    colours: dict[str, Any] = {
+        "facecolor": "none",
+        "edgecolor": line.stroke,
+        "linewidth": line.line * _POINT,
+    }
+    drawn: list[Any] = [PathPatch(path, capstyle="butt", **colours)]
     if line.corners:
         drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
     return drawn
