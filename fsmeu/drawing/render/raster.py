@@ -95,12 +95,8 @@ def _line(line: Line) -> list[Any]:
 
     curve = line.shaft
     path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
-    colours: dict[str, Any] = {
-        "facecolor": "none",
-        "edgecolor": line.stroke,
-        "linewidth": line.line * _POINT,
-    }
-    drawn: list[Any] = [PathPatch(path, capstyle="butt", **colours)]
+    drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
+    drawn[0].set_linewidth(line.line * _POINT)
     if line.corners:
         drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
     return drawn
