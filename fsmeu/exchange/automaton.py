@@ -83,6 +83,11 @@ class Automaton:
         return _depths(self.table)
 
     @cached_property
+    def layers(self) -> list[Ints]:
+        """The states at each depth, in ascending order."""
+        return [np.flatnonzero(self.depth == d) for d in range(int(self.depth.max(initial=-1)) + 1)]
+
+    @cached_property
     def weighted(self) -> bool:
         """True when some arc has a factor other than one."""
         return bool((self.table.weight != 0).any())

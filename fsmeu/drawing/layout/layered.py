@@ -17,7 +17,7 @@ from fsmeu.drawing.layout import ports
 from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
 from fsmeu.drawing.layout.order import order_layers, stack_rows
 from fsmeu.drawing.layout.ports import End
-from fsmeu.drawing.scene.frame import Bundle, Frame, text_width
+from fsmeu.drawing.scene.frame import Bundle, Caption, Frame, text_width
 
 __all__ = ["START_LENGTH", "Placement", "place"]
 
@@ -254,7 +254,8 @@ def _fit(
     frame: Frame, centres: Sequence[Point], curves: Sequence[Curve], labels: Sequence[Point]
 ) -> Placement:
     """Everything moved so that it lies inside the margins."""
-    sized = zip([*centres, *labels], [*frame.captions, *frame.bundles], strict=True)
+    items: list[Caption | Bundle] = [*frame.captions, *frame.bundles]
+    sized = zip([*centres, *labels], items, strict=True)
     corners = [
         (x + side * item.width / 2, y + side * item.height / 2)
         for (x, y), item in sized

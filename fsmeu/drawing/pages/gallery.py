@@ -57,21 +57,13 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Exhibit:
-    """One loss of the page.
+    """One loss of the page."""
 
-    Attributes:
-        found: what is known of it.
-        methods: the exact methods that decide for it.
-        pictures: drawings of its machine, with what they show.
-        page: a page to explore it in, or None where it cannot be measured.
-        anchor: what links to it; empty before it has its place.
-    """
-
-    found: Report
-    methods: tuple[Applies, ...]
-    pictures: tuple[tuple[str, Drawing], ...]
-    page: Page | None = None
-    anchor: str = ""
+    found: Report  # what is known of it
+    methods: tuple[Applies, ...]  # the exact methods that decide for it
+    pictures: tuple[tuple[str, Drawing], ...]  # drawings of its machine, with what they show
+    page: Page | None = None  # a page to explore it in, or None where it cannot be measured
+    anchor: str = ""  # what links to it; empty before it has its place
 
     @property
     def file(self) -> str:

@@ -123,8 +123,8 @@ def plot_iterations(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
     for panel, name in zip(panels, names, strict=False):
         mine = sorted((r for r in rows if r["task"] == name), key=lambda r: int(r["iteration"]))
         steps = [int(row["iteration"]) for row in mine]
-        lines = ([100 * float(r[key]) for r in mine] for key in ("value", "low", "high"))
-        _line(panel, steps, *lines, COLOURS[0], marker="o", markersize=4)
+        value, low, high = ([100 * float(r[key]) for r in mine] for key in ("value", "low", "high"))
+        _line(panel, steps, value, low, high, COLOURS[0], marker="o", markersize=4)
         panel.set(title=name, xlabel="iteration", ylabel=f"{mine[0]['score']} (%)")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     for panel in panels[len(names) :]:

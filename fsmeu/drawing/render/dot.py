@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from fsmeu.drawing.render.bars import Summary
-from fsmeu.drawing.render.picture import INK, MASS, ROUTE, flow_of, mix
+from fsmeu.drawing.render.picture import INK, MASS, ROUTE, flow_of, mix, shade_of
 from fsmeu.drawing.scene.escape import dot_text
 from fsmeu.drawing.scene.frame import Bundle, Frame
 from fsmeu.drawing.scene.parts import Route
@@ -30,7 +26,8 @@ def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
         lines.append('  start [shape=point, label="", width=0.05];')
     states = range(automaton.states)
     lines += [_node(automaton, frame, state, state in route.states) for state in states]
-    lines += _columns(automaton)
+    for layer in automaton.layers:  # states of one depth stand in one column
+        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
     if automaton.table.start >= 0:
         lines.append(f"  start -> {automaton.table.start};")
     lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
@@ -43,21 +40,12 @@ def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
     parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
     if automaton.ending[state]:
         parts.append("peripheries=2")
-    if automaton.masses is not None:
-        share = min(1.0, max(0.0, float(automaton.masses[state])))
-        parts.append(f'fillcolor="{mix(MASS, math.sqrt(share))}"')
+    shade = shade_of(automaton, state)
+    if shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, shade)}"')
     if marked:
         parts.append(f'color="{ROUTE}", penwidth=2')
     return f"  {state} [{', '.join(parts)}];"
-
-
-def _columns(automaton: Automaton) -> list[str]:
-    """States of one depth stand in one column."""
-    lines = []
-    for depth in range(int(automaton.depth.max(initial=-1)) + 1):
-        states = np.flatnonzero(automaton.depth == depth)
-        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in states)} }}")
-    return lines
 
 
 def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:

@@ -17,6 +17,7 @@ from fsmeu.exchange.automaton import Automaton
 __all__ = [
     "GROUND", "INK", "MASS", "QUIET", "ROUTE", "VALUE",
     "Box", "Line", "Picture", "Shape", "Text", "flow_of", "machine_picture", "mix", "plated",
+    "shade_of",
 ]  # fmt: skip
 
 INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
@@ -127,8 +128,7 @@ def _writing_above(automaton: Automaton, frame: Frame, placement: Placement) -> 
     for k, note in enumerate(frame.notes):
         yield Text(12.0, _TITLE + 8 + k * SMALL * LINE, note, SMALL, QUIET, anchor="start")
     top = _TITLE + 10 + len(frame.notes) * SMALL * LINE
-    for depth, lines in enumerate(frame.headings):
-        states = np.flatnonzero(automaton.depth == depth)
+    for states, lines in zip(automaton.layers, frame.headings, strict=True):
         x = float(np.mean([placement.centres[state][0] for state in states]))
         for k, line in enumerate(lines):
             yield Text(x, top + k * SMALL * LINE, line, SMALL, QUIET)
@@ -140,6 +140,13 @@ def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
         return None
     factors = np.exp(-automaton.table.weight[list(bundle.arcs)])
     return min(1.0, float(automaton.masses[bundle.source] * factors.sum()))
+
+
+def shade_of(automaton: Automaton, state: int) -> float | None:
+    """How dark a state is: the root of its probability, if there is a model."""
+    if automaton.masses is None:
+        return None
+    return math.sqrt(min(1.0, max(0.0, float(automaton.masses[state]))))
 
 
 class _Painter:
@@ -196,8 +203,8 @@ class _Painter:
             yield Line(points, stroke, 1.6, _HEAD + 1.6, tip="the start", group=group)
         group = f'class="node{kind}" data-state="{state}"'
         fill = mix(ROUTE, 0.12) if marked else GROUND
-        if self.automaton.masses is not None:
-            shade = math.sqrt(min(1.0, max(0.0, float(self.automaton.masses[state]))))
+        shade = shade_of(self.automaton, state)
+        if shade is not None:
             group += f' data-shade="{shade:.3g}"'
             fill = mix(MASS, shade)
         line = 2.0 if marked else 1.2

@@ -61,18 +61,15 @@ class _Lister:
         rows += [Row(note, "quiet") for note in self.frame.notes]
         key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
         rows.append(Row(key + ("  * the path" if self.route.states else ""), "quiet"))
-        for depth in sorted(set(automaton.depth.tolist()), key=lambda d: (d < 0, d)):
-            rows.append(Row(""))
-            rows.append(Row(self._heading(depth), "quiet"))
-            for state in np.flatnonzero(automaton.depth == depth).tolist():
+        heads = [" ".join([f"depth {d}", *lines]) for d, lines in enumerate(self.frame.headings)]
+        away = np.flatnonzero(automaton.depth < 0)
+        layers = zip([*heads, "not reached"], [*automaton.layers, away], strict=True)
+        for heading, states in layers:
+            if len(states):
+                rows += [Row(""), Row(heading, "quiet")]
+            for state in states.tolist():
                 rows += self._state(state)
         return rows
-
-    def _heading(self, depth: int) -> str:
-        if depth < 0:
-            return "not reached"
-        lines = self.frame.headings[depth] if depth < len(self.frame.headings) else ()
-        return " ".join([f"depth {depth}", *lines])
 
     def _state(self, state: int) -> list[Row]:
         automaton, caption = self.automaton, self.frame.captions[state]
@@ -144,9 +141,8 @@ def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[lis
     sheet = _Sheet()
     for k, note in enumerate(frame.notes):
         sheet.write(_COLUMN * (1 + _columns(note) / 2), k * _ROW, note, "quiet")
-    for depth, lines in enumerate(frame.headings):
-        states = (automaton.depth == depth).nonzero()[0].tolist()
-        x = sum(placement.centres[state][0] for state in states) / max(len(states), 1)
+    for states, lines in zip(automaton.layers, frame.headings, strict=True):
+        x = sum(placement.centres[state][0] for state in states) / len(states)
         for k, line in enumerate(lines, start=len(frame.notes)):
             sheet.write(x, k * _ROW, line, "quiet")
     return sheet.rows()

@@ -127,8 +127,7 @@ def _legend(automaton: Automaton, alike: bool = False) -> _Legend:
     fixed = tuple(r for r in automaton.registers if _same(automaton, r, everywhere))
     fixed = fixed if automaton.states > 1 else ()
     varying = tuple(r for r in automaton.registers if r not in fixed)
-    last = int(automaton.depth.max(initial=-1))
-    columns = [np.flatnonzero(automaton.depth == d) for d in range(last + 1)]
+    columns = automaton.layers
     wide = [column for column in columns if len(column) > 1]
     common = tuple(r for r in varying if wide and all(_same(automaton, r, c) for c in columns))
     above = []
@@ -184,9 +183,8 @@ def _follows(register: str, held: list[str], other: str, known: list[str]) -> st
 
 def _headings(automaton: Automaton, shown: _Legend) -> tuple[tuple[str, ...], ...]:
     made = []
-    for depth, registers in enumerate(shown.above):
-        first = int(np.argmax(automaton.depth == depth))
-        named = _named(automaton, registers, first)
+    for states, registers in zip(automaton.layers, shown.above, strict=True):
+        named = _named(automaton, registers, int(states[0]))
         made.append(tuple(_wrap(named)) if named else ())
     return tuple(made)
 

@@ -167,7 +167,7 @@ def state_names(automaton: Automaton) -> tuple[str, ...] | None:
     past = _last_labels(automaton, table.ilabel, _LONGEST_PAST)
     if past is None:
         return None
-    layers = [np.flatnonzero(depth == d).tolist() for d in range(int(depth.max()) + 1)]
+    layers = [layer.tolist() for layer in automaton.layers]
 
     def told_apart(length: int) -> int:
         return sum(len({past[state][-length:] for state in s}) == len(s) for s in layers)
