@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.checking.examples import ExampleResult, labels_in, run_examples
+from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import Growth, growth
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
@@ -284,19 +284,16 @@ def confusion_clash(loss: SpecLoss, n: int) -> tuple[Pair, Pair] | None:
     z, y = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
     values = loss.pair_values(z, y)
     tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
-    order = np.lexsort((values, tables))
-    lowest = order[np.searchsorted(tables[order], np.unique(tables))]
-    highest = order[np.searchsorted(tables[order], np.unique(tables), side="right") - 1]
-    scale = np.maximum(1.0, np.abs(values[highest]))
-    clashes = np.flatnonzero(values[highest] - values[lowest] > 1e-12 * scale)
-    if not len(clashes):
-        return None
-    text = loss.alphabet.text
-    first, second = (
-        Pair(text(z[row]), text(y[row]), float(values[row]))
-        for row in (lowest[clashes[0]], highest[clashes[0]])
-    )
-    return first, second
+    for table in np.unique(tables):
+        rows = np.flatnonzero(tables == table)
+        rows = rows[np.argsort(values[rows], kind="stable")]
+        low, high = (
+            Pair(loss.alphabet.text(z[row]), loss.alphabet.text(y[row]), float(values[row]))
+            for row in (rows[0], rows[-1])
+        )
+        if high.value - low.value > 1e-12 * max(1.0, abs(high.value)):
+            return low, high
+    return None
 
 
 def _properties(loss: SpecLoss) -> Properties | None:
@@ -322,11 +319,9 @@ def loss_to_measure(
         InputError: a parameter has no default and no example gives it; or what is given does not
             suit the file.
     """
-    if labels is None and spec.labels is None:
-        texts = [text for example in spec.examples for text in (example.z, example.y)]
-        found = labels_in(texts, bool(spec.scheme))
-        labels = found or None
-        if spec.scheme and len(found) < 2:
+    if labels is None:
+        labels = labels_of_examples(spec)
+        if spec.scheme and len(labels or ()) < 2:
             labels = tag_labels(["X"], spec.scheme)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
     size = len(SpecLoss(spec, {}, _as_alphabet(labels)).alphabet)

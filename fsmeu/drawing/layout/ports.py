@@ -137,10 +137,8 @@ def _place(end: End, height_of: Callable[[int], float]) -> tuple[int, float, int
     if not end.peer:
         return (1, height_of(end.other), end.bundle, end.role)
     away = abs(height_of(end.other) - height_of(end.state))
-    enters = end.role == 1
-    if end.side == RIGHT:
-        return (0, away, end.bundle, end.role) if enters else (2, -away, end.bundle, end.role)
-    return (2, -away, end.bundle, end.role) if enters else (0, away, end.bundle, end.role)
+    first = (end.role == 1) == (end.side == RIGHT)
+    return (0, away, end.bundle, end.role) if first else (2, -away, end.bundle, end.role)
 
 
 def on_outline(caption: Caption, offset: float, side: int) -> Point:
