@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
-    from fsmeu.drawing.pages.explore.build import explore
+    from fsmeu.drawing.pages.explore import explore
     from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
-    from fsmeu.exchange.openfst_formats import from_openfst, to_openfst
+    from fsmeu.exchange.openfst import from_openfst, to_openfst
     from fsmeu.expectation.composition import compose
     from fsmeu.expectation.corpus import expect_corpus
     from fsmeu.expectation.expect import expect
@@ -69,9 +69,9 @@ _HOMES = {
     "expect_corpus": "fsmeu.expectation.corpus",
     "expect_many": "fsmeu.expectation.expect_many",
     "explain": "fsmeu.decoding.decode",
-    "explore": "fsmeu.drawing.pages.explore.build",
+    "explore": "fsmeu.drawing.pages.explore",
     "from_networkx": "fsmeu.exchange.networkx_graph",
-    "from_openfst": "fsmeu.exchange.openfst_formats",
+    "from_openfst": "fsmeu.exchange.openfst",
     "function_loss": "fsmeu.losses.function",
     "gradient": "fsmeu.expectation.gradient",
     "library": "fsmeu.losses.library",
@@ -80,7 +80,7 @@ _HOMES = {
     "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
     "plot_levels": "fsmeu.drawing.plots.levels_plot",
     "to_networkx": "fsmeu.exchange.networkx_graph",
-    "to_openfst": "fsmeu.exchange.openfst_formats",
+    "to_openfst": "fsmeu.exchange.openfst",
     "value_and_gradient": "fsmeu.expectation.gradient",
 }
 """Where each name lives. Modules are loaded when a name is first asked for: a command that only

@@ -25,7 +25,7 @@ class Text(Card):
     """An object that ``print`` shows as a screen of text."""
 
     def __str__(self) -> str:
-        from fsmeu.drawing.pages.prints import printed
+        from fsmeu.drawing.pages.cards import printed
 
         return printed(self)
 

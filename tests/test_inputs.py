@@ -2,13 +2,13 @@
 
 import itertools
 
+import networkx as nx
 import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.exchange.openfst_formats import from_openfst_text, symbols_from_text
 from fsmeu.fst.sequences import listed
 
 HAMMING = fsmeu.load("hamming")
@@ -247,13 +247,8 @@ def test_a_limit_that_is_none(limit, monkeypatch):
         HAMMING.compile(2)
 
 
-@pytest.mark.parametrize("text", [f"a {DIGITS}", "a -1", "a ٣", "a 1 2"])
-def test_symbol_files(text):
-    with pytest.raises(InputError, match="line 1: a line is 'name number'"):
-        symbols_from_text(text)
-
-
 @pytest.mark.parametrize("names", [{10**30: "a"}, {-1: "a"}, {1: "\ud800"}, {1: 5}, {2**40: "a"}])
 def test_names_that_no_symbol_table_holds(names):
+    graph = nx.MultiDiGraph([(0, 1, {"label": "a"})], inputs=names, outputs=names)
     with pytest.raises(FsmeuError):
-        from_openfst_text("0 1 a a\n1", names)
+        fsmeu.from_networkx(graph).fst  # noqa: B018

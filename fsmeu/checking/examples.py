@@ -15,7 +15,9 @@ from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.semantics.evaluator import constant, constant_at
 
-__all__ = ["TOLERANCE", "ExampleResult", "as_labels", "labels_in", "run_examples"]
+__all__ = [
+    "TOLERANCE", "ExampleResult", "as_labels", "labels_in", "labels_of_examples", "run_examples",
+]  # fmt: skip
 
 TOLERANCE = 1e-9
 """How far, relatively, a value may lie from the example's: ten digits may be written out."""
@@ -23,20 +25,14 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ExampleResult:
-    """What became of one example.
+    """What became of one example."""
 
-    Attributes:
-        example: the example as it stands in the file.
-        expected: the value that the file states, or None when it could not be worked out.
-        value: the value of the pair, or None when it has none.
-        error: why there is no value; empty when there is one.
-        bindings: the parameters that the example binds.
-    """
-
-    example: Example
+    example: Example  # the example as it stands in the file
+    # the value that the file states, or None when it could not be worked out
     expected: float | None
-    value: float | None
-    error: str = ""
+    value: float | None  # the value of the pair, or None when it has none
+    error: str = ""  # why there is no value; empty when there is one
+    # the parameters that the example binds
     bindings: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -66,9 +62,8 @@ def run_examples(
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """
-    if labels is None and types is None and spec.labels is None:
-        texts = (text for example in spec.examples for text in (example.z, example.y))
-        labels = labels_in(texts, bool(spec.scheme)) or None
+    if labels is None and types is None:
+        labels = labels_of_examples(spec)
     given = dict(params or {})
     return [_run(spec, example, given, labels, types) for example in spec.examples]
 
@@ -92,6 +87,12 @@ def _run(
         return ExampleResult(example, expected, evaluate(loss, z, y), "", bindings)
     except FsmeuError as error:
         return ExampleResult(example, expected, None, str(error), bindings)
+
+
+def labels_of_examples(spec: Spec) -> tuple[Label, ...] | None:
+    """The labels that the examples of a file use; None where it names its labels, or has none."""
+    texts = (text for example in spec.examples for text in (example.z, example.y))
+    return labels_in(texts, bool(spec.scheme)) or None if spec.labels is None else None
 
 
 def _labels_of(loss: SpecLoss, text: str, where: str) -> list[Label]:

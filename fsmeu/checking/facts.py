@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.checking.growth import Growth, Order
+from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.losses.algebra.confusion import Counterexample
 from fsmeu.losses.algebra.properties import Properties
@@ -133,9 +133,8 @@ def measured_with(found: Report) -> str:
     for name, value in found.loss.params.items():
         mark = " (assumed)" if name in found.assumed else ""
         parts.append(f"{name} = {_value_text(value)}{mark}")
-    return "; ".join([", ".join(parts), f"labels {' '.join(map(str, found.loss.labels))}"]).lstrip(
-        "; "
-    )
+    labels = f"labels {' '.join(map(str, found.loss.labels))}"
+    return "; ".join([*([", ".join(parts)] if parts else []), labels])
 
 
 def _value_text(value: Any) -> str:
@@ -154,32 +153,21 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
 def growth_data(sizes: Growth) -> dict[str, Any]:
     """The growth table as plain data."""
     orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
-    return {
-        "sizes": [asdict(size) for size in sizes.sizes],
-        "order": {name: _order_data(order) for name, order in orders.items()},
-    }
-
-
-def _order_data(order: Order | None) -> dict[str, Any] | None:
-    return None if order is None else asdict(order)
+    named = {name: None if order is None else asdict(order) for name, order in orders.items()}
+    return {"sizes": [asdict(size) for size in sizes.sizes], "order": named}
 
 
 def property_data(known: Properties) -> dict[str, Any]:
     """Derived properties as plain data."""
-    ratio = known.fractional
-    case = known.counterexample
+    ratio, case = known.fractional, known.counterexample
+    sides = ("numerator", "denominator")
     return {
         "linear": list(known.linear),
         "splits": known.splits,
         "additive": known.additive,
         "confusion": known.confusion,
-        "fractional": None
-        if ratio is None
-        else {
-            "numerator": [float(c) for c in ratio.numerator],
-            "denominator": [float(d) for d in ratio.denominator],
-        },
+        "fractional": ratio and {side: [float(c) for c in getattr(ratio, side)] for side in sides},
         "tp_monotonic": known.tp_monotonic,
         "tried": known.tried,
-        "counterexample": None if case is None else asdict(case),
+        "counterexample": case and asdict(case),
     }

@@ -30,36 +30,22 @@ _HIGHEST_DEGREE = 6
 
 @dataclass(frozen=True)
 class Size:
-    """The machine for one length.
+    """The machine for one length."""
 
-    Attributes:
-        n: the length.
-        states: states as the file makes them.
-        arcs: steps between them.
-        merged: states after those that no continuation tells apart are merged.
-        summed: states of the machine whose paths add up (``compile_summed``).
-        values: distinct values (level sets).
-    """
-
-    n: int
-    states: int
-    arcs: int
-    merged: int
-    summed: int
-    values: int
+    n: int  # the length
+    states: int  # states as the file makes them
+    arcs: int  # steps between them
+    merged: int  # states after those that no continuation tells apart are merged
+    summed: int  # states of the machine whose paths add up (``compile_summed``)
+    values: int  # distinct values (level sets)
 
 
 @dataclass(frozen=True)
 class Order:
-    """How a number grows with n.
+    """How a number grows with n."""
 
-    Attributes:
-        text: "constant", "n", "n^2", ..., or "2^n".
-        about: True when it is a fit; False when the numbers follow a polynomial of this degree.
-    """
-
-    text: str
-    about: bool
+    text: str  # "constant", "n", "n^2", ..., or "2^n"
+    about: bool  # True when it is a fit; False when the numbers follow a polynomial of this degree
 
     def __str__(self) -> str:
         return f"about {self.text}" if self.about else self.text
@@ -67,23 +53,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Growth:
-    """Sizes for n = 1, 2, ..., and how they grow; None where there are too few of them.
+    """Sizes for n = 1, 2, ..., and how they grow; None where there are too few of them."""
 
-    Attributes:
-        sizes: what was measured.
-        states: growth of the states as the file makes them.
-        merged: growth of the merged states.
-        summed: growth of the states of the machine whose paths add up.
-        values: growth of the level sets.
-        fault: why the machine for the next length is not defined; empty when it is.
-    """
-
-    sizes: tuple[Size, ...]
-    states: Order | None
-    merged: Order | None
-    summed: Order | None
-    values: Order | None
-    fault: str = ""
+    sizes: tuple[Size, ...]  # what was measured
+    states: Order | None  # growth of the states as the file makes them
+    merged: Order | None  # growth of the merged states
+    summed: Order | None  # growth of the states of the machine whose paths add up
+    values: Order | None  # growth of the level sets
+    fault: str = ""  # why the machine for the next length is not defined; empty when it is
 
     @property
     def longest(self) -> int:

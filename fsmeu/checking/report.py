@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from fsmeu.checking.determinism import Determinism, determinism
-from fsmeu.checking.examples import ExampleResult, labels_in, run_examples
+from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import Growth, growth
-from fsmeu.checking.redundant import redundant_registers
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.algebra.properties import Properties, properties
-from fsmeu.losses.language.dependencies import tapes
-from fsmeu.losses.language.syntax import Param, Spec
+from fsmeu.losses.language.dependencies import names_read, tapes
+from fsmeu.losses.language.syntax import Number, Param, Register, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
+from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.machine.refine import group
 from fsmeu.losses.semantics.bind import table_sides
+from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant
 
 __all__ = [
-    "Pair",
-    "RegisterFacts",
-    "Report",
-    "confusion_clash",
-    "loss_to_measure",
-    "register_facts",
-    "report",
-]
+    "Determinism", "Pair", "RegisterFacts", "Report", "can_drop", "confusion_clash",
+    "loss_to_measure", "register_facts", "report",
+]  # fmt: skip
+
+Ints = NDArray[np.int64]
 
 _MOST_STATES = 4000
+_MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met
+_LENGTHS = (2, 4, 8, 16, 32, 64, 128)
 _ALL_PAIRS = 6
 
 
@@ -44,21 +45,13 @@ class _MissingError(InputError):
 
 @dataclass(frozen=True)
 class RegisterFacts:
-    """One register and what follows from the file.
+    """One register and what follows from the file."""
 
-    Attributes:
-        name: its name.
-        kind: the word of the file that made it.
-        tapes: which of z, y and i it depends on.
-        free: where it is kept when the hypothesis is not known: "state" or "weight".
-        given: where it is kept when it is: "state", "weight" or "constant".
-    """
-
-    name: str
-    kind: str
-    tapes: tuple[str, ...]
-    free: str
-    given: str
+    name: str  # its name
+    kind: str  # the word of the file that made it
+    tapes: tuple[str, ...]  # which of z, y and i it depends on
+    free: str  # where it is kept when the hypothesis is not known: "state" or "weight"
+    given: str  # where it is kept when it is: "state", "weight" or "constant"
 
 
 @dataclass(frozen=True)
@@ -70,42 +63,53 @@ class Pair:
     value: float
 
 
+@dataclass(frozen=True)
+class Determinism:
+    """What is proven of the steps of a loss."""
+
+    # True when the file draws arcs between states; registers alone have one next value each, by
+    # construction
+    arcs: bool
+    every_length: bool  # True when exactly one arc applies whatever the length of the sequences
+    up_to: int  # the length up to which every step and every value was seen to be defined
+    fault: str  # where it is not, and why; empty when nothing was found
+
+    @property
+    def holds(self) -> bool:
+        """True when nothing was found that is undefined."""
+        return not self.fault
+
+    def __str__(self) -> str:
+        if self.fault:
+            return f"defined up to n = {self.up_to}, not beyond: {self.fault.splitlines()[0]}"
+        steps = f"every step and value is defined, up to n = {self.up_to}"
+        if not self.arcs:
+            return f"one next value by construction; {steps}"
+        reach = "for every n" if self.every_length else f"up to n = {self.up_to}"
+        return f"exactly one arc applies in each state, {reach}; {steps}"
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What is known of a loss file.
+    """What is known of a loss file."""
 
-    Attributes:
-        spec: the file.
-        examples: what became of each example.
-        registers: the registers in order.
-        loss: the loss that was measured; None when something is missing for it.
-        assumed: parameters that neither the caller nor the file gives, and what they were taken as.
-        missing: what is missing for a measurement, or nothing.
-        bound: False when the labels and parameters do not suit what the file says of them.
-        properties: what is derived of the loss.
-        growth: how its machine grows.
-        determinism: what is proven of its steps.
-        clash: two pairs with equal confusion tables and different values, if there are such.
-        clash_n: the length up to which such pairs were looked for.
-        redundant: registers that could be left out, one at a time.
-        together: registers that could be left out together.
-        redundant_n: the length for which this was found.
-    """
-
-    spec: Spec
-    examples: tuple[ExampleResult, ...]
-    registers: tuple[RegisterFacts, ...]
-    loss: SpecLoss | None
+    spec: Spec  # the file
+    examples: tuple[ExampleResult, ...]  # what became of each example
+    registers: tuple[RegisterFacts, ...]  # the registers in order
+    loss: SpecLoss | None  # the loss that was measured; None when something is missing for it
+    # parameters that neither the caller nor the file gives, and what they were taken as
     assumed: Mapping[str, Any]
-    missing: str
-    properties: Properties | None = None
-    growth: Growth | None = None
-    determinism: Determinism | None = None
+    missing: str  # what is missing for a measurement, or nothing
+    properties: Properties | None = None  # what is derived of the loss
+    growth: Growth | None = None  # how its machine grows
+    determinism: Determinism | None = None  # what is proven of its steps
+    # two pairs with equal confusion tables and different values, if there are such
     clash: tuple[Pair, Pair] | None = None
-    clash_n: int = 0
-    redundant: tuple[str, ...] = ()
-    together: tuple[str, ...] = ()
-    redundant_n: int = 0
+    clash_n: int = 0  # the length up to which such pairs were looked for
+    redundant: tuple[str, ...] = ()  # registers that could be left out, one at a time
+    together: tuple[str, ...] = ()  # registers that could be left out together
+    redundant_n: int = 0  # the length for which this was found
+    # False when the labels and parameters do not suit what the file says of them
     bound: bool = True
 
     @property
@@ -148,7 +152,7 @@ def report(
     except FsmeuError as error:
         return Report(spec, examples, registers, None, {}, str(error), bound=False)
     sizes = growth(loss) if longest is None else growth(loss, longest)
-    proven = determinism(loss.bound, sizes.longest, sizes.fault)
+    proven = _determinism(loss.bound, sizes.longest, sizes.fault)
     found = Report(spec, examples, registers, loss, assumed, "", _properties(loss), sizes, proven)
     return _with_clash(_with_redundant(found, loss, sizes), loss, sizes)
 
@@ -167,14 +171,98 @@ def register_facts(loss: SpecLoss) -> tuple[RegisterFacts, ...]:
     return tuple(rows)
 
 
+def _determinism(bound: BoundLoss, up_to: int, fault: str) -> Determinism:
+    """What is proven of a loss whose machines were built up to a length.
+
+    Args:
+        bound: the loss.
+        up_to: the greatest length whose machine was built; building it takes every step once.
+        fault: why the next machine could not be built, or nothing.
+    """
+    state = next((r for r in bound.spec.registers if r.sugar == "state"), None)
+    if state is None:
+        return Determinism(False, not fault, up_to, fault)
+    return Determinism(True, not fault and _closes(bound, state), up_to, fault)
+
+
+def _closes(bound: BoundLoss, state: Register) -> bool:
+    """True when the states, with all registers that their arcs look at, stop growing.
+
+    Then every combination that a pair of any length can meet has been met, and an arc taken in it.
+    """
+    kept = _followed(bound, state)
+    if any(map(_reads_position, kept)):
+        return False
+    spec = replace(bound.spec, registers=tuple(kept), value=Number(0.0), range=None)
+    part = replace(bound, spec=spec)
+    before = 0
+    for n in _LENGTHS:
+        try:
+            view = machine_view(part, n, None)
+            held = build_machine("", bound.alphabet, view, None, _MOST_CLOSED)
+        except FsmeuError:
+            return False
+        if held.states == before:
+            return True
+        before = held.states
+    return False
+
+
+def _followed(bound: BoundLoss, state: Register) -> list[Register]:
+    """The register and all that its steps depend on, in the order of the file."""
+    registers = {r.name: r for r in bound.spec.registers}
+    names, fresh = {state.name}, {state.name}
+    while fresh:
+        read = {other for name in fresh for other in names_read(registers[name].update)}
+        fresh = (read & registers.keys()) - names
+        names |= fresh
+    return [r for r in bound.spec.registers if r.name in names]
+
+
+def _reads_position(register: Register) -> bool:
+    parts = (register.start, register.update, register.low, register.high, register.depth)
+    return any({"n", "i"} & set(names_read(part)) for part in parts if part is not None)
+
+
 def _with_redundant(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
-    """The report with redundant registers of the largest machine that is small, not constant."""
+    """The report with redundant registers of the largest machine that is small, not constant.
+
+    Those that can be left out one at a time, and as many as can be left out together (later ones
+    first).
+    """
     small = [s.n for s in sizes.sizes if s.states <= _MOST_STATES and s.values > 1]
     if not small:
         return found
+    machine = loss.compile(small[-1])
     names = [register.name for register in loss.spec.registers]
-    alone, together = redundant_registers(loss.compile(small[-1]), names)
-    return replace(found, redundant=alone, together=together, redundant_n=small[-1])
+    alone = tuple(name for name in names if can_drop(machine, [name]))
+    together: list[str] = []
+    for name in reversed(alone):
+        if can_drop(machine, [name, *together]):
+            together.insert(0, name)
+    return replace(found, redundant=alone, together=tuple(together), redundant_n=small[-1])
+
+
+def can_drop(machine: Machine, names: Collection[str]) -> bool:
+    """True when the other registers decide where each step leads them, and what the end is worth.
+
+    States that differ in the dropped registers only are one then. What holds for pairs of the
+    machine's length need not hold for longer ones.
+    """
+    kept = [held for name, held in machine.registers.items() if name not in names]
+    numbers = [np.unique(held, return_inverse=True)[1] for held in kept]
+    blocks = group(np.stack([np.zeros(machine.states, np.int64), *numbers], axis=1))
+    steps = machine.next.reshape(machine.states, -1)
+    targets = np.where(steps >= 0, blocks[steps], -1)
+    columns = np.concatenate([targets, same_values(machine.values)[:, None]], axis=1)
+    return all(_is_function(blocks, column) for column in columns.T)
+
+
+def _is_function(blocks: Ints, outcome: Ints) -> bool:
+    """True when all states of a block that have an outcome have the same."""
+    known = outcome >= 0
+    pairs = np.stack([blocks[known], outcome[known]], axis=1)
+    return len(np.unique(pairs, axis=0)) == len(np.unique(blocks[known]))
 
 
 def _with_clash(found: Report, loss: SpecLoss, sizes: Growth) -> Report:
@@ -196,19 +284,16 @@ def confusion_clash(loss: SpecLoss, n: int) -> tuple[Pair, Pair] | None:
     z, y = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
     values = loss.pair_values(z, y)
     tables = group(np.stack([(z & y).sum(axis=1), z.sum(axis=1), y.sum(axis=1)], axis=1))
-    order = np.lexsort((values, tables))
-    lowest = order[np.searchsorted(tables[order], np.unique(tables))]
-    highest = order[np.searchsorted(tables[order], np.unique(tables), side="right") - 1]
-    scale = np.maximum(1.0, np.abs(values[highest]))
-    clashes = np.flatnonzero(values[highest] - values[lowest] > 1e-12 * scale)
-    if not len(clashes):
-        return None
-    text = loss.alphabet.text
-    first, second = (
-        Pair(text(z[row]), text(y[row]), float(values[row]))
-        for row in (lowest[clashes[0]], highest[clashes[0]])
-    )
-    return first, second
+    for table in np.unique(tables):
+        rows = np.flatnonzero(tables == table)
+        rows = rows[np.argsort(values[rows], kind="stable")]
+        low, high = (
+            Pair(loss.alphabet.text(z[row]), loss.alphabet.text(y[row]), float(values[row]))
+            for row in (rows[0], rows[-1])
+        )
+        if high.value - low.value > 1e-12 * max(1.0, abs(high.value)):
+            return low, high
+    return None
 
 
 def _properties(loss: SpecLoss) -> Properties | None:
@@ -234,11 +319,9 @@ def loss_to_measure(
         InputError: a parameter has no default and no example gives it; or what is given does not
             suit the file.
     """
-    if labels is None and spec.labels is None:
-        texts = [text for example in spec.examples for text in (example.z, example.y)]
-        found = labels_in(texts, bool(spec.scheme))
-        labels = found or None
-        if spec.scheme and len(found) < 2:
+    if labels is None:
+        labels = labels_of_examples(spec)
+        if spec.scheme and len(labels or ()) < 2:
             labels = tag_labels(["X"], spec.scheme)
     open_params = [p for p in spec.params if p.default is None and p.name not in params]
     size = len(SpecLoss(spec, {}, _as_alphabet(labels)).alphabet)

@@ -9,7 +9,7 @@ import typer
 from fsmeu.cli.options import Json, LabelList, ParamList, TypeList
 
 if TYPE_CHECKING:
-    from fsmeu.checking.applies import Applies
+    from fsmeu.checking.exact_methods import Applies
     from fsmeu.checking.examples import ExampleResult
     from fsmeu.checking.growth import Growth
     from fsmeu.checking.report import Report
@@ -59,7 +59,7 @@ def check_loss(
     """
     import numpy as np
 
-    from fsmeu.checking.applies import exact_methods
+    from fsmeu.checking.exact_methods import exact_methods
     from fsmeu.checking.report import report
     from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file
     from fsmeu.cli.output import print_json
@@ -137,7 +137,7 @@ def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
 
 def _advice(found: Report, methods: tuple[Applies, ...]) -> list[tuple[str, str]]:
     """How the file could be written so that there are exact decisions, if that is known."""
-    from fsmeu.checking.at_the_end import methods_at_the_end
+    from fsmeu.checking.exact_methods import methods_at_the_end
 
     others = methods_at_the_end(found.loss) if found.loss is not None and not methods else ()
     if not others:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from fsmeu.cli.measures import guarded
 from fsmeu.cli.output import file_for
+from fsmeu.drawing.plots.measure_plots import plot_threshold
 from fsmeu.drawing.plots.plot_file import checked_plot, save_plot
-from fsmeu.drawing.plots.threshold_plot import plot_threshold
 from fsmeu.errors import InputError, sentence
 from fsmeu.losses.library import load
 from fsmeu.losses.loss import SpecLoss

@@ -76,7 +76,7 @@ _Format = Annotated[
         "--format",
         "-f",
         metavar="NAME",
-        help="svg, png, pdf, dot, html, tex or txt, if no file name says it.",
+        help="svg, png, pdf, dot (for Graphviz), html, tex or txt, if no file name says it.",
         show_default=False,
     ),
 ]
@@ -91,9 +91,6 @@ _Merged = Annotated[
     bool, typer.Option("--merged", help="Merge states that no continuation can tell apart.")
 ]
 _Short = Annotated[bool, typer.Option("--short", help="States as 1,2 instead of tp=1 ref=2.")]
-_Layout = Annotated[
-    str, typer.Option("--layout", metavar="NAME", help="own, or dot for the places of Graphviz.")
-]
 _Limit = Annotated[
     int,
     typer.Option("--limit", metavar="N", min=1, help="Draw up to N states, of more a summary."),
@@ -114,7 +111,6 @@ def draw_loss(
     merged: _Merged = False,
     short: _Short = False,
     summed: Summed = False,
-    layout: _Layout = "own",
     limit: _Limit = 100,
     param: ParamList = None,
     labels: LabelList = None,
@@ -128,7 +124,7 @@ def draw_loss(
     """
     from fsmeu.drawing.draw import draw
 
-    view: dict[str, Any] = {"depth": depth, "short": short, "layout": layout, "limit": limit}
+    view: dict[str, Any] = {"depth": depth, "short": short, "limit": limit}
     if loss is None or loss.lower().endswith(_MODEL_FILE):
         others = {
             "--n": n, "--z": z, "--given-z": given_z, "--merged": merged, "--summed": summed,

@@ -50,7 +50,7 @@ def explore_loss(
     """
     from fsmeu.cli.inputs import load_loss, read_model
     from fsmeu.cli.output import line, place_for, write_output
-    from fsmeu.drawing.pages.explore.build import explore
+    from fsmeu.drawing.pages.explore import explore
 
     loaded = load_loss(loss, param, labels, types)
     first = None

@@ -31,8 +31,7 @@ def write_gallery(output: _Folder, losses: _Losses = None) -> None:
     """
     from fsmeu.cli.inputs import read_loss_file
     from fsmeu.cli.output import line, write_output
-    from fsmeu.drawing.pages.exhibits import anchored, exhibit
-    from fsmeu.drawing.pages.gallery import gallery_page
+    from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
     from fsmeu.errors import InputError, sentence
     from fsmeu.losses.library import library
 

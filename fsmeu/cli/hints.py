@@ -16,7 +16,6 @@ _PHRASES = {
     "Give labels=... when loading or building": "Give --labels, in the model's words",
     "Give model=..., or labels for z": "Give --probs or --model, or labels after --z",
     "Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
-    "layout='own'": "--layout own",
     'method="auto"': "--method auto",
 }
 _PARAMETER = re.compile(r"Give (\w+)=VALUE")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsmeu.cli.online_runs import Outcome
 from fsmeu.cli.output import file_for, print_json, print_table, table, write_output
-from fsmeu.drawing.plots.curves_plot import plot_curves
+from fsmeu.drawing.plots.measure_plots import plot_curves
 from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
 from fsmeu.errors import InputError, sentence
 

@@ -59,7 +59,7 @@ def checked_score_plot(name: str) -> Path:
 
 def plot_scores(path: Path, rows: Sequence[Row]) -> None:
     """Writes the plot: a panel for each loss, a line for each decision and level."""
-    from fsmeu.drawing.plots.intervals_plot import save_intervals
+    from fsmeu.drawing.plots.measure_plots import save_intervals
 
     panels: dict[str, dict[str, dict[str, tuple[float, float | None, float | None]]]] = {}
     for row in rows:

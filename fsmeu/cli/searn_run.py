@@ -136,7 +136,7 @@ def draw_curves(
     else:
         _print_curves(rows)
     if output is not None:
-        from fsmeu.drawing.plots.iterations_plot import plot_iterations
+        from fsmeu.drawing.plots.measure_plots import plot_iterations
 
         picture = Path(output) / "curves.png"
         plot_iterations(as_data(rows), picture)

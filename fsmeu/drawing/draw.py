@@ -9,31 +9,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.layout.graphviz import place_with_dot
-from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.placement import Placement
-from fsmeu.drawing.render.canvas import Cell, canvas
+from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.render.bars import Summary, summarize, summary_picture
 from fsmeu.drawing.render.dot import dot, summary_dot
-from fsmeu.drawing.render.listing import Row, listing, summary_listing
-from fsmeu.drawing.render.look import machine_picture
+from fsmeu.drawing.render.picture import Picture, machine_picture
 from fsmeu.drawing.render.raster import paint
-from fsmeu.drawing.render.shapes import Picture
-from fsmeu.drawing.render.summary import Summary, summarize, summary_picture
 from fsmeu.drawing.render.svg import svg
+from fsmeu.drawing.render.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.drawing.render.tikz import tikz
 from fsmeu.drawing.scene.frame import Frame, make_frame
-from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.scene.parts import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
 from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
 
-__all__ = ["FORMATS", "LAYOUTS", "LIMIT", "Drawing", "draw"]
+__all__ = ["FORMATS", "LIMIT", "Drawing", "draw"]
 
 LIMIT = 100
 _LINES_PER_STATE = 6
 FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")
-LAYOUTS = ("own", "dot")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,14 +38,12 @@ class Drawing:
     Attributes:
         automaton: what is drawn.
         route: the path of a pair of sequences, coloured.
-        layout: "own", or "dot" for the places that Graphviz finds.
         limit: up to how many states are drawn; of larger machines, a summary.
         short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
     """
 
     automaton: Automaton
     route: Route | None = None
-    layout: str = "own"
     limit: int = LIMIT
     short: bool = False
 
@@ -72,11 +65,14 @@ class Drawing:
             lines = len(set(zip(table.source.tolist(), table.target.tolist(), strict=True)))
         return summarize(self.automaton, self.limit, most, lines)
 
+    @property
+    def marks(self) -> Route:
+        """The route, an empty one if there is none."""
+        return self.route or Route()
+
     @cached_property
     def placement(self) -> Placement:
         """Where the states and arcs are."""
-        if self.layout == "dot":
-            return place_with_dot(self.frame, self.automaton.depth)
         return place(self.frame, self.automaton.depth.tolist())
 
     @cached_property
@@ -84,7 +80,7 @@ class Drawing:
         """The shapes of the picture."""
         if self.summary is not None:
             return summary_picture(self.summary)
-        return machine_picture(self.automaton, self.frame, self.placement, self.route)
+        return machine_picture(self.automaton, self.frame, self.placement, self.marks)
 
     @property
     def svg(self) -> str:
@@ -96,7 +92,7 @@ class Drawing:
         """The machine in the language of Graphviz."""
         if self.summary is not None:
             return summary_dot(self.summary)
-        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.route)
+        return dot(self.automaton, make_frame(self.automaton, self.short, full=True), self.marks)
 
     @property
     def tex(self) -> str:
@@ -106,7 +102,7 @@ class Drawing:
     @property
     def html(self) -> str:
         """The picture as a page to move and zoom in."""
-        from fsmeu.drawing.pages.explore.page import picture_page
+        from fsmeu.drawing.pages.explore import picture_page
 
         return picture_page(self)
 
@@ -119,13 +115,13 @@ class Drawing:
         """The same as rows with styles."""
         if self.summary is not None:
             return summary_listing(self.summary, ascii_only)
-        return listing(self.automaton, self.frame, self.route, ascii_only)
+        return listing(self.automaton, self.frame, self.marks, ascii_only)
 
     def cells(self, columns: int) -> list[list[Cell]] | None:
         """The machine drawn in characters, or None when it does not fit into so many columns."""
         if self.summary is not None:
             return None
-        drawn = canvas(self.automaton, self.frame, self.route)
+        drawn = canvas(self.automaton, self.frame, self.marks)
         return drawn if max(map(len, drawn), default=0) <= columns else None
 
     def save(self, path: str | os.PathLike[str], kind: str | None = None) -> Path:
@@ -178,7 +174,6 @@ def draw(
     depth: int | None = None,
     merged: bool = False,
     short: bool = False,
-    layout: str = "own",
     limit: int = LIMIT,
     max_states: int | None = None,
 ) -> Drawing:
@@ -201,7 +196,6 @@ def draw(
         merged: merge states that no continuation can tell apart; a register shows what the states
             hold that became one, such as ``0|1``.
         short: states show ``1,2`` instead of ``tp=1 ref=2``.
-        layout: "own", or "dot" for the places that Graphviz finds, where its program is installed.
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
         max_states: limit on the number of states that are built.
 
@@ -209,13 +203,12 @@ def draw(
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """
-    layout = one_of("draw", "layout", layout, LAYOUTS)
     limit = whole("draw", "limit", limit)
     short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
     merged = truth("draw", "merged", merged)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
     automaton, route = find_subject(asked)
-    drawing = Drawing(automaton, route, layout, limit, short)
+    drawing = Drawing(automaton, route, limit, short)
     if path is not None:
         drawing.save(path)
     return drawing

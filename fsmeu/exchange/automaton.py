@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
-from fsmeu.exchange import openfst
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
+from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
 from fsmeu.fst.sequences import listed, plain
-from fsmeu.fst.symbols import EPSILON
+from fsmeu.fst.symbols import EPSILON, names_of, symbol_name, table_of_names
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
-__all__ = ["Automaton", "as_automaton", "depths", "number_text"]
+__all__ = ["Automaton", "as_automaton", "fst_with_symbols", "is_fst", "number_text", "of_fst"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,14 +73,19 @@ class Automaton:
         return self.table.arcs
 
     @cached_property
-    def fst(self) -> Any:
+    def fst(self) -> Fst:
         """The pynini machine (log64 arcs), bit for bit."""
-        return openfst.fst_with_symbols(self.table, self.inputs, self.outputs)
+        return fst_with_symbols(self.table, self.inputs, self.outputs)
 
     @cached_property
     def depth(self) -> Ints:
         """The least number of steps from the start to each state, -1 where none leads there."""
-        return depths(self.table)
+        return _depths(self.table)
+
+    @cached_property
+    def layers(self) -> list[Ints]:
+        """The states at each depth, in ascending order."""
+        return [np.flatnonzero(self.depth == d) for d in range(int(self.depth.max(initial=-1)) + 1)]
 
     @cached_property
     def weighted(self) -> bool:
@@ -121,23 +126,28 @@ def number_text(value: Any) -> str:
     return f"{number:.4g}"
 
 
-def depths(table: ArcTable) -> Ints:
-    """The least number of arcs from the start to each state, -1 where none leads there."""
+def _depths(table: ArcTable) -> Ints:
     depth = np.full(table.states, -1, np.int64)
-    if table.start < 0:
-        return depth
-    depth[table.start] = 0
-    frontier = np.zeros(table.states, bool)
-    frontier[table.start] = True
+    fresh = np.array([table.start] if table.start >= 0 else [], np.int64)
     level = 0
-    while frontier.any():
-        level += 1
-        reached = np.unique(table.target[frontier[table.source]])
-        fresh = reached[depth[reached] < 0]
+    while len(fresh):
         depth[fresh] = level
-        frontier = np.zeros(table.states, bool)
-        frontier[fresh] = True
+        reached = table.target[depth[table.source] == level]
+        fresh = np.unique(reached[depth[reached] < 0])
+        level += 1
     return depth
+
+
+def fst_with_symbols(table: ArcTable, inputs: Mapping[int, str], outputs: Mapping[int, str]) -> Fst:
+    """The OpenFst machine of an arc table with symbol tables of these names, if there are any."""
+    check_table(table, "machine")
+    tapes = (table_of_names(names, "machine") for names in (inputs, outputs))
+    return fst_from_table(table, *tapes)
+
+
+def is_fst(thing: Any) -> bool:
+    """Whether something is a machine of pynini."""
+    return hasattr(thing, "write_to_string") and hasattr(thing, "arc_type")
 
 
 def as_automaton(thing: Any) -> Automaton:
@@ -152,7 +162,7 @@ def as_automaton(thing: Any) -> Automaton:
         return _of_model(thing)
     if isinstance(thing, SummedMachine):
         return of_fst(thing.fst, thing.name)
-    if hasattr(thing, "write_to_string") and hasattr(thing, "arc_type"):
+    if is_fst(thing):
         return of_fst(thing)
     if hasattr(thing, "is_multigraph"):
         from fsmeu.exchange.networkx_graph import from_networkx
@@ -166,52 +176,40 @@ def as_automaton(thing: Any) -> Automaton:
 
 def _names(alphabet: Alphabet) -> dict[int, str]:
     """Names as the symbol table of an alphabet has them."""
-    names = {k + 1: str(label) for k, label in enumerate(alphabet.labels)}
-    return {0: EPSILON, **{k: f"label {x}" if x == EPSILON else x for k, x in names.items()}}
+    names = (symbol_name(str(label)) for label in alphabet.labels)
+    return dict(enumerate([EPSILON, *names]))
 
 
 def _of_machine(machine: Machine) -> Automaton:
     names = _names(machine.alphabet)
-    ending = ~np.isnan(machine.values)
-    return Automaton(
-        machine.name, machine.table, ending, machine.values, names, names, machine.registers
-    )
+    values = machine.values
+    ending = ~np.isnan(values)
+    return Automaton(machine.name, machine.table, ending, values, names, names, machine.registers)
 
 
 def _of_composition(composition: Composition) -> Automaton:
     machine, table = composition.machine, composition.table
     names = _names(machine.alphabet)
-    ending = depths(table) == machine.n
+    ending = _depths(table) == machine.n
     values = np.where(ending, machine.values[composition.loss_states], np.nan)
-    return Automaton(
-        f"{machine.name}, composed with a model",
-        table,
-        ending,
-        values,
-        names,
-        names,
-        composition.registers(),
-        masses=composition.masses,
-    )
+    name, held = f"{machine.name}, composed with a model", composition.registers()
+    masses = composition.masses
+    return Automaton(name, table, ending, values, names, names, held, masses=masses)
 
 
 def _of_model(model: Model) -> Automaton:
     table = table_from_layered(model.layered())
     names = _names(model.alphabet)
-    name = f"{model.title}, n = {model.n}"
-    ending, values = _ends(table)
-    return Automaton(
-        name, table, ending, values, names, names, masses=forward(table), acceptor=True
-    )
+    name, masses = f"{model.title}, n = {model.n}", forward(table)
+    return Automaton(name, table, *_ends(table), names, names, masses=masses, acceptor=True)
 
 
 def of_fst(fst: Any, name: str = "machine") -> Automaton:
     """The automaton of an OpenFst machine; registers are unknown."""
-    table = openfst.table_of(fst)
-    inputs, outputs = openfst.symbols_of(fst)
-    ending, values = _ends(table)
+    table = table_from_fst(fst)
+    inputs, outputs = (names_of(s, "machine") for s in (fst.input_symbols(), fst.output_symbols()))
     same = bool((table.ilabel == table.olabel).all()) and inputs == outputs
-    return Automaton(name, table, ending, values, inputs, outputs, acceptor=same)
+    return Automaton(name, table, *_ends(table), inputs, outputs, acceptor=same)
 
 
 def _ends(table: ArcTable) -> tuple[Bools, Floats]:

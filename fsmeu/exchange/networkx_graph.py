@@ -7,7 +7,7 @@ weights are kept bit for bit, arcs in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.automaton import Automaton, as_automaton
-from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.arcs import MAX_NUMBER, ArcTable
 from fsmeu.fst.symbols import EPSILON
 
 if TYPE_CHECKING:
@@ -48,7 +48,13 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
         acceptor=automaton.acceptor,
     )
     for state in range(automaton.states):
-        graph.add_node(state, **_node(automaton, state))
+        held = {name: _plain(values[state]) for name, values in automaton.registers.items()}
+        ends = bool(automaton.ending[state])
+        graph.add_node(state, registers=held, final=float(table.final[state]), ending=ends)
+        if not np.isnan(automaton.values[state]):
+            graph.nodes[state]["value"] = float(automaton.values[state])
+        if automaton.masses is not None:
+            graph.nodes[state]["mass"] = float(automaton.masses[state])
     columns = (table.source, table.target, table.ilabel, table.olabel, table.weight)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for arc, (source, target, ilabel, olabel, weight) in enumerate(rows):
@@ -63,17 +69,6 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
             arc=arc,
         )
     return graph
-
-
-def _node(automaton: Automaton, state: int) -> dict[str, Any]:
-    held = {name: _plain(values[state]) for name, values in automaton.registers.items()}
-    parts: dict[str, Any] = {"registers": held, "final": float(automaton.table.final[state])}
-    parts["ending"] = bool(automaton.ending[state])
-    if not np.isnan(automaton.values[state]):
-        parts["value"] = float(automaton.values[state])
-    if automaton.masses is not None:
-        parts["mass"] = float(automaton.masses[state])
-    return parts
 
 
 def _plain(value: Any) -> Any:
@@ -94,63 +89,59 @@ def from_networkx(graph: Any) -> Automaton:
         raise InputError(
             sentence("from_networkx", "a directed graph is needed", type(graph).__name__)
         )
-    number = _numbers(list(graph.nodes))
-    nodes = sorted(graph.nodes(data=True), key=lambda node: number[node[0]])
+    nodes = list(graph.nodes)
+    if set(nodes) == set(range(len(nodes))):
+        nodes.sort()
+    number = {node: k for k, node in enumerate(nodes)}
+    held = [graph.nodes[node] for node in nodes]
     edges = [(number[a], number[b], data) for a, b, data in graph.edges(data=True)]
     edges.sort(key=lambda edge: (edge[0], edge[2].get("arc", 0)))
-    inputs, outputs = (_names(graph, edges, tape) for tape in ("input", "output"))
+    labels = [data for _, _, data in edges]
+    inputs, outputs = (_names(graph, labels, tape) for tape in ("input", "output"))
+    final = np.array([float(data.get("final", np.inf)) for data in held], np.float64)
     table = ArcTable(
-        _start(graph, number),
+        _start(graph, nodes),
         np.array([source for source, _, _ in edges], np.int64),
-        _labels(edges, "input", inputs),
-        _labels(edges, "output", outputs),
-        np.array([float(data.get("weight", 0.0)) for _, _, data in edges], np.float64),
+        _numbers(labels, "input", inputs),
+        _numbers(labels, "output", outputs),
+        np.array([float(data.get("weight", 0.0)) for data in labels], np.float64),
         np.array([target for _, target, _ in edges], np.int64),
-        np.array([float(data.get("final", np.inf)) for _, data in nodes], np.float64),
+        final,
     )
-    attributes = [data for _, data in nodes]
+    ending = [d.get("ending", end) for d, end in zip(held, np.isfinite(final), strict=True)]
+    known = bool(held) and all("mass" in data for data in held)
     return Automaton(
         str(graph.graph.get("name", "") or "graph"),
         table,
-        _column(attributes, lambda d: d.get("ending", np.isfinite(d.get("final", np.inf))), bool),
-        _column(attributes, lambda d: d.get("value", np.nan), np.float64),
+        np.array(ending, bool),
+        np.array([data.get("value", np.nan) for data in held], np.float64),
         inputs,
         outputs,
-        _registers(attributes),
-        masses=_masses(attributes),
+        _registers([data.get("registers", {}) for data in held]),
+        masses=np.array([data["mass"] for data in held], np.float64) if known else None,
         acceptor=bool(graph.graph.get("acceptor", False)),
     )
 
 
-def _numbers(nodes: list[Hashable]) -> dict[Hashable, int]:
-    """The number of each node: its own if they are 0, 1, ..., else its place."""
-    if set(nodes) == set(range(len(nodes))):
-        return {node: int(node) for node in nodes}  # type: ignore[call-overload]
-    return {node: k for k, node in enumerate(nodes)}
-
-
-def _start(graph: Any, number: dict[Hashable, int]) -> int:
-    if not number:
+def _start(graph: Any, nodes: list[Any]) -> int:
+    start = graph.graph.get("start", next(iter(graph.nodes), None))
+    if start is None or not nodes:
         return -1
-    start = graph.graph.get("start", next(iter(graph.nodes)))
-    if start is None:
-        return -1
-    if start not in number:
+    if start not in nodes:
         raise InputError(sentence("from_networkx", "the start must be a node", start))
-    return number[start]
+    return nodes.index(start)
 
 
-def _names(graph: Any, edges: list[Any], tape: str) -> dict[int, str]:
+def _names(graph: Any, labels: Sequence[Mapping[str, Any]], tape: str) -> dict[int, str]:
     """What the numbers on a tape are called: as the graph says, else numbered as labels are met."""
     given = graph.graph.get(f"{tape}s")
-    numbered = f"{tape[0]}label"
     if given is not None:
         return {int(k): str(name) for k, name in given.items()}
-    if edges and all(numbered in data and tape not in data for _, _, data in edges):
+    if labels and all(f"{tape[0]}label" in data and tape not in data for data in labels):
         return {}
-    both = [_text(data, key) for key in ("input", "output") for _, _, data in edges]
+    both = [_text(data, key) for key in ("input", "output") for data in labels]
     names = [name for name in dict.fromkeys(both) if name != EPSILON]
-    return {0: EPSILON, **{k + 1: name for k, name in enumerate(names)}}
+    return dict(enumerate([EPSILON, *names]))
 
 
 def _text(data: Mapping[str, Any], tape: str) -> str:
@@ -161,41 +152,28 @@ def _text(data: Mapping[str, Any], tape: str) -> str:
     return str(text)
 
 
-def _labels(edges: list[Any], tape: str, names: dict[int, str]) -> NDArray[np.int64]:
-    numbered = f"{tape[0]}label"
+def _numbers(
+    labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, str]
+) -> NDArray[np.int64]:
+    """The number on a tape of each edge, (edges,)."""
     by_name = {name: number for number, name in names.items()}
     found = []
-    for _, _, data in edges:
-        if numbered in data:
-            found.append(int(data[numbered]))
-        elif _text(data, tape) in by_name:
-            found.append(by_name[_text(data, tape)])
-        else:
-            must = f"each {tape} must be one of the graph's {tape}s"
-            raise InputError(sentence("from_networkx", must, _text(data, tape)))
+    for data in labels:
+        number = data.get(f"{tape[0]}label")
+        number = by_name.get(_text(data, tape)) if number is None else int(number)
+        if number is None or not 0 <= number <= MAX_NUMBER:
+            must = f"each {tape} must be one of the graph's {tape}s, numbered 0 to {MAX_NUMBER}"
+            raise InputError(sentence("from_networkx", must, data.get(tape, number)))
+        found.append(number)
     return np.array(found, np.int64)
 
 
-def _column(
-    attributes: list[dict[str, Any]], get: Callable[[dict[str, Any]], Any], kind: Any
-) -> NDArray[Any]:
-    return np.array([get(data) for data in attributes], kind)
-
-
-def _registers(attributes: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
-    names = dict.fromkeys(name for data in attributes for name in data.get("registers", {}))
+def _registers(held: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+    """By name, what a register holds in each state, (states,)."""
     columns = {}
-    for name in names:
-        held = [data.get("registers", {}).get(name) for data in attributes]
-        if all(isinstance(x, int | float) for x in held):
-            columns[name] = np.array(held, np.float64)
-        else:
-            columns[name] = np.empty(len(held), object)
-            columns[name][:] = held
+    for name in dict.fromkeys(name for registers in held for name in registers):
+        values = [registers.get(name) for registers in held]
+        numbers = all(isinstance(value, int | float) for value in values)
+        columns[name] = np.empty(len(values), np.float64 if numbers else object)
+        columns[name][:] = values
     return columns
-
-
-def _masses(attributes: list[dict[str, Any]]) -> NDArray[np.float64] | None:
-    if not attributes or not all("mass" in data for data in attributes):
-        return None
-    return np.array([data["mass"] for data in attributes], np.float64)

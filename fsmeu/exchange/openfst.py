@@ -1,28 +1,40 @@
-"""OpenFst machines from outside: their bytes, arcs and symbol tables.
-
-pynini itself belongs to the floor ``fst``; its classes are reached through what that floor makes.
-"""
+"""Machines in OpenFst's binary format, with their symbol tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
 from pathlib import Path
+from typing import Any
 
-from fsmeu.errors import shorten
-from fsmeu.fst.arcs import ArcTable, check_table
+from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.exchange.automaton import Automaton, as_automaton, fst_with_symbols, is_fst, of_fst
 from fsmeu.fst.binary import MACHINE_START, read_machine
-from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
-from fsmeu.fst.symbols import names_of, table_of_names
+from fsmeu.fst.image import Fst
 from fsmeu.reading import TABLES, read_bytes
 
-__all__ = [
-    "bytes_of_file",
-    "check_names",
-    "fst_from_bytes",
-    "fst_with_symbols",
-    "symbols_of",
-    "table_of",
-]
+__all__ = ["bytes_of_file", "from_openfst", "fst_from_bytes", "to_openfst"]
+
+
+def to_openfst(thing: Any) -> bytes:
+    """A machine as OpenFst's binary file (log64 arcs), symbol tables included."""
+    image: bytes = as_automaton(thing).fst.write_to_string()
+    return image
+
+
+def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
+    """The machine in an OpenFst binary file, in its bytes, or in a pynini object.
+
+    Standard and log arcs are read as log64 arcs with the same numbers.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return of_fst(fst_from_bytes(bytes(source), "from_openfst"))
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        return of_fst(fst_from_bytes(bytes_of_file(path), str(path)), path.stem)
+    if not is_fst(source):
+        must = "must be a file of OpenFst, its bytes, or a machine of pynini"
+        raise InputError(sentence("from_openfst", must, type(source).__name__))
+    return of_fst(source)
 
 
 def fst_from_bytes(image: bytes, where: str) -> Fst:
@@ -44,25 +56,3 @@ def bytes_of_file(path: Path) -> bytes:
         SizeLimitError: it is too large.
     """
     return read_bytes(path, shorten(str(path)), TABLES, begin=MACHINE_START)
-
-
-def table_of(fst: Fst) -> ArcTable:
-    """The arcs of a machine, in full precision and in their order."""
-    return table_from_fst(fst)
-
-
-def check_names(names: Mapping[int, str]) -> None:
-    """Refuses names or numbers that no symbol table can hold."""
-    table_of_names(names, "symbols")
-
-
-def symbols_of(fst: Fst) -> tuple[dict[int, str], dict[int, str]]:
-    """What the numbers on the two tapes are called; empty where a table is missing."""
-    return names_of(fst.input_symbols(), "machine"), names_of(fst.output_symbols(), "machine")
-
-
-def fst_with_symbols(table: ArcTable, inputs: Mapping[int, str], outputs: Mapping[int, str]) -> Fst:
-    """The OpenFst machine of an arc table with symbol tables of these names, if there are any."""
-    check_table(table, "machine")
-    tapes = (table_of_names(names, "machine") for names in (inputs, outputs))
-    return fst_from_table(table, *tapes)

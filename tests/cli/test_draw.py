@@ -80,7 +80,7 @@ def test_figure_of_the_paper(fsmeu):
 def test_files(fsmeu, tmp_path, kind):
     """The ending says the kind; where it went is said on stderr."""
     path = tmp_path / f"picture.{kind}"
-    ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path, "--layout", "own")
+    ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path)
     assert (ran.code, ran.out) == (0, "")
     assert str(path) in ran.err
     assert path.stat().st_size > 100
@@ -112,7 +112,6 @@ def test_large_machine_is_summed_up(fsmeu):
         (["fscore"], "Add --n N"),
         (["fscore", "--n", "2", "-o", "x.gif"], "the format must be one of"),
         (["fscore", "--n", "2", "-o", "-"], "--format"),
-        (["fscore", "--n", "2", "--layout", "round"], "layout must be"),
         (["fscore", "--z", "12"], "must be one of 0, 1"),
         (["fscore", "--z", "11", "--y", "1"], "the same length"),
         (["fscore", "--probs", "0.5"], "hypothesis z must be given"),

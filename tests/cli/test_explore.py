@@ -21,7 +21,7 @@ def test_page_is_written(fsmeu, tmp_path, monkeypatch):
     assert (ran.code, ran.out) == (0, "fscore.html\n")
     data = data_of((tmp_path / "fscore.html").read_text())
     assert [machine["n"] for machine in data["machines"]] == [1, 2, 3]
-    assert [len(machine["nodes"]) for machine in data["machines"]] == [4, 10, 20]
+    assert [len(machine["values"]) for machine in data["machines"]] == [4, 10, 20]
 
 
 def test_page_goes_to_a_file_or_to_standard_output(fsmeu, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 import fsmeu as package
 from fsmeu.checking.examples import run_examples
 from fsmeu.checking.report import loss_to_measure
-from fsmeu.drawing.pages.usage import usage
+from fsmeu.drawing.pages.gallery import usage
 from fsmeu.losses.library import grammar_folder, library, load, read_spec
 
 VOID = {"meta", "input"}

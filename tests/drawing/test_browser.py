@@ -1,5 +1,6 @@
 """The pages in a real browser: numbers equal Python's, keys and dark mode work, all is inside."""
 
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -333,7 +334,7 @@ const words = ["h1", "#summary", "h2", "#about", "th", "#value", "label"].map((s
   const element = document.querySelector(s);
   return ratio(parse(getComputedStyle(element).color), ground(element));
 });
-const paint = [".node .words", ".node .value", ".edge text"].map((s) =>
+const paint = [".node text", ".node text[font-weight]", ".edge text"].map((s) =>
   ratio(parse(getComputedStyle(document.querySelector(s)).fill), page));
 return { page: light(page), worst: Math.min(...words, ...paint) };
 """
@@ -370,13 +371,14 @@ def test_hostile_names_do_nothing(show):
 def test_drawings_as_pages(show):
     """The page of a drawing shows states, path and probabilities; of a large one, the summary."""
     fscore = fsmeu.load("fscore")
-    drawing = fsmeu.draw(fscore, z="110", y="101", model=[0.9, 0.5, 0.3], layout="own")
+    drawing = fsmeu.draw(fscore, z="110", y="101", model=[0.9, 0.5, 0.3])
     tab = show(drawing.html)
     assert len(tab.all(".node")) == drawing.automaton.states
     assert len(tab.all(".node.route")) == 4
     assert tab.all("#panels") == []
-    start = tab.find('.node[data-state="0"] .mass')
-    assert float(start.value_of_css_property("fill-opacity")) == 1
+    fill = tab.find('.node[data-state="0"] rect').value_of_css_property("fill")
+    shade = [float(number) for number in re.findall(r"[\d.]+", fill)]
+    assert shade == pytest.approx([k / 255 for k in (0x56, 0xB4, 0xE9)], abs=1e-3)
     still = show(fsmeu.draw(fscore, n=20).html)
     assert "1,771 states" in still.find("#stage").get_attribute("textContent")
 

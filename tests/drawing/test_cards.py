@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.drawing.pages.distribution import distribution_picture
-from fsmeu.drawing.render.shapes import Box, Line
+from fsmeu.drawing.render.bars import distribution_picture
+from fsmeu.drawing.render.picture import Box, Line
 
 F1 = fsmeu.load("fscore")
 LABELS = [f"B-{k}" for k in range(200)]

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 import pytest
 
-from fsmeu.drawing.plots.curves_plot import plot_curves
+from fsmeu.drawing.plots.measure_plots import plot_curves
 from fsmeu.drawing.plots.plot_file import save_plot
 from fsmeu.errors import InputError
 

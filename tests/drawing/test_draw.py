@@ -13,8 +13,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.render.look import ROUTE, flow_of
-from fsmeu.drawing.render.shapes import Box, Line
+from fsmeu.drawing.render.picture import ROUTE, Box, Line, flow_of
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
 P = [0.9, 0.5, 0.3, 0.2]
@@ -67,7 +66,7 @@ def test_graphviz_sees_the_machine(fscore):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_is_written(fscore, tmp_path, kind):
     """The ending says the format, in any case; what is written is what is rendered."""
-    drawing = fsmeu.draw(fscore, n=2, layout="own")
+    drawing = fsmeu.draw(fscore, n=2)
     path = drawing.save(tmp_path / f"picture.{kind.upper()}")
     content = path.read_bytes()
     head = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<svg", "html": b"<!DOCTYPE html>"}
@@ -78,13 +77,13 @@ def test_every_format_is_written(fscore, tmp_path, kind):
 
 def test_path_argument_writes(fscore, tmp_path):
     """``path=`` saves what is drawn."""
-    drawing = fsmeu.draw(fscore, n=1, path=tmp_path / "a.svg", layout="own")
+    drawing = fsmeu.draw(fscore, n=1, path=tmp_path / "a.svg")
     assert (tmp_path / "a.svg").read_text() == drawing.svg
 
 
 def test_png_has_the_size_of_the_picture(fscore):
     """Two dots for each pixel of the picture."""
-    drawing = fsmeu.draw(fscore, n=2, layout="own")
+    drawing = fsmeu.draw(fscore, n=2)
     image = drawing.render("png")
     width, height = (int.from_bytes(image[k : k + 4], "big") for k in (16, 20))
     assert abs(width - 2 * drawing.picture.width) <= 2
@@ -123,7 +122,7 @@ def test_named_states_and_memories_are_spelled_out():
 
 def test_path_of_a_pair_is_coloured(fscore):
     """The states and arcs on the way of (z, y) are marked, and no others."""
-    drawing = fsmeu.draw(fscore, z="110", y="101", layout="own")
+    drawing = fsmeu.draw(fscore, z="110", y="101")
     route = drawing.route
     captions = {drawing.frame.captions[s].lines[0] for s in route.states}
     assert captions == {
@@ -157,7 +156,7 @@ def test_a_hypothesis_among_others_is_coloured(fscore):
 def test_composition_shows_probabilities(fscore):
     """Shades and widths are the probabilities that enumeration gives."""
     z = "1100"
-    drawing = fsmeu.draw(fscore, z=z, y="1010", model=P, layout="own")
+    drawing = fsmeu.draw(fscore, z=z, y="1010", model=P)
     automaton = drawing.automaton
     graph = fsmeu.to_networkx(automaton)
     passing = dict.fromkeys(graph, 0.0)
@@ -207,7 +206,7 @@ def test_registers_can_be_chosen(fscore):
 
 def test_depth_keeps_the_beginning(fscore):
     """Only states within so many steps, and what of a path lies among them."""
-    drawing = fsmeu.draw(fscore, z="111", y="111", depth=1, layout="own")
+    drawing = fsmeu.draw(fscore, z="111", y="111", depth=1)
     assert drawing.automaton.depth.max() == 1
     assert len(drawing.route.states) == 2
     assert len(drawing.route.arcs) == 1
@@ -274,40 +273,12 @@ def test_wide_characters_keep_their_columns():
     assert "日本:e\u0301" in text
 
 
-@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_layout_says_the_same(fscore):
-    """Places differ, everything else is the same."""
-    own, dot = (fsmeu.draw(fscore, n=3, layout=layout) for layout in ("own", "dot"))
-    assert own.placement.centres != dot.placement.centres
-    assert own.frame == dot.frame
-    x = [centre[0] for centre in dot.placement.centres]
-    for depth in range(4):
-        column = [x[s] for s in np.flatnonzero(dot.automaton.depth == depth)]
-        assert max(column) - min(column) < 1
-    assert all((len(curve) - 1) % 3 == 0 for curve in dot.placement.curves)
-
-
 def test_no_program_is_needed(fscore, monkeypatch, tmp_path):
     """With an empty PATH every format is still written."""
     monkeypatch.setenv("PATH", str(tmp_path))
     drawing = fsmeu.draw(fscore, n=2)
-    assert drawing.placement == fsmeu.draw(fscore, n=2, layout="own").placement
     for kind in FORMATS:
         assert drawing.render(kind)
-    with pytest.raises(FsmeuError, match="must be installed"):
-        fsmeu.draw(fscore, n=2, layout="dot").svg  # noqa: B018
-
-
-def test_graphviz_is_for_those_who_ask_for_it(fscore, monkeypatch, tmp_path):
-    """No picture depends on whether a program is installed; one that fails is told of."""
-    fake = tmp_path / "dot"
-    fake.write_text("#!/bin/sh\necho nonsense\n")
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    expected = fsmeu.draw(fscore, n=2, layout="own").placement
-    assert fsmeu.draw(fscore, n=2).placement == expected
-    with pytest.raises(FsmeuError):
-        fsmeu.draw(fscore, n=2, layout="dot").svg  # noqa: B018
 
 
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
@@ -332,7 +303,6 @@ def test_missing_matplotlib_is_explained(fscore, monkeypatch):
         ({"z": "12"}, "label 2 must be one of 0, 1"),
         ({"model": [0.5]}, "the hypothesis z must be given"),
         ({"n": 3, "z": "1", "model": [0.5]}, "n must be that of the model"),
-        ({"n": 2, "layout": "spring"}, "layout must be"),
         ({"n": 2, "limit": 0}, "limit must be"),
         ({"n": 2, "depth": -1}, "at least 0"),
         ({"z": 5}, "must be label sequences"),

@@ -6,19 +6,12 @@ import networkx as nx
 import numpy as np
 import pynini
 import pytest
-import pywrapfst
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import FsmeuError, FstError, InputError
+from fsmeu.errors import FstError, InputError
 from fsmeu.exchange.automaton import as_automaton
-from fsmeu.exchange.openfst_formats import (
-    from_openfst_text,
-    symbols_from_text,
-    symbols_text,
-    to_openfst_text,
-)
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import fst_from_table
 
@@ -141,57 +134,11 @@ def test_binary_and_back(machine, tmp_path):
 @settings(max_examples=80, deadline=None)
 @given(tables())
 def test_any_machine_survives_all_formats(table):
-    """Binary, text and graph keep every bit of any machine with a start."""
+    """Binary image and graph keep every bit of any machine with a start."""
     machine = fsmeu.from_openfst(fst_from_table(table))
     assert same_bits(machine.table, table)
     assert same_bits(fsmeu.from_openfst(fsmeu.to_openfst(machine)).table, table)
     assert same_bits(fsmeu.from_networkx(fsmeu.to_networkx(machine)).table, table)
-    assert same_bits(from_openfst_text(to_openfst_text(machine)).table, table)
-
-
-@settings(max_examples=60, deadline=None)
-@given(tables())
-def test_openfst_reads_our_text(table):
-    """OpenFst's own compiler makes the same machine of the text, to the last bit."""
-    compiler = pywrapfst.Compiler(arc_type="log64", keep_state_numbering=True)
-    compiler.write(to_openfst_text(fsmeu.from_openfst(fst_from_table(table))))
-    compiled = pynini.Fst.from_pywrapfst(compiler.compile())
-    assert same_bits(fsmeu.from_openfst(compiled).table, table)
-
-
-def test_text_has_all_digits():
-    """Weights are written as Python writes floats, not with nine digits."""
-    text = to_openfst_text(fsmeu.models.Bernoulli([1 / 3]))
-    assert repr(-math.log(1 / 3)) in text
-    assert text.splitlines()[0].split("\t")[:4] == ["0", "1", "1", "1"]
-
-
-def test_text_with_names():
-    """Labels may be names, if the names are given."""
-    names = {0: "<eps>", 1: "n", 2: "Y"}
-    machine = from_openfst_text("0 1 n Y 0.5\n1 Infinity\n1 0.25", names)
-    assert machine.table.ilabel.tolist() == [1]
-    assert machine.table.olabel.tolist() == [2]
-    assert machine.table.final[1] == 0.25
-    assert symbols_from_text(symbols_text(names)) == names
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0 1 1", "line 1: a line is"),
-        ("0 1 a b", "labels are numbers"),
-        ("0 -1 1 1", "states are numbers"),
-        ("0 1 1 1 heavy", "a weight must be a number"),
-        ("0 1 1 1 nan", "a weight must be a number"),
-        ("0 999999999 1 1", "without great gaps"),
-        ("0 1 1 1\n²", "line 2: states are numbers"),
-    ],
-)
-def test_bad_text_is_refused(text, message):
-    """A sentence says which line is wrong; no huge machine is built."""
-    with pytest.raises(InputError, match=message):
-        from_openfst_text(text)
 
 
 @pytest.mark.parametrize("image", [b"", b"hello", b"\xd6\xfd\xb2~", None])
@@ -201,9 +148,3 @@ def test_bad_bytes_are_refused(image):
         image = fsmeu.to_openfst(fsmeu.load("hamming").compile(2))[:90]
     with pytest.raises(FstError, match="must be a whole OpenFst machine"):
         fsmeu.from_openfst(image)
-
-
-def test_blank_names_need_the_binary_format():
-    """A symbol file cannot hold a name with a blank."""
-    with pytest.raises(FsmeuError, match="no blanks"):
-        symbols_text({1: "a b"})

@@ -28,7 +28,7 @@ ARCS = (
 @pytest.fixture(scope="module")
 def figure():
     loss = fsmeu.load("fscore", labels=("n", "Y"))
-    return fsmeu.draw(loss, n=4, given_z=True, depth=3, layout="own")
+    return fsmeu.draw(loss, n=4, given_z=True, depth=3)
 
 
 def test_graph_is_that_of_the_paper(figure):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from fsmeu.drawing.pages.exhibits import anchored, exhibit
-from fsmeu.drawing.pages.gallery import gallery_page
+from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
 from fsmeu.losses.library import read_spec
 
 pytest.importorskip("selenium", reason="selenium is not installed")

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 import fsmeu
-from fsmeu.drawing.render.shapes import Text
+from fsmeu.drawing.render.picture import Text
 from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text
 from fsmeu.errors import visible
 
@@ -44,13 +44,13 @@ def loss():
 
 @pytest.fixture(scope="module")
 def drawing(loss):
-    return fsmeu.draw(loss, n=1, layout="own")
+    return fsmeu.draw(loss, n=1)
 
 
 @pytest.fixture(scope="module")
 def all_names():
     """Every name at once, on the arcs of a machine of two states."""
-    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1, layout="own")
+    return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1)
 
 
 class Elements(HTMLParser):

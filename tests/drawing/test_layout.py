@@ -13,10 +13,9 @@ from scipy.optimize import isotonic_regression
 import fsmeu
 from fsmeu.drawing.layout.curves import arrow_head, point_at, through
 from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.order import count_crossings, order_layers
-from fsmeu.drawing.layout.rows import spread, stack_rows
-from fsmeu.drawing.layout.tracks import choose_tracks
-from fsmeu.drawing.render.shapes import Line, Text
+from fsmeu.drawing.layout.order import count_crossings, order_layers, spread, stack_rows
+from fsmeu.drawing.layout.ports import choose_tracks
+from fsmeu.drawing.render.picture import Line, Text
 from fsmeu.drawing.scene.frame import text_width
 
 LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]
@@ -25,7 +24,7 @@ LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one
 @pytest.fixture(params=LOSSES, ids=lambda p: p[0])
 def drawing(request):
     name, params, n = request.param
-    return fsmeu.draw(fsmeu.load(name, **params), n=n, layout="own")
+    return fsmeu.draw(fsmeu.load(name, **params), n=n)
 
 
 def boxes(drawing):
@@ -251,8 +250,8 @@ def test_curve_passes_its_points():
 
 def test_empty_and_single_machines_can_be_placed():
     """Sequences of length 0 have a machine of one state."""
-    drawing = fsmeu.draw(fsmeu.load("hamming"), n=0, layout="own")
+    drawing = fsmeu.draw(fsmeu.load("hamming"), n=0)
     assert len(drawing.placement.centres) == 1
-    nothing = fsmeu.draw(nx.MultiDiGraph(), layout="own")
+    nothing = fsmeu.draw(nx.MultiDiGraph())
     assert place(nothing.frame, []).centres == ()
     assert nothing.svg.startswith("<svg")

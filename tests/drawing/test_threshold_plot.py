@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import f1_score, hamming_loss
 
 import fsmeu
-from fsmeu.drawing.plots.threshold_plot import plot_threshold
+from fsmeu.drawing.plots.measure_plots import plot_threshold
 from fsmeu.errors import InputError
 
 matplotlib = pytest.importorskip("matplotlib")

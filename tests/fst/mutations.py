@@ -16,7 +16,6 @@ import pywrapfst
 
 import fsmeu
 from fsmeu.errors import FsmeuError
-from fsmeu.exchange.openfst_formats import to_openfst_text
 
 MEMORY = 3 * 2**30
 
@@ -85,7 +84,6 @@ def _use(machine):
     """What users do with a machine; each may be refused in a sentence of its own."""
     for use in (
         lambda: fsmeu.to_openfst(machine),
-        lambda: to_openfst_text(machine),
         lambda: fsmeu.models.Acceptor(machine.fst, [0, 1]),
     ):
         try:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fsmeu
 from fsmeu import learning
-from fsmeu.checking.applies import exact_methods
+from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
 from fsmeu.cli.examples import read_examples
 from fsmeu.cli.given import read_constraint
@@ -21,7 +21,6 @@ from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.source import open_corpus
-from fsmeu.exchange.openfst_formats import from_openfst_text, to_openfst_text
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.library import grammar_folder, read_spec
 from fsmeu.searn.features.sets import template_set
@@ -70,7 +69,6 @@ READERS = {
     "check": _checked,
     "model": lambda path: fsmeu.models.from_json(path).n,
     "machine": lambda path: fsmeu.from_openfst(path).states,
-    "machine text": lambda path: from_openfst_text(path.read_bytes().decode("latin-1")).states,
     "constraint": lambda path: read_constraint("--given", str(path)),
     "examples": lambda path: read_examples(str(path)).rows.shape,
     "estimator": _predicted,
@@ -121,7 +119,6 @@ def seeds(folder):
         "check": grammars,
         "model": {f"{k}.json": json.dumps(m).encode() for k, m in enumerate(models)}
         | {"zeros.json.gz": zeros},
-        "machine text": {"a.txt": to_openfst_text(machine).encode()},
         "constraint": {"a.regex": b"0* (1 0 | 0 1)+ 1? 0{2,3}", "a.fst": image},
         "estimator": _saved(folder, _classifiers()) | {"zeros.npz": bytes_as_doubles},
         "tagger": _saved(folder, _taggers()),

@@ -5,10 +5,9 @@ import itertools
 import pytest
 
 import fsmeu
-from fsmeu.checking.applies import exact_methods
+from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.facts import facts
-from fsmeu.checking.redundant import can_drop
-from fsmeu.checking.report import confusion_clash, report
+from fsmeu.checking.report import can_drop, confusion_clash, report
 from fsmeu.decoding.decode import EXACT
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read

@@ -10,7 +10,6 @@ __all__ = ["arrow_head", "bracket", "loop", "point_at", "shorten_end", "through"
 
 Point = tuple[float, float]
 Curve = tuple[Point, ...]  # 3k + 1 points: ends and control points of k cubic pieces
-Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 LOOP_HEIGHT = 17.0
 _PULL = 0.45

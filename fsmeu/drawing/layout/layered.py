@@ -1,42 +1,44 @@
 """A layered layout that needs no other program: left to right by the steps from the start.
 
-States stand in columns by their depth, ordered to cross little (``order``) and set at heights near
-their neighbours (``rows``). The label of a line stands beside the state that the line leaves
-(``sides``); only then come the tracks of lines within the column (``tracks``), and the space in
-which lines to other columns change their height. Lines over several columns get lanes of their own.
-So no line but its own ever comes near a label.
+States stand in columns by their depth, ordered to cross little and set at heights near their
+neighbours (``order``). The label of a line stands beside the state that the line leaves; only then
+come the tracks of lines within the column (``ports``), and the space in which lines to other
+columns change their height. Lines over several columns get lanes of their own. So no line but its
+own ever comes near a label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
+from fsmeu.drawing.layout import ports
 from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
-from fsmeu.drawing.layout.loops import LOOP_LIFT, loop_curve, loop_label, loop_rise
-from fsmeu.drawing.layout.order import order_layers
-from fsmeu.drawing.layout.placement import Placement, fit
-from fsmeu.drawing.layout.rows import stack_rows
-from fsmeu.drawing.layout.sides import (
-    LEFT,
-    RIGHT,
-    End,
-    Side,
-    ends_of,
-    lay_side,
-    on_outline,
-    side_height,
-)
-from fsmeu.drawing.layout.tracks import FIRST, choose_tracks, track_step
-from fsmeu.drawing.scene.frame import Bundle, Frame, text_width
+from fsmeu.drawing.layout.order import order_layers, stack_rows
+from fsmeu.drawing.layout.ports import End
+from fsmeu.drawing.scene.frame import Bundle, Caption, Frame, text_width
 
-__all__ = ["place"]
+__all__ = ["START_LENGTH", "Placement", "place"]
 
+_MARGIN = 16.0
+START_LENGTH = 26.0
 _ROW_GAP = 7.0
 _LANE = 7.0
 _LEAST_GAP = 28.0
 _STEEP, _MOST_STEEP = 0.14, 130.0
 _CROWD, _MOST_CROWDED = 1.5, 70.0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where everything is, in pixels from the top left corner."""
+
+    centres: tuple[Point, ...]  # of the states
+    curves: tuple[Curve, ...]  # the line of each bundle of arcs
+    labels: tuple[Point, ...]  # the centre of each bundle's label
+    width: float
+    height: float
 
 
 def place(frame: Frame, depth: Sequence[int]) -> Placement:
@@ -49,7 +51,7 @@ def place(frame: Frame, depth: Sequence[int]) -> Placement:
     last = max(depth, default=0)
     column = [d if d >= 0 else last + 1 for d in depth]
     grid = _Grid(frame, column)
-    return fit(frame, grid.centres, grid.curves(), grid.labels())
+    return _fit(frame, grid.centres, grid.curves(), grid.labels())
 
 
 class _Grid:
@@ -69,11 +71,16 @@ class _Grid:
         peers = [(a, b) for a, b in ends if a != b and column[a] == column[b]]
         layers = order_layers(layers, links, peers)
         rank = {item: k for layer in layers for k, item in enumerate(layer)}
-        touching = ends_of(frame.bundles, column, rank, self.lanes)
-        self.rise = self._rises(touching)
-        self.y = stack_rows(layers, links, *self._room(len(items), touching))
+        touching = ports.ends_of(frame.bundles, column, rank, self.lanes)
+        half = [self._half_height(state, touching) for state in range(len(frame.captions))]
+        self.loops = {
+            b.source: ports.Loop(caption, b, half[b.source] - caption.height / 2)
+            for b in frame.bundles
+            if b.source == b.target and (caption := frame.captions[b.source])
+        }
+        self.y = stack_rows(layers, links, *self._room(len(items), half))
         self.sides = {
-            key: lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
+            key: ports.lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
             for key, found in touching.items()
         }
         self.end_at = {(e.bundle, e.role): e for found in touching.values() for e in found}
@@ -99,34 +106,17 @@ class _Grid:
 
     def _half_height(self, state: int, touching: dict[tuple[int, int], list[End]]) -> float:
         """Half the height of a state together with the rows beside it."""
-        rows = (
-            side_height(touching.get((state, s), ()), self.frame.bundles) for s in (LEFT, RIGHT)
-        )
+        sides = (touching.get((state, side), ()) for side in (ports.LEFT, ports.RIGHT))
+        rows = (ports.side_height(ends, self.frame.bundles) for ends in sides)
         return max(self.frame.captions[state].height, *rows) / 2
 
-    def _rises(self, touching: dict[tuple[int, int], list[End]]) -> dict[int, float]:
-        """How high the loop of each state is: a label above it must clear the rows beside."""
-        rise = {}
-        for bundle in self.frame.bundles:
-            if bundle.source == bundle.target:
-                caption = self.frame.captions[bundle.source]
-                beside = self._half_height(bundle.source, touching) - caption.height / 2
-                rise[bundle.source] = loop_rise(caption, bundle, beside)
-        return rise
-
-    def _room(
-        self, items: int, touching: dict[tuple[int, int], list[End]]
-    ) -> tuple[list[float], list[float]]:
+    def _room(self, items: int, half: Sequence[float]) -> tuple[list[float], list[float]]:
         """The room each item needs above and below its centre."""
-        above, below = [_LANE] * items, [_LANE] * items
-        for state in range(len(self.frame.captions)):
-            above[state] = below[state] = self._half_height(state, touching) + _ROW_GAP
-        for bundle in self.frame.bundles:
-            if bundle.source == bundle.target:
-                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
-                label = loop_label(caption, bundle, rise)[1]
-                top = caption.height / 2 + max(rise, bundle.height / 2 - label) + _ROW_GAP
-                above[bundle.source] = max(above[bundle.source], top)
+        lanes = [_LANE] * (items - len(half))
+        below = [height + _ROW_GAP for height in half] + lanes
+        above = list(below)
+        for state, loop in self.loops.items():
+            above[state] = max(above[state], loop.top + _ROW_GAP)
         return above, below
 
     def _row(self, end: End) -> float:
@@ -143,33 +133,32 @@ class _Grid:
         count: dict[tuple[int, int], int] = {}
         for key, lines in beside.items():
             spans = [(self._row(self.end_at[k, 0]), self._row(self.end_at[k, 1])) for k in lines]
-            chosen = choose_tracks(spans)
+            chosen = ports.choose_tracks(spans)
             track |= dict(zip(lines, chosen, strict=True))
             count[key] = max(chosen) + 1
         return track, count
 
     def _clear(self, columns: int) -> dict[tuple[int, int], float]:
         """How far from the middle of a column its states and labels reach, to each side."""
-        clear = {(c, side): 8.0 for c in range(columns) for side in (LEFT, RIGHT)}
+        clear = {(c, side): 8.0 for c in range(columns) for side in (ports.LEFT, ports.RIGHT)}
         for state, caption in enumerate(self.frame.captions):
-            for side in (LEFT, RIGHT):
+            for side in (ports.LEFT, ports.RIGHT):
                 key = self.column[state], side
                 found = self.sides.get((state, side))
                 reach = found.reach if found is not None else 0.0
                 clear[key] = max(clear[key], caption.width / 2 + reach)
-        over = [b for b in self.frame.bundles if b.source == b.target]
-        wide = [(self.column[b.source], b.width / 2) for b in over]
+        wide = [(self.column[s], loop.bundle.width / 2) for s, loop in self.loops.items()]
         for where, lines in enumerate(self.frame.headings[:columns]):
             wide += [(where, text_width(line) / 2) for line in lines]
         for where, half in wide:
-            for side in (LEFT, RIGHT):
-                clear[where, side] = max(clear[where, side], half + LOOP_LIFT)
+            for side in (ports.LEFT, ports.RIGHT):
+                clear[where, side] = max(clear[where, side], half + ports.LOOP_LIFT)
         return clear
 
     def _outer(self, where: int, side: int) -> float:
         """How far from the middle of a column its tracks reach."""
         tracks = self.tracks.get((where, side), 0)
-        beyond = FIRST + tracks * track_step(tracks) if tracks else 0.0
+        beyond = ports.FIRST_TRACK + tracks * ports.track_step(tracks) if tracks else 0.0
         return self.clear[where, side] + beyond
 
     def _columns(self, columns: int) -> list[float]:
@@ -185,7 +174,7 @@ class _Grid:
         x = [0.0] if columns else []
         for k in range(1, columns):
             free = _LEAST_GAP + steep[k - 1] + min(_CROWD * crowd[k - 1], _MOST_CROWDED)
-            x.append(x[-1] + self._outer(k - 1, RIGHT) + free + self._outer(k, LEFT))
+            x.append(x[-1] + self._outer(k - 1, ports.RIGHT) + free + self._outer(k, ports.LEFT))
         return x
 
     def curves(self) -> list[Curve]:
@@ -193,8 +182,7 @@ class _Grid:
         made = []
         for k, bundle in enumerate(self.frame.bundles):
             if bundle.source == bundle.target:
-                caption, rise = self.frame.captions[bundle.source], self.rise[bundle.source]
-                made.append(loop_curve(self.centres[bundle.source], caption, bundle, rise))
+                made.append(self.loops[bundle.source].curve(self.centres[bundle.source]))
             elif k in self.track:
                 start, end = self.end_at[k, 0], self.end_at[k, 1]
                 made.append(bracket(self._way(start), self._way(end)[::-1], self._track_x(k)))
@@ -208,7 +196,7 @@ class _Grid:
         x, y = self.centres[end.state]
         caption, found = self.frame.captions[end.state], self.sides[end.state, side]
         key = end.bundle, end.role
-        dx, dy = on_outline(caption, found.ports[key], side)
+        dx, dy = ports.on_outline(caption, found.ports[key], side)
         points = [(x + dx, y + dy)]
         row = y + found.rows[key]
         if found.fan:
@@ -219,8 +207,8 @@ class _Grid:
     def _track_x(self, number: int) -> float:
         end = self.end_at[number, 0]
         where, side = self.column[end.state], end.side
-        step = track_step(self.tracks[where, side])
-        beyond = self.clear[where, side] + FIRST + self.track[number] * step
+        step = ports.track_step(self.tracks[where, side])
+        beyond = self.clear[where, side] + ports.FIRST_TRACK + self.track[number] * step
         return self.x[where] + side * beyond
 
     def _across(self, number: int, bundle: Bundle) -> list[Point]:
@@ -246,18 +234,42 @@ class _Grid:
         places = []
         for k, bundle in enumerate(self.frame.bundles):
             x, y = self.centres[bundle.source]
-            caption = self.frame.captions[bundle.source]
             if bundle.source == bundle.target:
-                dx, dy = loop_label(caption, bundle, self.rise[bundle.source])
-                places.append((x + dx, y - caption.height / 2 + dy))
-                continue
-            end = self.end_at[k, 0]
-            found: Side = self.sides[end.state, end.side]
-            out = caption.width / 2 + found.fan + 1 + bundle.width / 2
-            places.append((x + end.side * out, y + found.rows[k, 0]))
+                dx, dy = self.loops[bundle.source].label
+            else:
+                end = self.end_at[k, 0]
+                found = self.sides[end.state, end.side]
+                width = self.frame.captions[end.state].width + bundle.width
+                dx, dy = end.side * (width / 2 + found.fan + 1), found.rows[k, 0]
+            places.append((x + dx, y + dy))
         return places
 
 
 def _distinct(points: Sequence[Point]) -> list[Point]:
     """The points without those that repeat the one before."""
     return [p for k, p in enumerate(points) if not k or p != points[k - 1]]
+
+
+def _fit(
+    frame: Frame, centres: Sequence[Point], curves: Sequence[Curve], labels: Sequence[Point]
+) -> Placement:
+    """Everything moved so that it lies inside the margins."""
+    items: list[Caption | Bundle] = [*frame.captions, *frame.bundles]
+    sized = zip([*centres, *labels], items, strict=True)
+    corners = [
+        (x + side * item.width / 2, y + side * item.height / 2)
+        for (x, y), item in sized
+        for side in (-1, 1)
+    ]
+    corners += [point for curve in curves for point in curve]
+    if not corners:
+        return Placement((), (), (), 2 * _MARGIN, 2 * _MARGIN)
+    xs, ys = zip(*corners, strict=True)
+    left, top = min(xs) - _MARGIN - START_LENGTH, min(ys) - _MARGIN
+
+    def moved(points: Sequence[Point]) -> Curve:
+        return tuple((x - left, y - top) for x, y in points)
+
+    lines = tuple(map(moved, curves))
+    size = max(xs) + _MARGIN - left, max(ys) + _MARGIN - top
+    return Placement(moved(centres), lines, moved(labels), *size)

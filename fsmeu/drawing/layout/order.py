@@ -1,8 +1,11 @@
-"""The order of states within their layers: few crossings, by barycentres and swaps.
+"""The order of states within their layers, few lines crossing, and their heights.
 
-A sweep orders each layer by the mean position of its neighbours in the layer before, then the other
-way round (Sugiyama, Tagawa & Toda 1981); neighbours are then swapped while that removes crossings
-or brings items closer that are joined within a layer. The best order met is kept.
+Order: a sweep sorts each layer by the mean position of its neighbours in the layer before, then the
+other way round (Sugiyama, Tagawa & Toda 1981); neighbours are then swapped while that removes
+crossings or brings items closer that are joined within a layer. The best order met is kept.
+
+Heights: each layer in turn takes the mean heights of its neighbours as wishes; the nearest heights
+(least squares) that keep the order and the distances are an isotonic regression, found by pooling.
 """
 
 from __future__ import annotations
@@ -11,14 +14,15 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["count_crossings", "order_layers"]
+__all__ = ["count_crossings", "order_layers", "spread", "stack_rows"]
 
-_SWEEPS = 12
+_SWEEPS, _HEIGHT_SWEEPS = 12, 24
 _SWAPS = 8
 _MOST_SWAPPED = 60  # layers wider than this are left to the barycentres
 
 Layers = list[list[int]]
 Links = Sequence[tuple[int, int]]
+Neighbours = dict[int, list[int]]
 
 
 def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
@@ -50,9 +54,6 @@ def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
 def count_crossings(layers: Layers, links: Links) -> int:
     """How often links between adjacent layers cross."""
     return _total(layers, _neighbours(layers, links)[1])
-
-
-Neighbours = dict[int, list[int]]
 
 
 def _neighbours(layers: Layers, links: Links) -> tuple[Neighbours, Neighbours]:
@@ -136,3 +137,59 @@ def _total(layers: Layers, after: Neighbours) -> int:
             for end in ends:
                 insort(met, end)
     return crossings
+
+
+def stack_rows(
+    layers: Layers, links: Links, above: Sequence[float], below: Sequence[float]
+) -> list[float]:
+    """The height of each item's centre, growing downwards.
+
+    Args:
+        layers: the items of each layer, from top to bottom.
+        links: pairs of items in adjacent layers, the earlier first.
+        above: the room that each item needs above its centre.
+        below: the same below it.
+    """
+    height = [0.0] * len(above)
+    before, after = _neighbours(layers, links)
+    for layer in layers:
+        _settle(layer, [0.0] * len(layer), height, above, below)
+    for sweep in range(_HEIGHT_SWEEPS):
+        order = layers if sweep % 2 == 0 else list(reversed(layers))
+        for layer in order:
+            sides = (
+                [before, after] if sweep >= _HEIGHT_SWEEPS // 2 else [(before, after)[sweep % 2]]
+            )
+            wishes = []
+            for item in layer:
+                seen = [height[x] for side in sides for x in side[item]]
+                wishes.append(sum(seen) / len(seen) if seen else height[item])
+            _settle(layer, wishes, height, above, below)
+    return height
+
+
+def _settle(
+    layer: Sequence[int],
+    wishes: Sequence[float],
+    height: list[float],
+    above: Sequence[float],
+    below: Sequence[float],
+) -> None:
+    offsets = [0.0]
+    for upper, lower in pairwise(layer):
+        offsets.append(offsets[-1] + below[upper] + above[lower])
+    found = spread([w - o for w, o in zip(wishes, offsets, strict=True)])
+    for item, base, offset in zip(layer, found, offsets, strict=True):
+        height[item] = base + offset
+
+
+def spread(wishes: Sequence[float]) -> list[float]:
+    """The nondecreasing numbers nearest to these in least squares (pool adjacent violators)."""
+    pools: list[tuple[float, int]] = []
+    for wish in wishes:
+        total, count = wish, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / count:
+            earlier, size = pools.pop()
+            total, count = total + earlier, count + size
+        pools.append((total, count))
+    return [total / count for total, count in pools for _ in range(count)]

@@ -1,17 +1,18 @@
-"""What notebooks show of the objects that people hold: a card of one screen each."""
+"""What people see of the objects that they hold: a card in a notebook, a screen of text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.distribution import distribution_picture
+from fsmeu.drawing.pages.templates import fill
+from fsmeu.drawing.render.bars import distribution_picture, distribution_rows
 from fsmeu.drawing.render.svg import svg
-from fsmeu.errors import FsmeuError, shorten, visible
+from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation
@@ -21,137 +22,140 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
-__all__ = ["MOST_COLUMNS", "card", "model_table"]
+__all__ = ["card", "printed"]
 
 _MOST_ROWS = 16
 _MOST_LEVELS = 8
-MOST_COLUMNS = 12
-_BAR = "display:inline-block;height:.7em;background:#4878a8;width:{:.1f}em"
-_STAGE = "max-width:100%;max-height:520px;overflow:auto"
+_MOST_COLUMNS = 12
+_WIDEST = 100  # characters of a printed line
+_EMPTY = "nothing of positive probability was kept"
+
+Parts = dict[str, Any]
 
 
-def _loss_card(loss: SpecLoss) -> str:
-    """A loss: what it is, its parameters, and the text of its file."""
-    lines = loss.spec.source.strip().split("\n")
-    shown = lines[: 2 * _MOST_ROWS]
-    more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
-    text = "\n".join(shorten(line, 110) if len(line) > 110 else line for line in [*shown, *more])
-    held = escape(visible(text, keep="\n\t"))
-    return _card(repr(loss), f"<pre>{held}</pre>")
+def card(thing: Any) -> str:
+    """The card of whatever has one, one screen of HTML."""
+    parts = next(make(thing) for kind, make in _CARDS if isinstance(thing, kind))
+    return fill("card.html", newline=Markup("\n"), **parts)
 
 
-def _function_card(loss: FunctionLoss) -> str:
-    """A loss written in Python: its name, its labels and where it comes from."""
-    labels = shorten(" ".join(map(str, loss.labels)))
-    return _card(repr(loss), "", f"{type(loss.function).__name__}, over the labels {labels}")
+def printed(thing: Any) -> str:
+    """A screen of text: the probabilities of a model, the distribution of an expectation."""
+    if isinstance(thing, Model):
+        return "\n".join(_model_lines(thing))
+    title = f"mean {thing.mean!r}" if isinstance(thing, Levels) else _expectation_title(thing)
+    try:
+        levels = thing if isinstance(thing, Levels) else thing.levels
+    except FsmeuError as error:
+        return f"{title}\nIts distribution is not shown: {error}"
+    return "\n".join([title, *(distribution_rows(levels) if len(levels.values) else [_EMPTY])])
 
 
-def model_table(
-    model: Model, columns: int = MOST_COLUMNS
-) -> tuple[list[str], list[list[str]], str]:
+def _model_table(model: Model, columns: int) -> tuple[list[str], list[list[str]], str]:
     """Heads and rows of P(y_i = l), of the first positions and labels, and what is left out."""
     table = model.marginals()[:_MOST_ROWS, :columns]
     heads = ["i", *(shorten(str(label), 24) for label in model.labels[:columns])]
     rows = [[str(i + 1), *(f"{p:.4g}" for p in row)] for i, row in enumerate(table.tolist())]
-    left = []
-    if model.n > len(rows):
-        left.append(f"{model.n - len(rows):,} more positions")
-    if len(model.labels) > columns:
-        left.append(f"{len(model.labels) - columns:,} more labels")
+    more = {"positions": model.n - len(rows), "labels": len(model.labels) - columns}
+    left = [f"{count:,} more {name}" for name, count in more.items() if count > 0]
     return heads, rows, " and ".join(left)
 
 
-def _model_card(model: Model) -> str:
-    heads, rows, left = model_table(model)
+def _model_lines(model: Model) -> list[str]:
+    for columns in range(_MOST_COLUMNS, 0, -1):
+        heads, rows, left = _model_table(model, columns)
+        widths = [max(len(row[k]) for row in [heads, *rows]) for k in range(len(heads))]
+        if sum(widths) + 2 * len(widths) <= _WIDEST:
+            break
+    lines = [
+        "  ".join(f"{cell:>{wide}}" for cell, wide in zip(row, widths, strict=True))
+        for row in [heads, *rows]
+    ]
+    first = f"{model.title}, n = {model.n:,}, {len(model.labels):,} labels: P(y_i = label)"
+    return [first, *lines, *([left] if left else [])]
+
+
+def _model_card(model: Model) -> Parts:
+    heads, rows, left = _model_table(model, _MOST_COLUMNS)
     title = f"{model.title}: {model!r}"
-    return _card(title, "<p>P(y_i = label)</p>" + _table(heads, rows), left)
+    return {
+        "title": title, "caption": "P(y_i = label)", "heads": heads, "rows": rows, "note": left,
+    }  # fmt: skip
 
 
-def _levels_card(levels: Levels) -> str:
-    """A distribution: drawn, and its most probable values in ascending order."""
-    return _card(f"levels: {len(levels.values):,} values", *_levels_parts(levels, levels.mean))
+def _loss_card(loss: SpecLoss) -> Parts:
+    """A loss: what it is, its parameters, and the text of its file."""
+    lines = loss.spec.source.strip().split("\n")
+    shown = [shorten(line, 110) if len(line) > 110 else line for line in lines[: 2 * _MOST_ROWS]]
+    more = [f"... {len(lines) - len(shown)} more lines"] if len(lines) > len(shown) else []
+    return {"title": repr(loss), "text": [*shown, *more]}
 
 
-def _expectation_card(expectation: Expectation) -> str:
-    """An expectation: its value and, where it can be had, its distribution."""
+def _function_card(loss: FunctionLoss) -> Parts:
+    """A loss written in Python: its name, its labels and where it comes from."""
+    labels = shorten(" ".join(map(str, loss.labels)))
+    note = f"{type(loss.function).__name__}, over the labels {labels}"
+    return {"title": repr(loss), "note": note}
+
+
+def _expectation_title(expectation: Expectation) -> str:
     title = f"expectation {expectation.value!r}"
     if expectation.kept < 1.0:
         title += f" (between {expectation.lower:.6g} and {expectation.upper:.6g})"
+    return title
+
+
+def _expectation_card(expectation: Expectation) -> Parts:
+    """An expectation: its value and, where it can be had, its distribution."""
+    title = _expectation_title(expectation)
     try:
-        return _card(title, *_levels_parts(expectation.levels, expectation.value))
+        return {**_levels_card(expectation.levels, expectation.value), "title": title}
     except FsmeuError as error:
-        return _card(title, "", f"Its distribution is not shown: {error}")
+        return {"title": title, "note": f"Its distribution is not shown: {error}"}
 
 
-def _levels_parts(levels: Levels, mean: float) -> tuple[str, str]:
+def _levels_card(levels: Levels, mean: float | None = None) -> Parts:
+    """A distribution: drawn, and its most probable values in ascending order."""
+    title = f"levels: {len(levels.values):,} values"
     if not len(levels.values):
-        return "", "nothing of positive probability was kept"
+        return {"title": title, "note": _EMPTY}
     most = np.sort(np.argsort(-levels.probabilities, kind="stable")[:_MOST_LEVELS])
-    longest = float(levels.probabilities.max(initial=0.0))
-    rows = []
-    for value, p in zip(levels.values[most], levels.probabilities[most], strict=True):
-        bar = f'<span style="{_BAR.format(12 * p / longest)}"></span>'
-        rows.append([f"{value:.6g}", f"{p:.4g}", bar])
+    found = zip(levels.values[most], levels.probabilities[most], strict=True)
+    rows = [[f"{value:.6g}", f"{p:.4g}"] for value, p in found]
     left = len(levels.values) - len(rows)
-    drawn = _stage(svg(distribution_picture(levels, mean)))
-    table = _table(["value", "probability", ""], rows, 2)
-    return drawn + table, f"{left:,} less probable values" if left else ""
+    return {
+        "title": title,
+        "picture": Markup(svg(distribution_picture(levels, levels.mean if mean is None else mean))),
+        "heads": ["value", "probability"],
+        "rows": rows,
+        "note": f"{left:,} less probable values" if left else "",
+    }
 
 
-def _machine_card(machine: Machine | SummedMachine) -> str:
+def _machine_card(machine: Machine | SummedMachine) -> Parts:
     labels = shorten(" ".join(map(str, machine.alphabet.labels)))
-    return _card(repr(machine), _picture(machine), f"labels {labels}; tapes z:y")
+    note = f"labels {labels}; tapes z:y"
+    return {"title": repr(machine), "picture": Markup(draw(machine).svg), "note": note}
 
 
-def _composition_card(composition: Composition) -> str:
-    told = f"{composition!r}, expected value {composition.total!r}"
+def _composition_card(composition: Composition) -> Parts:
+    title = f"{composition!r}, expected value {composition.total!r}"
     drawing = draw(composition)
     note = "states are shaded by their probability" if drawing.summary is None else ""
-    return _card(told, _stage(drawing.svg), note)
+    return {"title": title, "picture": Markup(drawing.svg), "note": note}
 
 
-def _drawing_card(drawing: Drawing) -> str:
-    return _card(repr(drawing), _stage(drawing.svg))
+def _drawing_card(drawing: Drawing) -> Parts:
+    return {"title": repr(drawing), "picture": Markup(drawing.svg)}
 
 
-def _picture(thing: Any) -> str:
-    return _stage(draw(thing).svg)
-
-
-def _stage(picture: str) -> str:
-    """A picture that scrolls where it is larger than a screen."""
-    return f'<div style="{_STAGE}">{picture}</div>'
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int | None = None) -> str:
-    """A table; cells from number ``texts`` on are markup already."""
-    first = "".join(f"<th>{escape(visible(head))}</th>" for head in heads)
-    body = ""
-    for row in rows:
-        plain = len(row) if texts is None else texts
-        cells = [*map(escape, row[:plain]), *row[plain:]]
-        body += "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
-    return f"<table><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _card(title: str, body: str, note: str = "") -> str:
-    last = f"<p>{escape(visible(note))}</p>" if note else ""
-    return f"<div><strong>{escape(visible(title))}</strong>{body}{last}</div>"
-
-
-_CARDS: tuple[tuple[type, Callable[[Any], str]], ...] = (
+_CARDS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Parts]], ...] = (
     (SpecLoss, _loss_card),
     (FunctionLoss, _function_card),
     (Model, _model_card),
     (Levels, _levels_card),
     (Expectation, _expectation_card),
-    (Machine, _machine_card),
-    (SummedMachine, _machine_card),
+    ((Machine, SummedMachine), _machine_card),
     (Composition, _composition_card),
     (Drawing, _drawing_card),
 )
-
-
-def card(thing: Any) -> str:
-    """The card of whatever has one."""
-    return next(make(thing) for kind, make in _CARDS if isinstance(thing, kind))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fsmeu.drawing.plots.plot_file import save_plot
-from fsmeu.drawing.render.plotting import need_matplotlib
+from fsmeu.drawing.plots.plot_file import axes_for, legend, plainly, save_plot
+from fsmeu.drawing.render.bars import binned
 from fsmeu.errors import EmptyError, InputError, sentence, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
@@ -46,7 +46,6 @@ def plot_levels(
     Returns:
         The axes.
     """
-    need_matplotlib("a plot", "")
     named = _named(expectations)
     shares = "quantiles must lie in 0..1"
     quantiles = listed(quantiles, "plot", shares)
@@ -56,7 +55,7 @@ def plot_levels(
     for name, expectation in named.items():
         if not len(expectation.levels.values):
             raise EmptyError(sentence(name or "plot", "nothing of positive probability was kept"))
-    axes = _new_axes(len(named)) if ax is None else ax
+    axes = axes_for(ax, (6.4, 3.4 if len(named) == 1 else 1.2 + 0.8 * len(named)))
     if len(named) == 1:
         _plot_one(axes, next(iter(named.values())), quantiles)
     else:
@@ -133,23 +132,14 @@ def _named(
     return named
 
 
-def _new_axes(rows: int) -> Axes:
-    from matplotlib import pyplot as plt
-
-    height = 3.4 if rows == 1 else 1.2 + 0.8 * rows
-    return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
-
-
 def _bars(expectation: Expectation) -> tuple[np.ndarray, np.ndarray, float]:
     """Values, probabilities and a width for bars; very many levels are gathered into equal bins."""
-    values, chances = expectation.levels.values, expectation.levels.probabilities
+    levels = expectation.levels
+    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
+    if len(levels.values) > _MOST_BARS:
+        return values, chances, apart
     span = float(values[-1] - values[0]) or 1.0
-    if len(values) <= _MOST_BARS:
-        closest = float(np.diff(values).min(initial=span))
-        return values, chances, max(min(0.8 * closest, 0.04 * span), 0.006 * span)
-    heights, edges = np.histogram(values, bins=_MOST_BARS // 2, weights=chances)
-    middles = (edges[:-1] + edges[1:]) / 2
-    return middles, heights, float(edges[1] - edges[0])
+    return values, chances, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
 
 
 def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) -> None:
@@ -165,7 +155,7 @@ def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) 
     axes.set_ylim(bottom=0)
     axes.set_xlabel("value")
     axes.set_ylabel("probability")
-    axes.legend(fontsize="small", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    legend(axes, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence[float]) -> None:
@@ -191,8 +181,7 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
             color=_MEAN,
         )
     axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
-    for tick in axes.get_yticklabels():
-        tick.set_parse_math(False)
+    plainly(axes.get_yticklabels())
     axes.set_ylim(-0.25, len(named) - 0.1)
     axes.set_xlabel("value")
-    axes.legend(fontsize="small", frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)

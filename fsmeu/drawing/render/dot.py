@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from fsmeu.drawing.render.look import INK, MASS, ROUTE, flow_of
-from fsmeu.drawing.render.shapes import mix
-from fsmeu.drawing.render.summary import Summary
+from fsmeu.drawing.render.bars import Summary
+from fsmeu.drawing.render.picture import INK, MASS, ROUTE, flow_of, mix, shade_of
 from fsmeu.drawing.scene.escape import dot_text
 from fsmeu.drawing.scene.frame import Bundle, Frame
-from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
 __all__ = ["dot", "summary_dot"]
@@ -24,18 +19,18 @@ _HEAD = [
 ]
 
 
-def dot(automaton: Automaton, frame: Frame, route: Route | None = None) -> str:
+def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
     """A machine in the dot language: columns by depth, final states with a double outline."""
     lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_HEAD]
     if automaton.table.start >= 0:
         lines.append('  start [shape=point, label="", width=0.05];')
-    marked = route.states if route is not None else frozenset[int]()
-    lines += [_node(automaton, frame, state, state in marked) for state in range(automaton.states)]
-    lines += _columns(automaton)
+    states = range(automaton.states)
+    lines += [_node(automaton, frame, state, state in route.states) for state in states]
+    for layer in automaton.layers:  # states of one depth stand in one column
+        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
     if automaton.table.start >= 0:
         lines.append(f"  start -> {automaton.table.start};")
-    used = route.arcs if route is not None else frozenset[int]()
-    lines += [_edge(automaton, bundle, used) for bundle in frame.bundles]
+    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
     return "\n".join([*lines, "}", ""])
 
 
@@ -45,29 +40,20 @@ def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
     parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
     if automaton.ending[state]:
         parts.append("peripheries=2")
-    if automaton.masses is not None:
-        share = min(1.0, max(0.0, float(automaton.masses[state])))
-        parts.append(f'fillcolor="{mix(MASS, math.sqrt(share))}"')
+    shade = shade_of(automaton, state)
+    if shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, shade)}"')
     if marked:
         parts.append(f'color="{ROUTE}", penwidth=2')
     return f"  {state} [{', '.join(parts)}];"
 
 
-def _columns(automaton: Automaton) -> list[str]:
-    """States of one depth stand in one column."""
-    lines = []
-    for depth in range(int(automaton.depth.max(initial=-1)) + 1):
-        states = np.flatnonzero(automaton.depth == depth)
-        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in states)} }}")
-    return lines
-
-
-def _edge(automaton: Automaton, bundle: Bundle, used: frozenset[int]) -> str:
+def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
     parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
     flow = flow_of(automaton, bundle)
     if flow is not None:
         parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
-    if any(arc in used for arc in bundle.arcs):
+    if marked:
         parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
         if flow is None:
             parts.append("penwidth=2")

@@ -6,18 +6,30 @@ import io
 import warnings
 from typing import Any
 
-from fsmeu.drawing.layout.curves import arrow_head, shorten_end
-from fsmeu.drawing.render.plotting import need_matplotlib
-from fsmeu.drawing.render.shapes import Box, Line, Picture, Text
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
+from fsmeu.extras import need_installed
 
-__all__ = ["paint"]
+__all__ = ["need_matplotlib", "paint"]
 
 _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH
 _FINE = 2.0  # dots of a PNG per pixel of a picture
 _LARGEST = 16_000.0  # dots along a side of a PNG
-_ALIGN = {"start": "left", "middle": "center", "end": "right"}
+_ALIGN: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
 _FAMILIES = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Unifont"]
+
+
+def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work without it") -> None:
+    """Refuses to go on without matplotlib.
+
+    Args:
+        what: what it is needed for.
+        instead: what can be had without it.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    need_installed("matplotlib", "plot", what, instead)
 
 
 def paint(picture: Picture, kind: str) -> bytes:
@@ -42,8 +54,11 @@ def paint(picture: Picture, kind: str) -> bytes:
         axes.set_xlim(0, picture.width)
         axes.set_ylim(picture.height, 0)
         axes.axis("off")
+        families = _families()
         for layer, shape in enumerate(picture.shapes):
-            _add(axes, shape, _families(), layer)
+            for artist in _artists(shape, families):
+                artist.set_zorder(layer)
+                axes.add_artist(artist)
         stream = io.BytesIO()
         stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
         figure.savefig(stream, format=kind, metadata={"Title": picture.title, **stamp})
@@ -57,76 +72,48 @@ def _families() -> list[str]:
     return [name for name in _FAMILIES if name in known] or ["sans-serif"]
 
 
-def _add(axes: Any, shape: Box | Line | Text, families: list[str], layer: int) -> None:
-    if isinstance(shape, Box):
-        _add_box(axes, shape, layer)
-    elif isinstance(shape, Line):
-        _add_line(axes, shape, layer)
-    else:
-        _add_text(axes, shape, families, layer)
+def _artists(shape: Shape, families: list[str]) -> list[Any]:
+    """What matplotlib draws for a shape."""
+    if isinstance(shape, Text):
+        return [_text(shape, families)]
+    return _line(shape) if isinstance(shape, Line) else [_box(shape)]
 
 
-def _add_box(axes: Any, box: Box, layer: int) -> None:
+def _box(box: Box) -> Any:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
-    axes.add_patch(
-        FancyBboxPatch(
-            corner,
-            box.width,
-            box.height,
-            boxstyle=style,
-            facecolor=box.fill,
-            edgecolor=box.stroke,
-            linewidth=box.line * _POINT,
-            zorder=layer,
-        )
-    )
+    drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
+    drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
+    return drawn
 
 
-def _add_line(axes: Any, line: Line, layer: int) -> None:
+def _line(line: Line) -> list[Any]:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
-    curve = shorten_end(line.curve, line.head * 0.7) if line.head else line.curve
-    codes = [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)]
-    path = Path(list(curve), codes)
-    axes.add_patch(
-        PathPatch(
-            path,
-            facecolor="none",
-            edgecolor=line.stroke,
-            linewidth=line.line * _POINT,
-            capstyle="butt",
-            zorder=layer,
-        )
-    )
-    if line.head:
-        corners = arrow_head(line.curve, line.head)
-        axes.add_patch(Polygon(corners, facecolor=line.stroke, edgecolor="none", zorder=layer))
+    curve = line.shaft
+    path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
+    drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
+    drawn[0].set_linewidth(line.line * _POINT)
+    if line.corners:
+        drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
+    return drawn
 
 
-def _add_text(axes: Any, text: Text, families: list[str], layer: int) -> None:
-    if text.plate:
-        corner = (text.x - text.plate / 2, text.y - 0.6 * text.size)
-        axes.add_patch(_plate(corner, text.plate, 1.2 * text.size, layer))
-    axes.text(
+def _text(text: Text, families: list[str]) -> Any:
+    from matplotlib.text import Text as Words
+
+    return Words(
         text.x,
         text.y + 0.35 * text.size,
         text.text,
         fontsize=text.size * _POINT,
         fontfamily=families,
         color=text.colour,
-        ha=_ALIGN[text.anchor],
-        va="baseline",
+        horizontalalignment=_ALIGN[text.anchor],
+        verticalalignment="baseline",
         fontweight="bold" if text.bold else "normal",
         parse_math=False,
-        zorder=layer,
     )
-
-
-def _plate(corner: tuple[float, float], width: float, height: float, layer: int) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(corner, width, height, facecolor="white", zorder=layer)

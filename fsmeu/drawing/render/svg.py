@@ -1,12 +1,17 @@
-"""Pictures as SVG text: no script, no links, no fonts, nothing fetched."""
+"""Pictures as SVG text: no script, no links, no fonts, nothing fetched.
+
+States and arcs are groups with the classes ``node`` and ``edge``, by which a page can mark them.
+"""
 
 from __future__ import annotations
 
-from fsmeu.drawing.layout.curves import Curve, arrow_head, shorten_end
-from fsmeu.drawing.render.shapes import Box, Line, Picture, Shape, Text
+from itertools import groupby
+
+from fsmeu.drawing.layout.curves import Curve
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
 
-__all__ = ["path_data", "svg"]
+__all__ = ["svg"]
 
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
@@ -21,8 +26,18 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
         f'font-family="{_FONTS}">'
     )
     ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    body = [_shape(shape) for shape in picture.shapes]
+    together = groupby(picture.shapes, key=lambda shape: shape.group or id(shape))
+    body = [_group(list(shapes)) for _, shapes in together]
     return "\n".join([head, f"<title>{xml_text(picture.title)}</title>", ground, *body, "</svg>\n"])
+
+
+def _group(shapes: list[Shape]) -> str:
+    """One shape, or those of a group, with what is told of them."""
+    drawn, tip = "".join(map(_shape, shapes)), "".join(shape.tip for shape in shapes)
+    if not tip and not shapes[0].group:
+        return drawn
+    title = f"<title>{xml_text(tip)}</title>" if tip else ""
+    return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
 
 
 def _shape(shape: Shape) -> str:
@@ -32,50 +47,34 @@ def _shape(shape: Shape) -> str:
 
 
 def _box(box: Box) -> str:
-    drawn = (
-        f'<rect x="{_number(box.x - box.width / 2)}" y="{_number(box.y - box.height / 2)}" '
-        f'width="{_number(box.width)}" height="{_number(box.height)}" rx="{_number(box.radius)}" '
-        f'fill="{box.fill}" stroke="{box.stroke}" stroke-width="{_number(box.line)}"/>'
+    left, top = _number(box.x - box.width / 2), _number(box.y - box.height / 2)
+    round_ = f' rx="{_number(box.radius)}"' if box.radius else ""
+    outline = f' stroke="{box.stroke}" stroke-width="{_number(box.line)}"' if box.line else ""
+    return (
+        f'<rect x="{left}" y="{top}" width="{_number(box.width)}" height="{_number(box.height)}"'
+        f'{round_} fill="{box.fill}"{outline}/>'
     )
-    return _with_tip(drawn, box.tip)
 
 
 def _line(line: Line) -> str:
-    curve = shorten_end(line.curve, line.head * 0.7) if line.head else line.curve
-    drawn = (
-        f'<path d="{path_data(curve)}" fill="none" stroke="{line.stroke}" '
-        f'stroke-width="{_number(line.line)}"/>'
+    corners = " ".join(f"{_number(x)},{_number(y)}" for x, y in line.corners)
+    head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
+    return (
+        f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
+        f'stroke-width="{_number(line.line)}"/>{head}'
     )
-    if line.head:
-        corners = " ".join(
-            f"{_number(x)},{_number(y)}" for x, y in arrow_head(line.curve, line.head)
-        )
-        drawn += f'<polygon points="{corners}" fill="{line.stroke}"/>'
-    return _with_tip(drawn, line.tip)
 
 
 def _text(text: Text) -> str:
     weight = ' font-weight="bold"' if text.bold else ""
-    plate = ""
-    if text.plate:
-        x, y = _number(text.x - text.plate / 2), _number(text.y - 0.6 * text.size)
-        plate = (
-            f'<rect x="{x}" y="{y}" width="{_number(text.plate)}" '
-            f'height="{_number(1.2 * text.size)}" fill="#ffffff"/>'
-        )
     return (
-        f'{plate}<text x="{_number(text.x)}" y="{_number(text.y + 0.35 * text.size)}" '
+        f'<text x="{_number(text.x)}" y="{_number(text.y + 0.35 * text.size)}" '
         f'font-size="{_number(text.size)}" text-anchor="{text.anchor}" fill="{text.colour}"'
         f"{weight}>{xml_text(text.text)}</text>"
     )
 
 
-def _with_tip(drawn: str, tip: str) -> str:
-    return f"<g><title>{xml_text(tip)}</title>{drawn}</g>" if tip else drawn
-
-
-def path_data(curve: Curve) -> str:
-    """The ``d`` attribute of a path."""
+def _path_data(curve: Curve) -> str:
     points = [f"{_number(x)} {_number(y)}" for x, y in curve]
     pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
     return f"M{points[0]}" + "".join(f"C{piece}" for piece in pieces)

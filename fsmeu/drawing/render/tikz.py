@@ -5,8 +5,7 @@ Coordinates are fixed, so that the picture is the same as in every other format.
 
 from __future__ import annotations
 
-from fsmeu.drawing.layout.curves import arrow_head, shorten_end
-from fsmeu.drawing.render.shapes import Box, Line, Picture, Shape, Text
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
 from fsmeu.drawing.scene.escape import tex_text
 
 __all__ = ["tikz"]
@@ -28,25 +27,21 @@ _ANCHOR = {"start": "base west", "middle": "base", "end": "base east"}
 
 def tikz(picture: Picture) -> str:
     """A picture as a LaTeX document of its own."""
-    names = {code: f"fsmeu{k}" for k, code in enumerate(_colours(picture))}
+    used = {code for shape in picture.shapes for code in _colours(shape)} - {"none"}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(used))}
     colours = "\n".join(
         rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
     )
     head = _HEAD.format(title=tex_text(picture.title), colours=colours)
-    size = f"({_number(picture.width)},{_number(picture.height)})"
-    ground = rf"\path[use as bounding box] (0,0) rectangle {size};"
+    ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
     body = "\n".join([ground, *(_shape(shape, names) for shape in picture.shapes)])
     return f"{head}{body}\n{_TAIL}"
 
 
-def _colours(picture: Picture) -> list[str]:
-    used = set()
-    for shape in picture.shapes:
-        if isinstance(shape, Box):
-            used |= {shape.fill, shape.stroke}
-        else:
-            used.add(shape.stroke if isinstance(shape, Line) else shape.colour)
-    return sorted(used - {"none"})
+def _colours(shape: Shape) -> tuple[str, ...]:
+    if isinstance(shape, Box):
+        return shape.fill, shape.stroke
+    return (shape.stroke if isinstance(shape, Line) else shape.colour,)
 
 
 def _shape(shape: Shape, names: dict[str, str]) -> str:
@@ -67,15 +62,14 @@ def _box(box: Box, names: dict[str, str]) -> str:
 
 
 def _line(line: Line, names: dict[str, str]) -> str:
-    curve = shorten_end(line.curve, line.head * 0.7) if line.head else line.curve
-    points = [_at(x, y) for x, y in curve]
+    points = [_at(x, y) for x, y in line.shaft]
     drawn = points[0]
     for k in range(1, len(points), 3):
         drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
     colour = names[line.stroke]
     text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
-    if line.head:
-        corners = " -- ".join(_at(x, y) for x, y in arrow_head(line.curve, line.head))
+    if line.corners:
+        corners = " -- ".join(_at(x, y) for x, y in line.corners)
         text += "\n" + rf"\fill[{colour}] {corners} -- cycle;"
     return text
 
@@ -87,13 +81,8 @@ def _text(text: Text, names: dict[str, str]) -> str:
         font += r"\bfseries"
     options = [f"anchor={_ANCHOR[text.anchor]}", "inner sep=0pt", "outer sep=0pt"]
     options += [f"text={names[text.colour]}", f"font={font}"]
-    plate = ""
-    if text.plate:
-        left, top = text.x - text.plate / 2, text.y - 0.6 * text.size
-        corner = _at(left + text.plate, top + 1.2 * text.size)
-        plate = rf"\fill[white] {_at(left, top)} rectangle {corner};" + "\n"
     at = _at(text.x, text.y + 0.35 * text.size)
-    return rf"{plate}\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
+    return rf"\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
 
 
 def _at(x: float, y: float) -> str:

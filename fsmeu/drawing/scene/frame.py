@@ -1,21 +1,22 @@
 """What a picture of a machine says, before it is known where: captions, merged arcs, sizes.
 
-Arcs that share both ends are one line with all their labels. Sizes are in pixels, estimated from
-the number of characters, so that no font has to be at hand.
+A register that is the same in all states is said in the title, one that is the same in a whole
+column above that column. Where states would show many registers, one that follows from another is
+said in a note. States show what tells them apart. Arcs that share both ends are one line with all
+their labels. Sizes are in pixels, estimated from the number of characters, so that no font has to
+be at hand.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.drawing.scene.arc_labels import arc_texts, line_texts
-from fsmeu.drawing.scene.histories import histories
-from fsmeu.drawing.scene.legend import Legend, legend
+from fsmeu.drawing.scene.names import arc_texts, line_texts, state_names
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 
@@ -31,67 +32,59 @@ _BOLD = 1.12
 LOOP_ROOM = 26.0  # beside the label of a loop, for the loop
 _PER_LINE, _TALLEST = 3.6, 72.0  # the height of a state for each line that leaves or enters it
 _WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
+_SEVERAL = 2  # registers up to which states show all of them
+_MANY = 3  # registers up to which states show those that follow from others
+_FEW = 6  # values of a register from which another one follows
 
 
 @dataclass(frozen=True)
 class Caption:
-    """What a state shows.
+    """What a state shows."""
 
-    Attributes:
-        lines: its registers, or its number.
-        value: what ending there is worth, or nothing.
-        tip: the whole in full precision.
-        width: of the state.
-        height: of the state.
-    """
-
-    lines: tuple[str, ...]
-    value: str
-    tip: str
-    width: float
+    lines: tuple[str, ...]  # its registers, or its number
+    value: str  # what ending there is worth, or nothing
+    tip: str  # the whole in full precision
+    width: float  # of the state
     height: float
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """The arcs from one state to another.
-
-    Attributes:
-        source: the state they leave.
-        target: the state they enter.
-        arcs: their numbers.
-        lines: their labels, cut when there are many.
-        tip: all of them.
-        width: of the label.
-        height: of the label.
-    """
+    """The arcs from one state to another."""
 
     source: int
     target: int
-    arcs: tuple[int, ...]
-    lines: tuple[str, ...]
-    tip: str
-    width: float
+    arcs: tuple[int, ...]  # their numbers
+    lines: tuple[str, ...]  # their labels, cut when there are many
+    tip: str  # all of them
+    width: float  # of the label
     height: float
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Everything a picture says of a machine.
+    """Everything a picture says of a machine."""
 
-    Attributes:
-        title: what it is, and registers that are the same in all states.
-        captions: what each state shows.
-        bundles: the arcs, those that share both ends together.
-        headings: for each depth, lines about registers that are the same in all states there.
-        notes: lines about registers that follow from others.
-    """
+    title: str  # what it is, and registers that are the same in all states
+    captions: tuple[Caption, ...]  # what each state shows
+    bundles: tuple[Bundle, ...]  # the arcs, those that share both ends together
+    headings: tuple[tuple[str, ...], ...] = ()  # by depth, registers that are the same there
+    notes: tuple[str, ...] = ()  # about registers that follow from others
 
-    title: str
-    captions: tuple[Caption, ...]
-    bundles: tuple[Bundle, ...]
-    headings: tuple[tuple[str, ...], ...] = ()
-    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True)
+class _Legend:
+    """The registers of a machine by where they are shown."""
+
+    fixed: tuple[str, ...]  # the same in all states
+    varying: tuple[str, ...]  # the others
+    above: tuple[tuple[str, ...], ...]  # for each depth, those that are the same in all its states
+    follows: Mapping[str, str] = field(default_factory=dict)  # from another, and how
+
+    def in_state(self, depth: int) -> list[str]:
+        """The registers that a state of this depth shows; -1 is the depth of unreached states."""
+        away = {*(self.above[depth] if depth >= 0 else ()), *(self.follows if depth else ())}
+        return [register for register in self.varying if register not in away]
 
 
 def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
@@ -102,16 +95,16 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
         short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
         full: whether states show every register that varies, and columns have no headings.
     """
-    shown = legend(automaton, alike=short)
+    shown = _legend(automaton, alike=short)
     if full:
-        shown = replace(shown, above=((),) * len(shown.above), evident=(), notes=())
-    named = None if automaton.registers else histories(automaton)
-    bundles = _bundles(automaton, named is not None and named.evident)
+        shown = replace(shown, above=((),) * len(shown.above), follows={})
+    names = None if automaton.registers else state_names(automaton)
+    bundles = _bundles(automaton, names is not None)
     loops = {b.source: b.width for b in bundles if b.source == b.target}
     lines = _most_lines(automaton.states, bundles)
     captions = []
     for state, depth in enumerate(automaton.depth.tolist()):
-        name = str(state) if named is None else named.names[state]
+        name = str(state) if names is None else names[state]
         caption = _caption(automaton, state, shown.in_state(depth), name, short)
         captions.append(_enlarged(caption, loops.get(state, 0.0), int(lines[state])))
     title = visible(automaton.name)
@@ -119,14 +112,79 @@ def make_frame(automaton: Automaton, short: bool = False, full: bool = False) ->
         title += "; " + " ".join(_named(automaton, shown.fixed, 0))
     if short and shown.varying:
         title += "; states are " + ",".join(map(visible, shown.in_state(0)))
-    return Frame(title, tuple(captions), bundles, _headings(automaton, shown), shown.notes)
+    notes = tuple(shown.follows.values())
+    return Frame(title, tuple(captions), bundles, _headings(automaton, shown), notes)
 
 
-def _headings(automaton: Automaton, shown: Legend) -> tuple[tuple[str, ...], ...]:
+def _legend(automaton: Automaton, alike: bool = False) -> _Legend:
+    """The registers of a machine, sorted by where they are shown.
+
+    Args:
+        automaton: the machine.
+        alike: whether all states are to show the same registers.
+    """
+    everywhere = np.arange(automaton.states)
+    fixed = tuple(r for r in automaton.registers if _same(automaton, r, everywhere))
+    fixed = fixed if automaton.states > 1 else ()
+    varying = tuple(r for r in automaton.registers if r not in fixed)
+    columns = automaton.layers
+    wide = [column for column in columns if len(column) > 1]
+    common = tuple(r for r in varying if wide and all(_same(automaton, r, c) for c in columns))
+    above = []
+    for column in columns:
+        found = common
+        if len(column) > 1 and not alike:
+            found = tuple(r for r in varying if _same(automaton, r, column))
+        several = _SEVERAL < len(varying) > len(found)
+        above.append(found if several else ())
+    if alike or len(varying) <= _SEVERAL:
+        return _Legend(fixed, varying, tuple(above))
+    left = [r for r in varying if r not in common]
+    follows = _evident(automaton, left) if len(left) > _MANY else {}
+    return _Legend(fixed, varying, tuple(above), follows)
+
+
+def _same(automaton: Automaton, register: str, states: np.ndarray) -> bool:
+    """Whether a register holds the same in all of these states."""
+    held = automaton.registers[register][states]
+    return all(value == held[0] for value in held)
+
+
+def _evident(automaton: Automaton, registers: list[str]) -> dict[str, str]:
+    """Registers that follow from one that is shown, and how, in all states but the start."""
+    states = [s for s in range(automaton.states) if s != automaton.table.start]
+    texts = {r: [automaton.register_text(r, s) for s in states] for r in registers}
+    found: dict[str, str] = {}
+    sources: set[str] = set()
+    for register in registers:
+        for other in registers:
+            known = other != register and other not in found and register not in sources
+            if known and len(registers) - len(found) > _MANY:
+                note = _follows(register, texts[register], other, texts[other])
+                if note:
+                    found[register] = note
+                    sources.add(other)
+                    break
+    return found
+
+
+def _follows(register: str, held: list[str], other: str, known: list[str]) -> str:
+    """How the values of a register follow from those of another one; empty if they do not."""
+    pairs = sorted(set(zip(known, held, strict=True)))
+    values = dict(pairs)
+    if len(values) < len(pairs) or not 1 < len(values) <= _FEW or len(set(held)) < 2:
+        return ""
+    parts = []
+    for value in dict.fromkeys(values.values()):
+        where = ", ".join(k for k, v in values.items() if v == value)
+        parts.append(f"{visible(value)} where {visible(other)} = {visible(where)}")
+    return f"{visible(register)} is {'; '.join(parts)}"
+
+
+def _headings(automaton: Automaton, shown: _Legend) -> tuple[tuple[str, ...], ...]:
     made = []
-    for depth, registers in enumerate(shown.above):
-        first = int(np.argmax(automaton.depth == depth))
-        named = _named(automaton, registers, first)
+    for states, registers in zip(automaton.layers, shown.above, strict=True):
+        named = _named(automaton, registers, int(states[0]))
         made.append(tuple(_wrap(named)) if named else ())
     return tuple(made)
 

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from fsmeu.drawing.scene.captions import register_texts
-from fsmeu.drawing.scene.last_label import with_last_label
-from fsmeu.drawing.scene.merged import merged_automaton
-from fsmeu.drawing.scene.project import cut, project, reached, registers_given_z
-from fsmeu.drawing.scene.route import Route, find_route
+from fsmeu.drawing.scene.names import register_texts, with_last_label
+from fsmeu.drawing.scene.parts import (
+    Route,
+    cut,
+    find_route,
+    merged_automaton,
+    project,
+    reached,
+    registers_given_z,
+)
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
@@ -56,7 +59,7 @@ def find_subject(asked: Subject) -> tuple[Automaton, Route | None]:
     if asked.registers is not None:
         automaton = project(automaton, asked.registers)
     route = _route(automaton, asked)
-    return _near(automaton, route, asked.depth)
+    return (automaton, route) if asked.depth is None else cut(automaton, asked.depth, route)
 
 
 def _is_loss(thing: Any) -> bool:
@@ -72,16 +75,11 @@ def _kept(sequence: Any) -> Any:
 
 def _of_machine(asked: Subject) -> Automaton:
     """Something compiled already: what only a loss can be asked for is refused."""
-    for name in ("n", "model"):
-        if getattr(asked, name) is not None:
+    for name in ("n", "model", "given_z", "merged"):
+        if not (getattr(asked, name) is None or getattr(asked, name) is False):
             must = f"{name} goes with a loss, this is a machine already"
-            raise InputError(sentence("draw", must, type(asked.thing).__name__))
-    if asked.given_z:
-        must = "given_z goes with a loss, for a machine say which registers to keep"
-        raise InputError(sentence("draw", must, type(asked.thing).__name__))
-    if asked.merged:
-        must = "merged goes with a loss, this is a machine already"
-        raise InputError(sentence("draw", must, type(asked.thing).__name__))
+            remedy = "Say which registers to keep" if name == "given_z" else ""
+            raise InputError(sentence("draw", must, type(asked.thing).__name__, remedy))
     automaton = as_automaton(asked.thing)
     if isinstance(asked.thing, Composition):
         return with_last_label(_spelled_out(automaton, asked.thing.machine))
@@ -109,8 +107,11 @@ def _of_loss(asked: Subject) -> Automaton:
         raise InputError(sentence("draw", must, None, "Give model=..., or labels for z"))
     n = _length(asked)
     alone = asked.z is not None and asked.y is None and not asked.given_z
+    if asked.merged and (asked.given_z or asked.registers is not None):
+        must = "states are merged by what follows, or by registers, not both"
+        raise InputError(sentence("merged", must, None, "Leave given_z and registers out"))
     if asked.merged:
-        return _merged(loss, n, asked.z if alone else None, asked, limit)
+        return merged_automaton(loss, n, asked.z if alone else None, limit)
     machine = loss.compile(n, asked.z if alone else None, limit)
     automaton = _spelled_out(as_automaton(machine), machine)
     if not asked.given_z:
@@ -118,17 +119,9 @@ def _of_loss(asked: Subject) -> Automaton:
     if not isinstance(loss, SpecLoss):
         must = "what follows z alone is known of losses in files"
         raise InputError(sentence("given_z", must, type(loss).__name__, "Use registers=..."))
-    clock = [
-        name for name in automaton.registers if name not in {r.name for r in loss.spec.registers}
-    ]
+    own = {register.name for register in loss.spec.registers}
+    clock = [name for name in automaton.registers if name not in own]
     return project(automaton, [*clock, *registers_given_z(loss.spec)])
-
-
-def _merged(loss: Loss, n: int, z: Any, asked: Subject, limit: int) -> Automaton:
-    if asked.given_z or asked.registers is not None:
-        must = "states are merged by what follows, or by registers, not both"
-        raise InputError(sentence("merged", must, None, "Leave given_z and registers out"))
-    return merged_automaton(loss, n, z, limit)
 
 
 def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
@@ -174,25 +167,4 @@ def _route(automaton: Automaton, asked: Subject) -> Route | None:
         labels = automaton.encode(asked.y, True, "reference y")
         return find_route(automaton, labels, labels)
     z = automaton.encode(asked.z, False, "hypothesis z")
-    y = automaton.encode(asked.y, True, "reference y")
-    return find_route(automaton, z, y)
-
-
-def _near(
-    automaton: Automaton, route: Route | None, depth: int | None
-) -> tuple[Automaton, Route | None]:
-    """The part within some depth, and what of the route lies in it."""
-    if depth is None:
-        return automaton, route
-    part = cut(automaton, depth)
-    if route is None:
-        return part, None
-    near = (automaton.depth >= 0) & (automaton.depth <= depth)
-    state_at = np.cumsum(near) - 1
-    inside = near[automaton.table.source] & near[automaton.table.target]
-    arc_at = np.cumsum(inside) - 1
-    return part, Route(
-        frozenset(int(state_at[s]) for s in route.states if near[s]),
-        frozenset(int(arc_at[a]) for a in route.arcs if inside[a]),
-        tuple(int(state_at[s]) for s in route.ends if near[s]),
-    )
+    return find_route(automaton, z, automaton.encode(asked.y, True, "reference y"))

@@ -2,9 +2,9 @@
 // What the page computes: the same recurrences as in Python, over the same tables. A machine has
 // states 0..S-1; next[(state * L + z) * L + y] is the state after a pair of labels, -1 if none.
 
-function walk(machine, size, z, y, length) {
+function walk(machine, size, z, y) {
   const path = [machine.start];
-  for (let i = 0; i < length; i++) {
+  for (let i = 0; i < Math.min(z.length, y.length); i++) {
     const target = machine.next[(path[i] * size + z[i]) * size + y[i]];
     if (target < 0) break;
     path.push(target);
@@ -12,12 +12,29 @@ function walk(machine, size, z, y, length) {
   return path;
 }
 
-// Forward masses of every layer when y is independent of position to position, and z is given.
-function forward(machine, size, z, chances) {
-  const layers = [new Float64Array(machine.values.length)];
-  layers[0][machine.start] = 1;
-  for (let i = 0; i < z.length; i++) layers.push(advance(machine, size, layers[i], z[i], chances[i]));
-  return layers;
+// When the labels of y are independent and z is given: the masses of the last layer, and how
+// probable it is to meet each state, and to take each arc, at any time: at most one, because what
+// is met twice counts by its likeliest time.
+function passing(machine, size, z, chances) {
+  let last = new Float64Array(machine.values.length);
+  last[machine.start] = 1;
+  const masses = last.slice();
+  const flows = new Map();
+  z.forEach((label, i) => {
+    const now = new Map();
+    last.forEach((mass, state) => {
+      chances[i].forEach((chance, y) => {
+        const arc = `${state},${machine.next[(state * size + label) * size + y]}`;
+        if (mass * chance > 0) now.set(arc, (now.get(arc) || 0) + mass * chance);
+      });
+    });
+    for (const [arc, flow] of now) flows.set(arc, Math.max(flows.get(arc) || 0, flow));
+    last = advance(machine, size, last, label, chances[i]);
+    last.forEach((mass, state) => {
+      masses[state] = Math.max(masses[state], mass);
+    });
+  });
+  return { masses, flows, last };
 }
 
 function advance(machine, size, mass, label, chance) {
@@ -48,13 +65,11 @@ function levels(machine, mass) {
   }
   ends.sort((a, b) => a[0] - b[0]);
   const found = [];
-  let before = null;
-  for (const [value, chance] of ends) {
-    const same = before !== null && value - before <= 1e-12 * Math.max(1, Math.abs(value));
-    if (same) found[found.length - 1].probability += chance;
-    else found.push({ value, probability: chance });
-    before = value;
-  }
+  ends.forEach(([value, probability], k) => {
+    const same = k && value - ends[k - 1][0] <= 1e-12 * Math.max(1, Math.abs(value));
+    if (same) found[found.length - 1].probability += probability;
+    else found.push({ value, probability });
+  });
   return found;
 }
 

@@ -1,4 +1,4 @@
-"""``explore``: a page about one loss, with the tables that its recurrences run on."""
+"""Pages to look around in: a drawing, or a loss with the tables that its recurrences run on."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
-from fsmeu.drawing.draw import draw
-from fsmeu.drawing.pages.explore.first_pair import first_pair, scheme_of
-from fsmeu.drawing.pages.explore.page import assemble, graph_data
-from fsmeu.drawing.scene.escape import xml_attribute
+from fsmeu.constraints import Tags
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.pages.templates import page
+from fsmeu.drawing.scene.escape import script_json, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, visible, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.tags import KINDS, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.models import Bernoulli
+from fsmeu.models import Bernoulli, Independent
 
-__all__ = ["MOST_TRIED", "Page", "explore"]
+__all__ = ["MOST_TRIED", "Page", "explore", "picture_page"]
 
 MOST_TRIED = 4096
 _LIMIT = 150
@@ -32,6 +34,7 @@ _MOST_STEPPED = 4000  # states behind the steps of a pair, when the picture is m
 _MOST_LABELS = 40
 _LONGEST = 1000
 _FIRST = (0.7, 0.4, 0.6, 0.3)
+_CHUNKS = {"z": ("BIS", "IE", "O"), "y": ("BIS", "O")}  # kinds of tags that take turns
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +65,6 @@ def explore(
     n: int = 4,
     *,
     probs: Sequence[float] | None = None,
-    lengths: Sequence[int] | None = None,
     limit: int = _LIMIT,
 ) -> Page:
     """A page in which a loss can be looked at, walked through and tried out.
@@ -71,7 +73,6 @@ def explore(
         loss: a loss or utility.
         n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
         probs: for two labels, the probability of the second at each position, to begin with.
-        lengths: the lengths, if others are wanted; the last one is shown first.
         limit: up to how many states are drawn. Of machines with more than 60 states, those are one
             that no continuation can tell apart.
 
@@ -79,17 +80,19 @@ def explore(
         SizeLimitError: a machine has more states, or there are more than 40 labels.
     """
     check_loss(loss, "explore")
-    chosen = _lengths(n, lengths)
+    longest = as_whole(n, least=1)
+    if longest is None or longest > _LONGEST:
+        must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"
+        raise InputError(sentence("explore", must, n))
     limit = whole("explore", "limit", limit)
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
         raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
     # The longest first: what is too large is said at once.
-    built = {length: _machine(loss, length, limit) for length in sorted(set(chosen), reverse=True)}
+    built = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
     labels = [str(label) for label in loss.alphabet.labels]
     spec = getattr(loss, "spec", None)
-    scheme = (spec.scheme if spec is not None else "") or scheme_of(labels)
-    machines = [{**built[n], "first": first_pair(labels, n, scheme)} for n in chosen]
+    scheme = (spec.scheme if spec is not None else "") or _scheme_of(labels)
     data = {
         "kind": loss.kind,
         "labels": labels,
@@ -97,23 +100,29 @@ def explore(
         "mostTried": MOST_TRIED,
         "weights": _weights(probs, len(labels)),
         "more": labels.index("O") if scheme else 0,
-        "machines": machines,
+        "machines": [{**one, "first": _first_pair(labels, one["n"], scheme)} for _, one in built],
     }
-    title = f"{loss.kind} {loss.name}"
-    return Page(assemble(title, spec.summary if spec is not None else "", data), loss.name)
+    summary = spec.summary if spec is not None else ""
+    pictures = [drawing for drawing, _ in built]
+    return Page(_page(f"{loss.kind} {loss.name}", summary, data, pictures), loss.name)
 
 
-def _lengths(n: int, lengths: Sequence[int] | None) -> list[int]:
-    must = "lengths must be whole numbers of at least 1"
-    if lengths is None:
-        last = as_whole(n, least=1)
-        if last is None or last > _LONGEST:
-            raise InputError(sentence("explore", f"{must}, at most {_LONGEST:,}", n))
-        return list(range(1, last + 1))
-    chosen = [as_whole(k, least=1) for k in listed(lengths, "explore", must)]
-    if not chosen or None in chosen:
-        raise InputError(sentence("explore", must, list(lengths)))
-    return [k for k in chosen if k is not None]
+def picture_page(drawing: Drawing) -> str:
+    """A drawing as a page to move, zoom and search in."""
+    size = f"{drawing.automaton.states:,} states, {drawing.automaton.arcs:,} arcs"
+    return _page(drawing.picture.title, size, {}, [drawing])
+
+
+def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Drawing]) -> str:
+    return page(
+        "page.html",
+        ("page.css", "picture.css"),
+        ("machine.js", "picture.js", "explore.js"),
+        title=title,
+        summary=summary,
+        data=Markup(script_json(data)),
+        pictures=[Markup(drawing.svg) for drawing in pictures],
+    )
 
 
 def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
@@ -136,7 +145,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
     return [[float(p)] for p in found]
 
 
-def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
+def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
     """The machine of one length: its picture, and the tables that the page computes with.
 
     A large machine is merged. Then the tables are those of the merged one, which gives every pair
@@ -151,16 +160,15 @@ def _machine(loss: Loss, n: int, limit: int) -> dict[str, Any]:
     if merged.states > limit:
         raise _too_large(loss, n, limit)
     drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
-    automaton, frame, placement = drawing.automaton, drawing.frame, drawing.placement
-    data = {**graph_data(automaton, frame, placement), "n": n, **_tables(merged)}
-    told = automaton if merged is plain else draw(loss, n, max_states=stepped).automaton
-    if merged is not plain:
-        data["note"] = (
-            f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
-            "follows can tell apart are drawn as one."
-        )
-        data["plain"] = _tables(plain)
-    return {**data, **_registers(told)}
+    data = {"n": n, **_tables(merged)}
+    if merged is plain:
+        return drawing, {**data, **_registers(drawing.automaton)}
+    data["note"] = (
+        f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
+        "follows can tell apart are drawn as one."
+    )
+    data["plain"] = _tables(plain)
+    return drawing, {**data, **_registers(draw(loss, n, max_states=stepped).automaton)}
 
 
 def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
@@ -183,3 +191,38 @@ def _registers(automaton: Automaton) -> dict[str, Any]:
         for state in range(automaton.states)
     ]
     return {"registers": [visible(name) for name in names], "held": held}
+
+
+def _scheme_of(labels: Sequence[str]) -> str:
+    """The scheme of which all labels are tags, O among them; empty if there is none."""
+    found = (
+        name
+        for name, kinds in KINDS.items()
+        if all(label == "O" or is_tag(label, kinds) for label in labels)
+    )
+    return next(found, "") if "O" in labels and len(labels) > 1 else ""
+
+
+def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:
+    """The numbers of the labels of z and of y that a page shows first.
+
+    z begins with the last label, and y alternates. Where labels are tags of a scheme, both are well
+    formed: the most probable sequences that it allows, of chunks of two labels in z and one in y.
+    """
+    last = len(labels) - 1
+    if not scheme:
+        return {
+            "z": [last if 2 * i < n else 0 for i in range(n)],
+            "y": [last if i % 2 == 0 else 0 for i in range(n)],
+        }
+    kind = next(tag_parts(label)[1] for label in labels if label != "O")
+    pair = {}
+    for tape, wanted in _CHUNKS.items():
+        weights = np.full((n, len(labels)), 1.0)
+        for i, label in product(range(n), labels):
+            fits = label[0] in wanted[i % len(wanted)] and label in ("O", f"{label[0]}-{kind}")
+            weights[i, labels.index(label)] = 8.0 if fits else 2.0 if label == "O" else 1.0
+        model = Independent(weights / weights.sum(axis=1, keepdims=True), labels)
+        allowed = model.given(Tags(scheme))
+        pair[tape] = [labels.index(str(label)) for label in allowed.most_probable()[0][0]]
+    return pair

@@ -1,19 +1,24 @@
-"""Machines drawn in characters: lines of dots (Braille cells), states and labels as words."""
+"""Machines as text: listed layer by layer, or drawn with lines of dots (Braille cells)."""
 
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from fsmeu.drawing.layout.curves import point_at
-from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.placement import Placement
-from fsmeu.drawing.scene.frame import Frame
-from fsmeu.drawing.scene.route import Route
+from fsmeu.drawing.layout.layered import Placement, place
+from fsmeu.drawing.render.bars import Summary, text_bar
+from fsmeu.drawing.scene.frame import Bundle, Frame
+from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = ["Cell", "canvas"]
+__all__ = ["Cell", "Row", "canvas", "listing", "summary_listing"]
 
+_BAR = 40
+_UNICODE = {"start": "▶", "end": "◎", "state": "○", "arc": "→", "loop": "↺", "bar": "█"}
+_ASCII = {"start": ">", "end": "@", "state": "o", "arc": "->", "loop": "<>", "bar": "#"}
 _COLUMN, _ROW = 8.0, 15.0  # pixels of a character
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BRAILLE = 0x2800
@@ -22,13 +27,95 @@ _STEPS = 120
 Cell = tuple[str, str]  # a character and its style: plain, quiet, value or route
 
 
-def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list[Cell]]:
+@dataclass(frozen=True)
+class Row:
+    """A line of text; ``style`` is plain, title, quiet, value or route."""
+
+    text: str
+    style: str = "plain"
+
+
+def listing(
+    automaton: Automaton, frame: Frame, route: Route, ascii_only: bool = False
+) -> list[Row]:
+    """A machine as lines of text, its route marked with stars."""
+    return _Lister(automaton, frame, route, _ASCII if ascii_only else _UNICODE).rows()
+
+
+class _Lister:
+    """Writes one machine."""
+
+    def __init__(
+        self, automaton: Automaton, frame: Frame, route: Route, signs: dict[str, str]
+    ) -> None:
+        self.automaton, self.frame, self.route, self.signs = automaton, frame, route, signs
+        self.leaving: dict[int, list[Bundle]] = {}
+        for bundle in frame.bundles:
+            self.leaving.setdefault(bundle.source, []).append(bundle)
+
+    def rows(self) -> list[Row]:
+        """The title, a key, and every layer."""
+        automaton, signs = self.automaton, self.signs
+        size = f"{automaton.states:,} states, {automaton.arcs:,} arcs"
+        rows = [Row(f"{self.frame.title}: {size}", "title")]
+        rows += [Row(note, "quiet") for note in self.frame.notes]
+        key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
+        rows.append(Row(key + ("  * the path" if self.route.states else ""), "quiet"))
+        heads = [" ".join([f"depth {d}", *lines]) for d, lines in enumerate(self.frame.headings)]
+        away = np.flatnonzero(automaton.depth < 0)
+        layers = zip([*heads, "not reached"], [*automaton.layers, away], strict=True)
+        for heading, states in layers:
+            if len(states):
+                rows += [Row(""), Row(heading, "quiet")]
+            for state in states.tolist():
+                rows += self._state(state)
+        return rows
+
+    def _state(self, state: int) -> list[Row]:
+        automaton, caption = self.automaton, self.frame.captions[state]
+        marked = state in self.route.states
+        start = self.signs["start"] if state == automaton.table.start else " "
+        sign = self.signs["end" if automaton.ending[state] else "state"]
+        text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
+        if caption.value:
+            text += f"  {caption.value}"
+        if automaton.masses is not None:
+            text += f"  p = {float(automaton.masses[state]):.4g}"
+        rows = [Row(text, "route" if marked else "plain")]
+        bundles = self.leaving.get(state, [])
+        names = [" ".join(bundle.lines) for bundle in bundles]
+        width = max(map(len, names), default=0)
+        for bundle, name in zip(bundles, names, strict=True):
+            used = self.route.takes(bundle.arcs)
+            if bundle.target == state:
+                where = self.signs["loop"]
+            else:
+                target = " ".join(self.frame.captions[bundle.target].lines)
+                where = f"{self.signs['arc']} {target}"
+            text = f"{'*' if used else ' '}      {name:<{width}} {where}"
+            rows.append(Row(text.rstrip(), "route" if used else "quiet"))
+        return rows
+
+
+def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
+    """The layers of a machine that is too large to be drawn, with bars."""
+    bar = (_ASCII if ascii_only else _UNICODE)["bar"]
+    rows = [Row(note, "title" if k == 0 else "quiet") for k, note in enumerate(summary.notes)]
+    rows.append(Row(""))
+    most = max(summary.widths)
+    digits = len(f"{most:,}")
+    for depth, width in enumerate(summary.widths):
+        drawn = text_bar(width / most, _BAR, bar)
+        rows.append(Row(f"depth {depth:>4}  {width:>{digits},}  {drawn}"))
+    return rows
+
+
+def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]:
     """A drawing of a machine in rows of characters; unused rows are left out."""
     frame = _in_columns(automaton, frame)
     placement = place(frame, automaton.depth.tolist())
     sheet = _Sheet()
-    used = route.arcs if route is not None else frozenset[int]()
-    marks = [any(arc in used for arc in bundle.arcs) for bundle in frame.bundles]
+    marks = [route.takes(bundle.arcs) for bundle in frame.bundles]
     for k in sorted(range(len(marks)), key=lambda k: marks[k]):
         sheet.curve(placement.curves[k], "route" if marks[k] else "quiet")
     for k, bundle in enumerate(frame.bundles):
@@ -37,9 +124,8 @@ def canvas(automaton: Automaton, frame: Frame, route: Route | None) -> list[list
         for row, line in enumerate(bundle.lines):
             style = "route" if marks[k] else "plain"
             sheet.write(x, top + row * _ROW, line, style, apart=True)
-    visited = route.states if route is not None else frozenset[int]()
     for state in range(automaton.states):
-        style = "route" if state in visited else "plain"
+        style = "route" if state in route.states else "plain"
         _write_state(sheet, automaton, frame, placement, state, style)
     rows = [*_above(automaton, frame, placement), *sheet.rows()]
     margin = min((_indent(row) for row in rows), default=0)
@@ -55,9 +141,8 @@ def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[lis
     sheet = _Sheet()
     for k, note in enumerate(frame.notes):
         sheet.write(_COLUMN * (1 + _columns(note) / 2), k * _ROW, note, "quiet")
-    for depth, lines in enumerate(frame.headings):
-        states = (automaton.depth == depth).nonzero()[0].tolist()
-        x = sum(placement.centres[state][0] for state in states) / max(len(states), 1)
+    for states, lines in zip(automaton.layers, frame.headings, strict=True):
+        x = sum(placement.centres[state][0] for state in states) / len(states)
         for k, line in enumerate(lines, start=len(frame.notes)):
             sheet.write(x, k * _ROW, line, "quiet")
     return sheet.rows()

@@ -1,0 +1,107 @@
+"""Which exact methods a loss satisfies the conditions of: each is asked, on models of one length.
+
+Conditions are checked anew for every problem. Those of ``additive`` and ``counting`` are read off
+the text, but for how counts grow; those of the others may hold at one length and not at another.
+
+A loss whose value is not a sum over positions may be written as one that counts its value at the
+last position: ``value EXPR`` and ``count c by EXPR when i == n`` with ``value c`` say the same of
+sequences of length 1 or more. The second is linear in a count, which lets exact decoders apply
+where EXPR only compares what each tape remembers, or reads registers that hold nothing but the last
+step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fsmeu.decoding.decode import EXACT, METHODS
+from fsmeu.decoding.problem import Problem
+from fsmeu.errors import FsmeuError
+from fsmeu.losses.algebra.rewrite import replace_parts
+from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Register, Spec
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.models import Bernoulli, Independent, Markov, Model
+
+__all__ = ["Applies", "exact_methods", "methods_at_the_end"]
+
+_LENGTH = {2: 12, 3: 6}
+_SHORT = 4
+_COUNT = "value at the end"
+
+
+@dataclass(frozen=True)
+class Applies:
+    """An exact method that decides for a loss at one length."""
+
+    method: str  # its name, as ``decode`` takes it
+    # True when labels may depend on each other; False when they must be independent
+    any_model: bool
+    why: str  # the property of the loss that makes it exact
+    n: int  # the length of the sequences for which it was asked; others may differ
+
+
+def exact_methods(loss: Loss) -> tuple[Applies, ...]:
+    """The methods that prove a decision for this loss, in the order in which they are tried.
+
+    Each was asked at one length, which says nothing for certain of others. Trying every sequence,
+    which works for short ones, is not among them.
+    """
+    n = _LENGTH.get(len(loss.alphabet), _SHORT)
+    chain, independent = _chain(loss, n), _independent(loss, n)
+    found = []
+    for method in EXACT:
+        if method == "exhaustive":
+            continue
+        for model, any_model in ((chain, True), (independent, False)):
+            try:
+                answer = METHODS[method](Problem(loss, model))
+            except FsmeuError:
+                continue
+            if answer.exact:
+                found.append(Applies(method, any_model, answer.why, n))
+                break
+    return tuple(found)
+
+
+def _independent(loss: Loss, n: int) -> Model:
+    labels = loss.alphabet.labels
+    weights = 1.0 + (np.arange(n)[:, None] + np.arange(len(labels))) % (len(labels) + 1)
+    table = weights / weights.sum(axis=1, keepdims=True)
+    return Bernoulli(table[:, 1]) if labels == (0, 1) else Independent(table, labels)
+
+
+def _chain(loss: Loss, n: int) -> Model:
+    size = len(loss.alphabet)
+    weights = 1.0 + np.arange(size + size * size).reshape(size + 1, size) % (size + 2)
+    rows = weights / weights.sum(axis=1, keepdims=True)
+    return Markov(rows[0], rows[1:], n, loss.alphabet.labels)
+
+
+def methods_at_the_end(loss: SpecLoss) -> tuple[Applies, ...]:
+    """The exact methods that would apply if the value were counted where i == n."""
+    try:
+        return exact_methods(replace(loss, spec=_counted_at_the_end(loss.spec)))
+    except FsmeuError:
+        return ()
+
+
+def _counted_at_the_end(spec: Spec) -> Spec:
+    """The same loss for sequences of length 1 or more, its value being a count of the last step."""
+    value, kept = spec.value, list(spec.registers)
+    below: set[str] = set()
+    for register in reversed(spec.registers):
+        reads = names_read(register.update)
+        read_by = [other for other in kept if register.name in names_read(other.update)]
+        below.add(register.name)
+        if not read_by and register.sugar == "register" and not reads & below:
+            value = replace_parts(value, {Name(register.name): register.update})
+            kept.remove(register)
+    last: Expr = Binary("==", Name("i"), Name("n"))
+    own = Name(_COUNT)
+    update = Choice(last, Binary("+", own, value), own)
+    counted = Register(_COUNT, "count", Number(0.0), update, None, None, spec.value.place)
+    return replace(spec, registers=(*kept, counted), value=own, range=None, examples=())

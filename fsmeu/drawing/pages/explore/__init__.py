@@ -1,1 +1,0 @@
-"""Pages to look around in: one HTML file each, with all it needs inside and nothing fetched."""
