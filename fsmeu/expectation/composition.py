@@ -270,7 +270,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
         return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), lost)
     value = built.total
     check_finite("expect", value)
-    mass = float(built.ending.sum())
+    mass = total(asked.hypothesis) * total(asked.model.layered())
     return Expectation(value, value, value, mass, lambda: _levels(built, built.ending))
 
 
