@@ -143,4 +143,5 @@ def _distances(table: ArcTable, first: Floats | NDArray[np.bool_]) -> Floats:
 def _without_epsilons(table: ArcTable) -> ArcTable:
     """An equivalent machine without epsilons, by OpenFst; both tapes read the input labels."""
     fst = fst_from_table(without_zero_arcs(replace(table, olabel=table.ilabel)))
-    return table_from_fst(fst.rmepsilon(delta=_DELTA))
+    in_order = bool((table.source < table.target).all())  # else OpenFst looks for an order itself
+    return table_from_fst(fst.rmepsilon(delta=_DELTA, queue_type="state" if in_order else "auto"))
