@@ -28,7 +28,7 @@ from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
-from fsmeu.fst.distance import minus_log, weights_of_inputs
+from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
@@ -127,11 +127,9 @@ def _values(built: Composition, sequences: Ints) -> Floats:
         SizeLimitError: determinization could take too long.
     """
     _guard_prefixes(built.plain, len(sequences))
-    values, total = built.values, np.zeros(len(sequences))
-    for sign in (1.0, -1.0):
-        part = np.maximum(sign * values, 0.0)
-        if part.any():
-            total += sign * weights_of_inputs(built.weighted(part), sequences + 1)
+    total = np.zeros(len(sequences))
+    for sign, part in signed_parts(built.values):
+        total += sign * weights_of_inputs(built.weighted(part), sequences + 1)
     return total
 
 
@@ -202,15 +200,13 @@ def _corpus_values(corpus: Corpus, sequences: Ints) -> Floats:
     added = dict(zip(names, totals, strict=True))
     ends = value_of_totals(bound, corpus.n, added, totals.shape[1])
     found = np.zeros(len(sequences))
-    for sign in (1.0, -1.0):
-        part = np.maximum(sign * ends, 0.0)
-        if part.any():
-            final = np.append(np.full(adder.states - len(part), np.inf), minus_log(part))
-            valued = fst_from_table(replace(adder, final=final))
-            whole = compose_fsts(sentences, valued, ("sentences", "sums of counts"))
-            table = table_from_fst(whole, "composition")
-            _guard_prefixes(table, len(sequences))
-            found += sign * weights_of_inputs(table, sequences + 1)
+    for sign, part in signed_parts(ends):
+        final = np.append(np.full(adder.states - len(part), np.inf), minus_log(part))
+        valued = fst_from_table(replace(adder, final=final))
+        whole = compose_fsts(sentences, valued, ("sentences", "sums of counts"))
+        table = table_from_fst(whole, "composition")
+        _guard_prefixes(table, len(sequences))
+        found += sign * weights_of_inputs(table, sequences + 1)
     return found
 
 

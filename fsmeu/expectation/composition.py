@@ -272,9 +272,11 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     roundings = _roundings(built.plain, asked.n)
     if keep is not None:
         return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), roundings)
-    held = built.ending > 0
-    size = float(np.abs(built.values[held]) @ built.ending[held])
-    values, masses, sizes = np.array([[built.total], [built.ending.sum()], [size]])
+    value, size = built.total, built.total
+    if (built.values < 0).any():
+        size = total_weight(built.plain, np.abs(built.values))
+    mass = total(asked.hypothesis) * total(asked.model.layered())
+    values, masses, sizes = np.array([[value], [mass], [size]])
     found = Sums(values, masses, sizes, roundings)
     return bounded_expectation(asked, found, lambda: _levels(built, built.ending))
 

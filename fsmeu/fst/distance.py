@@ -9,6 +9,7 @@ distance from the start; its values at the final states are the probabilities P(
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from fsmeu.fst.arcs import ArcTable, without_zero_arcs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
-__all__ = ["backward", "forward", "minus_log", "total_weight", "weights_of_inputs"]
+__all__ = ["backward", "forward", "minus_log", "signed_parts", "total_weight", "weights_of_inputs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,9 +38,10 @@ def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
     """
     if ending is None:
         return _accepted(table)
-    weights = (replace(table, final=table.final + minus_log(part)) for part in _parts(ending))
-    positive, negative = (_accepted(part) for part in weights)
-    return positive - negative
+    weighted = (
+        (s, replace(table, final=table.final + minus_log(p))) for s, p in signed_parts(ending)
+    )
+    return float(sum(sign * _accepted(part) for sign, part in weighted))
 
 
 def forward(table: ArcTable) -> Floats:
@@ -61,8 +63,10 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
         target=table.source[order],
         weight=table.weight[order],
     )
-    positive, negative = (_distances(turned, part) for part in _parts(ending))
-    return positive - negative
+    found = np.zeros(table.states)
+    for sign, part in signed_parts(ending):
+        found += sign * _distances(turned, part)
+    return found
 
 
 def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
@@ -99,9 +103,12 @@ def minus_log(factors: Floats) -> Floats:
         return -np.log(factors)
 
 
-def _parts(numbers: Floats) -> tuple[Floats, Floats]:
-    """The positive numbers and the sizes of the negative ones, 0 elsewhere."""
-    return np.maximum(numbers, 0.0), np.maximum(-numbers, 0.0)
+def signed_parts(numbers: Floats) -> Iterator[tuple[float, Floats]]:
+    """Signs with the sizes of the numbers of that sign, 0 elsewhere; none where all are 0."""
+    for sign in (1.0, -1.0):
+        part = np.maximum(sign * numbers, 0.0)
+        if part.any():
+            yield sign, part
 
 
 def _accepted(table: ArcTable) -> float:
@@ -136,4 +143,5 @@ def _distances(table: ArcTable, first: Floats | NDArray[np.bool_]) -> Floats:
 def _without_epsilons(table: ArcTable) -> ArcTable:
     """An equivalent machine without epsilons, by OpenFst; both tapes read the input labels."""
     fst = fst_from_table(without_zero_arcs(replace(table, olabel=table.ilabel)))
-    return table_from_fst(fst.rmepsilon(delta=_DELTA))
+    in_order = bool((table.source < table.target).all())  # else OpenFst looks for an order itself
+    return table_from_fst(fst.rmepsilon(delta=_DELTA, queue_type="state" if in_order else "auto"))
