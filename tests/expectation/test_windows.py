@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.expectation import expect as expectations
+from fsmeu.expectation import composition
 from fsmeu.losses import windows
 from tests import brute_force
 from tests.expectation.checks import close, scale_of
@@ -19,7 +19,7 @@ GATES = ["i >= k", "seen == k", "i > k - 1 and seen == k"]
 
 @pytest.fixture(autouse=True)
 def _windows_of_any_length(monkeypatch):
-    monkeypatch.setattr(expectations, "MUCH_TO_REMEMBER", 0)
+    monkeypatch.setattr(composition, "MUCH_TO_REMEMBER", 0)
 
 
 @st.composite
@@ -89,7 +89,7 @@ def test_windows_equal_states(k, monkeypatch):
     model = fsmeu.models.Markov(first, then, n=30)
     z = rng.integers(0, 2, 30)
     summed = fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value
-    monkeypatch.setattr(expectations, "MUCH_TO_REMEMBER", 2**60)
+    monkeypatch.setattr(composition, "MUCH_TO_REMEMBER", 2**60)
     assert summed == close(fsmeu.expect(fsmeu.load("windowdiff", k=k), z, model).value)
 
 
