@@ -272,7 +272,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     roundings = _roundings(built.plain, asked.n)
     if keep is not None:
         return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), roundings)
-    value, size = built.total, built.total
+    value = size = built.total
     if (built.values < 0).any():
         size = total_weight(built.plain, np.abs(built.values))
     mass = total(asked.hypothesis) * total(asked.model.layered())
