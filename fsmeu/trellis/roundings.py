@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "UNIT", "Sums", "relative_error"]
+__all__ = ["LEAST", "UNIT", "Sums", "Twofold", "relative_error", "twofold_product"]
 
 Floats = NDArray[np.float64]
 
@@ -42,3 +43,61 @@ class Sums(NamedTuple):
     def errors(self) -> Floats:
         """Bounds on the errors of the expectations, (batch,)."""
         return relative_error(self.roundings) * self.sizes + LEAST
+
+
+@dataclass(frozen=True, eq=False)
+class Twofold:
+    """Numbers as sums of two doubles each, the first of which is the number rounded.
+
+    Sums lose a relative error of a few units of rounding squared (Dekker 1971), of the terms
+    without signs.
+
+    Attributes:
+        high: the numbers, rounded.
+        low: what is missing there, of the same shape.
+    """
+
+    high: Floats
+    low: Floats
+
+    def __getitem__(self, index: Any) -> Twofold:
+        """Some of the numbers, as numpy indexes arrays."""
+        return Twofold(self.high[index], self.low[index])
+
+    def __add__(self, other: Twofold) -> Twofold:
+        """The sums, element by element."""
+        high, low = _two_sum(self.high, other.high)
+        more, rest = _two_sum(self.low, other.low)
+        high, low = _two_sum(high, low + more)
+        return Twofold(*_two_sum(high, low + rest))
+
+    def __sub__(self, other: Twofold) -> Twofold:
+        """The differences, element by element."""
+        return self + Twofold(-other.high, -other.low)
+
+    def max(self, axis: int) -> Twofold:
+        """The greatest numbers along an axis."""
+        high = self.high.max(axis=axis, keepdims=True)
+        low = np.where(self.high == high, self.low, -np.inf).max(axis=axis)
+        return Twofold(high.squeeze(axis), low)
+
+
+def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """The rounded sums, and what rounding took from them (Knuth)."""
+    total = one + other
+    second = total - one
+    return total, (one - (total - second)) + (other - second)
+
+
+def twofold_product(one: Floats, other: Floats) -> Twofold:
+    """The products of doubles that are not very great (below 1e290), exact but for underflow."""
+    product = np.multiply(one, other)
+    (a, b), (c, d) = _halves(one), _halves(other)
+    return Twofold(product, ((a * c - product) + a * d + b * c) + b * d)
+
+
+def _halves(numbers: Floats) -> tuple[Floats, Floats]:
+    """Numbers of at most 26 digits each whose sums these are (Veltkamp)."""
+    shifted = numbers * 134217729.0  # 2^27 + 1
+    high = shifted - (shifted - numbers)
+    return high, numbers - high

@@ -1,13 +1,19 @@
-"""Oracles of losses that are sums over positions of real amounts: one number for each class.
+"""Oracles of losses that are sums over positions of real amounts: one table for each layer.
 
 Where the value is linear in all sums that it looks at, and looks at nothing else, what is added so
 far does not change what is best: best[class] = max over labels of amount(label) + best'[class after
-it]. A state is two whole numbers, the second of which holds the bits of the sum so far.
+it]. The cost of a label is the difference of the two sides. Great amounts may cancel in it, so that
+both are computed with the rounding errors of sums and products of doubles (two doubles a number),
+once for all positions that share their steps and what follows. The best value after a prefix is
+that before it minus the costs of its labels: a state is three whole numbers, of which the last two
+hold the bits of the sum of these costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +21,15 @@ from numpy.typing import NDArray
 from fsmeu.searn.oracle.checks import guard_bytes, refuse_ended, refuse_strange
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.layers import ClassLayer, Walked
-from fsmeu.searn.oracle.ties import costs_of
+from fsmeu.trellis.roundings import LEAST, UNIT, Twofold, relative_error, twofold_product
 
 __all__ = ["AdditiveTables", "NotAdditiveError", "add_states", "linear_scores"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_EPSILON = float(np.finfo(np.float64).eps)
-_FRACTION = 1024.0
-_MOST_EXACT = 2.0**42
+_EXACT_BITS = 42
+_ROUNDED = relative_error(4)  # as in ``losses.semantics.rounding``
 
 
 class NotAdditiveError(Exception):
@@ -32,72 +37,80 @@ class NotAdditiveError(Exception):
 
 
 class AdditiveTables:
-    """Tables of additive oracles; a state is (position and class, bits of the sum so far).
+    """Tables of additive oracles; a state is (position and class, bits of the costs so far, twice).
 
     Args:
         labels: the number of labels.
         count: the number of references.
+
+    Attributes:
+        roundings: costs up to this are 0, by reference, (references,).
     """
 
     def __init__(self, labels: int, count: int) -> None:
         self._lengths, self._begins = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self._base, self._scale, self._slack = np.zeros(count), np.zeros(count), np.zeros(count)
-        self._start = np.zeros(count, np.int64)
-        self._next, self._amounts = np.zeros((0, labels), np.int32), np.zeros((0, labels))
+        self._base, self._scale, self.roundings = np.zeros(count), np.zeros(count), np.zeros(count)
+        self._start, self._best = np.zeros(count, np.int64), _zeros(count)
+        self._next, self._costs = np.zeros((0, labels), np.int32), _zeros(0, labels)
         self._rows, self._classes = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self._cells, self._best = np.zeros(0, np.int64), np.zeros(0)
         self._span = 1
 
     @property
     def nbytes(self) -> int:
         """How many bytes they take."""
-        arrays = (self._next, self._amounts, self._rows, self._classes, self._cells, self._best)
+        arrays = (self._next, self._costs.high, self._costs.low, self._rows, self._classes)
         return sum(array.nbytes for array in arrays)
 
     def start(self, sentences: Ints) -> Ints:
-        """The first states, (batch, 2)."""
-        return self._numbered(self._start[sentences], np.zeros(len(sentences)))
+        """The first states, (batch, 3)."""
+        return self._numbered(self._start[sentences], _zeros(len(sentences)))
 
     def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
-        """The states after one more label each, (batch, 2)."""
-        layers, classes, sums = self._points(sentences, states, 1)
+        """The states after one more label each, (batch, 3)."""
+        layers, classes, lost = self._points(sentences, states, 1)
         rows = self._rows[layers] + classes
         position = layers + 1 - self._begins[sentences]
         place = position * self._span + self._next[rows, labels]
-        return self._numbered(place, sums + self._amounts[rows, labels])
+        return self._numbered(place, lost + self._costs[rows, labels])
 
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
         layers, classes, _ = self._points(sentences, states, 1)
-        rows = self._rows[layers] + classes
-        ahead = self._best[self._cells[layers + 1][:, None] + self._next[rows]]
-        costs = costs_of(self._amounts[rows] + ahead, self._slack[sentences][:, None])
-        return costs * self._scale[sentences][:, None]
+        costs = self._costs.high[self._rows[layers] + classes] * self._scale[sentences][:, None]
+        costs[costs <= self.roundings[sentences][:, None]] = 0.0
+        return costs
 
-    def step_one(self, sentence: int, state: tuple[int, int], label: int) -> tuple[int, int]:
+    def step_one(self, sentence: int, state: tuple[int, ...], label: int) -> tuple[int, ...]:
         """The state after one more label."""
         after = self.step(np.array([sentence]), _batch(state), np.array([label]))
-        place, bits = after[0].tolist()
-        return place, bits
+        return tuple(after[0].tolist())
 
-    def costs_one(self, sentence: int, state: tuple[int, int]) -> Floats:
+    def costs_one(self, sentence: int, state: tuple[int, ...]) -> Floats:
         """The cost of each label in one state, (labels,)."""
         found: Floats = self.costs(np.array([sentence]), _batch(state))[0]
         return found
 
     def scores(self, sentences: Ints, states: Ints) -> Floats:
         """The best value that can be reached, greater being better, (batch,)."""
-        layers, classes, sums = self._points(sentences, states, 0)
-        total = sums + self._best[self._cells[layers] + classes]
-        found: Floats = self._base[sentences] + self._scale[sentences] * total
-        return found
+        _, _, lost = self._points(sentences, states, 0)
+        return self._scored(sentences, self._best[sentences] - lost)
 
-    def _numbered(self, place: Ints, sums: Floats) -> Ints:
-        return np.stack([place, (sums + 0.0).view(np.int64)], axis=1)
+    @np.errstate(over="ignore", invalid="ignore")
+    def _scored(self, sentences: Ints, totals: Twofold) -> Floats:
+        """Scores with these totals of amounts, (batch,)."""
+        base, scale = self._base[sentences], self._scale[sentences]
+        product = twofold_product(scale, totals.high)
+        least = Twofold(scale * totals.low, np.zeros(len(base)))
+        found = (Twofold(base, np.zeros(len(base))) + product + least).high
+        return np.where(np.isfinite(found), found, base + scale * totals.high)
 
-    def _points(self, sentences: Ints, states: Ints, ahead: int) -> tuple[Ints, Ints, Floats]:
-        """Layers, classes and sums of states; there must be positions ahead."""
-        strange = states.shape != (len(sentences), 2) or states.dtype.kind != "i"
+    def _numbered(self, place: Ints, lost: Twofold) -> Ints:
+        bits = [(part + 0.0).view(np.int64) for part in (lost.high, lost.low)]
+        return np.stack([place, *bits], axis=1)
+
+    def _points(self, sentences: Ints, states: Ints, ahead: int) -> tuple[Ints, Ints, Twofold]:
+        """Layers, classes and costs so far of states; there must be positions ahead."""
+        strange = states.shape != (len(sentences), 3) or states.dtype.kind != "i"
         refuse_strange(strange, states)
         position, classes = np.divmod(states[:, 0], self._span)
         room = self._lengths[sentences] - position
@@ -105,63 +118,137 @@ class AdditiveTables:
         refuse_ended((room < ahead).any())
         layers = self._begins[sentences] + position
         refuse_strange((classes >= self._classes[layers]).any(), states)
-        return layers, classes, np.ascontiguousarray(states[:, 1]).view(np.float64)
+        bits = np.ascontiguousarray(states[:, 1:].T).view(np.float64)
+        return layers, classes, Twofold(bits[0], bits[1])
 
     @classmethod
     def of(cls, cores: Sequence[Core], machines: Sequence[Walked], sign: float) -> AdditiveTables:
         """The tables of several references."""
         made = cls(cores[0].labels, len(machines))
-        pool = _Amounts()
+        pool = _Pool(machines)
         rows: list[int] = []
         classes: list[int] = []
-        best: list[Floats] = []
         for k, (core, machine) in enumerate(zip(cores, machines, strict=True)):
             n = len(machine.layers)
-            base, ratios, scale = linear_scores(core, machine, sign)
-            layers = [pool.number(layer, ratios) for layer in machine.layers]
-            ahead = np.zeros(len(machine.ends))
+            base, ratios, slope = linear_scores(core, machine, sign)
+            scale = float(np.ldexp(slope, pool.exponent))
+            if not np.isfinite(scale):
+                raise NotAdditiveError
+            ahead = pool.nothing(len(machine.ends))
             swept = [ahead]
-            for at in reversed(layers):
-                ahead = (pool.amounts[at] + ahead[pool.next[at]]).max(axis=1)
+            added, size, error = Fraction(0), 0.0, LEAST
+            for layer in reversed(machine.layers):
+                ahead = pool.before(layer, ratios, ahead)
                 swept.append(ahead)
+                added += ahead.added
+                size, error = size + ahead.size, error + ahead.error
+            added += _fraction(pool.best[ahead.number][machine.start])
             made._lengths[k], made._begins[k], made._start[k] = n, len(rows), machine.start
             made._base[k], made._scale[k] = base, scale
-            made._slack[k] = _slack([pool.amounts[at] for at in layers])
-            rows += [pool.begins[at] for at in layers] + [0]
-            best += swept[::-1]
-            classes += [len(one) for one in swept[::-1]]
-            core.check(n, np.array([sign * (base + scale * ahead[machine.start])]))
-            guard_bytes(8 * (pool.cells + sum(classes) + 2 * len(rows)))
+            made._best.high[k] = high = float(added)
+            made._best.low[k] = float(added - Fraction(high))
+            lost = 32 * (n + len(ratios)) * UNIT**2 * size  # each sum of two doubles loses 2 units
+            made.roundings[k] = scale * 2 * (error + lost)
+            rows += [one.row for one in swept[::-1]]
+            classes += [len(pool.best[one.number].high) for one in swept[::-1]]
+            here = np.array([k])
+            core.check(n, sign * made._scored(here, made._best[here]))
+            guard_bytes(8 * (pool.cells + 2 * len(rows)))
         made._rows, made._classes = np.array(rows, np.int64), np.array(classes, np.int64)
-        made._cells = np.append(0, np.cumsum(classes))[:-1].astype(np.int64)
-        made._best = np.concatenate(best)
         made._next = np.concatenate([made._next, *(one.astype(np.int32) for one in pool.next)])
-        made._amounts = np.concatenate([made._amounts, *pool.amounts])
+        made._costs = Twofold(
+            np.concatenate([made._costs.high, *(one.high for one in pool.costs)]),
+            np.concatenate([made._costs.low, *(one.low for one in pool.costs)]),
+        )
         made._span = max(classes)
         return made
 
 
-class _Amounts:
-    """Layers with what their steps add to the score, those of equal ratios shared."""
+class _Before(NamedTuple):
+    """What is known before a position.
 
-    def __init__(self) -> None:
+    Attributes:
+        number: the number of the best sums of all classes, of which the greatest is 0.
+        row: where the table of the position begins.
+        added: the greatest best sum, minus that after the position.
+        size: the greatest sum of absolute terms that an amount has.
+        error: how much the amounts of a step may be wrong because their terms are rounded.
+    """
+
+    number: int
+    row: int
+    added: Fraction
+    size: float
+    error: float
+
+
+class _Pool:
+    """Tables of positions; those of equal steps with equal best sums behind them are one.
+
+    Args:
+        machines: the machines of the references.
+
+    Attributes:
+        exponent: all amounts are below 2 to the power of this, and divided by it.
+        best: best sums that occur, (classes,) each.
+        next, costs: the tables, (classes, labels) each.
+        cells: how many numbers they take.
+    """
+
+    def __init__(self, machines: Sequence[Walked]) -> None:
+        layers = {id(layer): layer for machine in machines for layer in machine.layers}
+        greatest = [np.abs(layer.gains).max(initial=0.0) for layer in layers.values()]
+        self.exponent = int(np.frexp(max(greatest, default=0.0))[1])
+        self.best: list[Twofold] = []
         self.next: list[Ints] = []
-        self.amounts: list[Floats] = []
-        self.begins: list[int] = []
+        self.costs: list[Twofold] = []
         self.cells = self._rows = 0
-        self._numbers: dict[tuple[int, bytes], int] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._amounts: dict[tuple[int, bytes], tuple[Twofold, float, float]] = {}
+        self._found: dict[tuple[int, bytes, int], _Before] = {}
 
-    def number(self, layer: ClassLayer, ratios: Floats) -> int:
-        """The number of a layer in which each sum counts by its ratio."""
-        key = (id(layer), ratios.tobytes())
-        if key not in self._numbers:
-            self._numbers[key] = len(self.next)
+    def nothing(self, classes: int) -> _Before:
+        """What is known after the last position."""
+        return _Before(self._number(_zeros(classes)), 0, Fraction(0), 0.0, 0.0)
+
+    def before(self, layer: ClassLayer, ratios: Floats, ahead: _Before) -> _Before:
+        """What is known before a position in which each sum counts by its ratio."""
+        key = (id(layer), ratios.tobytes(), ahead.number)
+        if key not in self._found:
+            amounts, size, error = self._amounts_of(layer, ratios)
+            sums = amounts + self.best[ahead.number][layer.next]
+            best = sums.max(axis=1)
             self.next.append(layer.next)
-            self.amounts.append(np.tensordot(ratios, layer.gains, axes=1) + 0.0)
-            self.begins.append(self._rows)
-            self._rows += len(layer.next)
-            self.cells += 2 * layer.next.size
+            self.costs.append(best[:, None] - sums)
+            row, self._rows = self._rows, self._rows + len(layer.next)
+            top = best.max(axis=0)
+            number = self._number(best - top)
+            self._found[key] = _Before(number, row, _fraction(top), size, error)
+            self.cells += 3 * layer.next.size
+            guard_bytes(8 * self.cells)
+        return self._found[key]
+
+    def _number(self, best: Twofold) -> int:
+        key = best.high.tobytes() + best.low.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = len(self.best)
+            self.best.append(best)
+            self.cells += 2 * len(best.high)
         return self._numbers[key]
+
+    def _amounts_of(self, layer: ClassLayer, ratios: Floats) -> tuple[Twofold, float, float]:
+        """What steps add, (classes, labels), its greatest size, and a bound on its error."""
+        key = (id(layer), ratios.tobytes())
+        if key not in self._amounts:
+            total = _zeros(*layer.next.shape)
+            size = error = total.high
+            for ratio, gains in zip(ratios, np.ldexp(layer.gains, -self.exponent), strict=True):
+                term = twofold_product(ratio, gains)
+                total, size = total + term, size + np.abs(term.high)
+                unsure = ~(_is_exact(gains) & _is_exact(ratio))
+                error = error + _ROUNDED * np.where(unsure, np.abs(term.high), 0.0)
+            self._amounts[key] = total, float(size.max()), float(error.max())
+        return self._amounts[key]
 
 
 def linear_scores(core: Core, machine: Walked, sign: float) -> tuple[float, Floats, float]:
@@ -182,16 +269,19 @@ def linear_scores(core: Core, machine: Walked, sign: float) -> tuple[float, Floa
     return sign * base, ratios, scale
 
 
-def _slack(amounts: Sequence[Floats]) -> float:
-    """How much sums of these amounts, one of each array, may differ by rounding alone.
+def _is_exact(numbers: Floats) -> NDArray[np.bool_]:
+    """Whether numbers have so few digits that they can hardly be the outcome of a rounding."""
+    digits = np.ldexp(np.frexp(numbers)[0], _EXACT_BITS)
+    found: NDArray[np.bool_] = digits == np.floor(digits)
+    return found
 
-    Sums of multiples of 1/1024 are exact unless they are very great.
-    """
-    greatest = [float(np.abs(one).max()) for one in amounts]
-    exact = all((one * _FRACTION == np.floor(one * _FRACTION)).all() for one in amounts)
-    if exact and sum(greatest) < _MOST_EXACT:
-        return 0.0
-    return 2.0 * _EPSILON * (len(amounts) + 1) * sum(greatest)
+
+def _fraction(number: Twofold) -> Fraction:
+    return Fraction(float(number.high)) + Fraction(float(number.low))
+
+
+def _zeros(*shape: int) -> Twofold:
+    return Twofold(np.zeros(shape), np.zeros(shape))
 
 
 def _batch(state: object) -> Ints:

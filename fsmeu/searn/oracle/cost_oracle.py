@@ -57,6 +57,11 @@ class CostOracles:
         loss: the loss over its labels.
         labels: the labels, in the order of costs.
         lengths: the length of each reference, (references,).
+        roundings: for each reference, a bound on the error of a cost that is not 0, (references,).
+            What seems to cost no more than that costs 0, and may in truth cost twice as much.
+            It is great where great amounts cancel that doubles do not hold, such as 10^16 / 3, and
+            tiny otherwise. Values of losses that are no sums over positions are taken as
+            ``evaluate`` computes them.
     """
 
     def __init__(
@@ -78,6 +83,7 @@ class CostOracles:
         explicit = one_of("cost oracle", "engine", engine, ENGINES) == "openfst"
         make = explicit_tables if explicit else make_tables
         self._tables: Tables = make(loss, self.ys, meanings)
+        self.roundings = self._tables.roundings
 
     def __len__(self) -> int:
         return len(self.ys)
@@ -147,6 +153,7 @@ class CostOracle:
 
     Attributes:
         labels: the labels, in the order of costs.
+        rounding: a bound on what rounding does to a cost, as in ``CostOracles``.
         start: the state before the first label.
 
     >>> from fsmeu.losses.library import load
@@ -169,6 +176,7 @@ class CostOracle:
         self._one = np.array([number], np.int64)
         self.loss, self.labels = oracles.loss, oracles.labels
         self._y = oracles.ys[number]
+        self.rounding = float(oracles.roundings[number])
         self.start = _plain(oracles.start(self._one))
 
     def __len__(self) -> int:
@@ -211,7 +219,7 @@ class CostOracle:
 
         It is the least loss that a completion can reach after the label, minus that after the best
         label; for a utility, the greatest utility after the best label minus that after this one.
-        Labels that rounding cannot tell apart cost 0: also worse ones, where great amounts cancel.
+        Labels that rounding cannot tell apart cost 0: costs are 0 up to ``rounding``.
         """
         return self.costs_at(self.state(prefix))
 

@@ -26,6 +26,7 @@ from fsmeu.searn.oracle.layers import Walked
 from fsmeu.searn.oracle.loops import Work
 from fsmeu.searn.oracle.pool import NotCountedError, Paths, Pool, pool_layers
 from fsmeu.searn.oracle.reached import Ends, Points
+from fsmeu.searn.oracle.ties import greatest_tie
 
 __all__ = ["CountedTables", "count_states"]
 
@@ -59,6 +60,12 @@ class CountedTables:
     def nbytes(self) -> int:
         """How many bytes they take."""
         return sum(one.nbytes for one in (self._pool, self._paths, self._best, self._ends))
+
+    @property
+    def roundings(self) -> Floats:
+        """Bounds on differences of values that count as equal, (references,)."""
+        begins, number = np.unique(self._ends.begins, return_inverse=True)
+        return greatest_tie(self._ends.scores, begins)[number]
 
     def start(self, sentences: Ints) -> Ints:
         """The first states, (batch,)."""

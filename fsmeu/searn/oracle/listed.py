@@ -18,7 +18,7 @@ from fsmeu.searn.oracle.checks import guard_bytes, refuse_ended, refuse_strange
 from fsmeu.searn.oracle.core import Core
 from fsmeu.searn.oracle.grouping import equal_rows
 from fsmeu.searn.oracle.layers import ClassLayer, Walked
-from fsmeu.searn.oracle.ties import costs_of
+from fsmeu.searn.oracle.ties import costs_of, greatest_tie
 
 __all__ = ["Listed", "ListedTables", "list_states"]
 
@@ -120,6 +120,11 @@ class ListedTables:
     def nbytes(self) -> int:
         """How many bytes they take."""
         return self._next.nbytes + self._scores.nbytes + self._begins.nbytes
+
+    @property
+    def roundings(self) -> Floats:
+        """Bounds on differences of values that count as equal, (references,)."""
+        return greatest_tie(self._scores, self._begins[:-1])
 
     def start(self, sentences: Ints) -> Ints:
         """The first states, (batch,)."""

@@ -33,6 +33,10 @@ class Tables(Protocol):
     def nbytes(self) -> int:
         """How many bytes they take."""
 
+    @property
+    def roundings(self) -> Floats:
+        """Bounds on what rounding does to costs, which are 0 up to there, (references,)."""
+
     def start(self, sentences: Ints) -> Ints:
         """The first states."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["costs_of"]
+__all__ = ["costs_of", "greatest_tie"]
 
 Floats = NDArray[np.float64]
 
@@ -29,3 +29,17 @@ def costs_of(scores: Floats, slack: float | Floats = 0.0) -> Floats:
         exact = (8.0 * best == np.floor(8.0 * best)) & (8.0 * scores == np.floor(8.0 * scores))
         costs[((costs <= near) & ~exact) | (costs <= slack)] = 0.0
     return costs
+
+
+def greatest_tie(scores: Floats, begins: NDArray[np.int64]) -> Floats:
+    """The greatest difference that ``costs_of`` may take for rounding, (groups,).
+
+    Args:
+        scores: the scores of all groups, one group after another; infinite ones do not occur.
+        begins: where each group begins; none is empty.
+    """
+    if not len(begins):
+        return np.zeros(0)
+    sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)
+    found: Floats = _ROUNDING * np.maximum.reduceat(sizes, begins)
+    return found
