@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import make_classification
 
 import fsmeu
-from fsmeu.cli.examples import read_examples
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.learning import OnlineLogisticClassifier
+from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.reading import read_arrays, read_bytes, read_text
 from fsmeu.searn.tasks.conll import read_sentences

@@ -2,74 +2,78 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import asdict
+from typing import Any
 
+import numpy as np
 import typer
+from rich.padding import Padding
+from rich.table import Table
 
-from fsmeu.cli.options import Json, LabelList, ParamList, TypeList
+from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
+from fsmeu.checking.examples import ExampleResult
+from fsmeu.checking.facts import facts, growth_data, measured_with, property_data, selected_sizes
+from fsmeu.checking.growth import Growth
+from fsmeu.checking.report import Report, register_facts, report
+from fsmeu.cli import options as opt
+from fsmeu.cli.inputs import (
+    check_labels_known,
+    choose_labels,
+    choose_params,
+    load_loss,
+    read_loss_file,
+)
+from fsmeu.cli.losses import header_data, labels_text, signature
+from fsmeu.cli.output import emit, line, number, print_json, screen
+from fsmeu.errors import InputError, sentence
+from fsmeu.expectation.levels import level_sets
+from fsmeu.losses.loss import SpecLoss
 
-if TYPE_CHECKING:
-    from fsmeu.checking.exact_methods import Applies
-    from fsmeu.checking.examples import ExampleResult
-    from fsmeu.checking.growth import Growth
-    from fsmeu.checking.report import Report
-
-__all__ = ["EXAMPLE_FAILS", "check_loss"]
+__all__ = ["EXAMPLE_FAILS", "check"]
 
 EXAMPLE_FAILS = 1
+_LONGEST = 200
+_SIZES_AT = 8
 
-_File = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="The path of a loss file, a name on the shelf, or - for standard input.",
-        show_default=False,
+
+def check(
+    loss: opt.Loss,
+    n: int | None = opt.typed(
+        "--n -n N",
+        f"The greatest length to measure, up to {_LONGEST}.",
+        "16, less where machines get large",
+        min=0,
     ),
-]
-_Longest = Annotated[
-    int | None,
-    typer.Option(
-        "--n",
-        "-n",
-        metavar="N",
-        min=1,
-        max=200,
-        help="The greatest length to measure.",
-        show_default="16, less where machines get large",
+    sizes: bool = opt.typed(
+        "--sizes",
+        f"Only registers, and sizes of the machine at n/4, n/2 and n = N (or {_SIZES_AT}).",
     ),
-]
-
-
-def check_loss(
-    file: _File,
-    n: _Longest = None,
-    param: ParamList = None,
-    labels: LabelList = None,
-    types: TypeList = None,
-    as_json: Json = False,
+    param: opt.Params = None,
+    labels: opt.Labels = None,
+    types: opt.Types = None,
+    as_json: opt.Json = False,
 ) -> None:
-    """Reads a loss file, runs its examples, measures its machine, says what follows.
+    """Read a loss file, run its examples, measure its machine, and say what follows from it.
 
     The exit code is 1 when an example does not hold, when a pair of sequences has no value, or
     when labels or parameters do not fit.
     Parameters and labels given here are for the measurement, and for examples where the file
     leaves them open. A register kept in the weight is no state of the machine: its expectation
-    rides along; with the hypothesis given, one that reads z alone is a constant. Machines that get
-    large are not measured.
+    is computed along with it; with the hypothesis given, one that reads z alone is a constant.
+    Machines that get large are not measured.
     """
-    import numpy as np
-
-    from fsmeu.checking.exact_methods import exact_methods
-    from fsmeu.checking.report import report
-    from fsmeu.cli.inputs import choose_labels, choose_params, read_loss_file
-    from fsmeu.cli.output import print_json
-
-    spec = read_loss_file(file)
+    if sizes:
+        _show_sizes(load_loss(loss, param, labels, types), _SIZES_AT if n is None else n, as_json)
+        return
+    if n is not None and not 1 <= n <= _LONGEST:
+        must = f"lengths of 1 to {_LONGEST} are measured"
+        raise InputError(sentence("--n", must, n, "--sizes measures any one length"))
+    spec = read_loss_file(loss)
     chosen = choose_labels(labels, types, spec.scheme)
     found = report(spec, params=choose_params(param), labels=chosen, longest=n)
-    loss = found.loss if found.properties is not None else None
+    measured = found.loss if found.properties is not None else None
     with np.errstate(over="ignore", invalid="ignore"):  # said of the values above
-        methods = exact_methods(loss) if loss is not None else ()
+        methods = exact_methods(measured) if measured is not None else ()
     if as_json:
         print_json(_data(found, methods))
     else:
@@ -78,17 +82,47 @@ def check_loss(
         raise typer.Exit(EXAMPLE_FAILS)
 
 
-def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
-    from fsmeu.cli.header import labels_text, signature
-    from fsmeu.cli.output import line
-    from fsmeu.cli.registers import print_registers
-    from fsmeu.losses.loss import SpecLoss
+def _show_sizes(loss: SpecLoss, n: int, as_json: bool) -> None:
+    check_labels_known(loss)
+    # The largest first: what is too large is said at once.
+    sizes = [_size(loss, length) for length in sorted({n // 4, n // 2, n}, reverse=True)][::-1]
+    if as_json:
+        head = {"name": loss.name, "kind": loss.kind, "labels": list(loss.labels)}
+        registers = [asdict(one) for one in register_facts(loss)]
+        print_json({**head, **sizes[-1], "growth": sizes, "registers": registers})
+        return
+    _print_head(loss, f"{' '.join(map(str, loss.labels))}")
+    heads = ("n", "states", "arcs", "final states", "distinct values")
+    emit([[f"{count:,}" for count in size.values()] for size in sizes], heads, right=heads)
 
-    line(signature(found.spec), style="bold", wrap=True)
-    line(f"labels: {labels_text(found.spec)}")
+
+def _size(loss: SpecLoss, n: int) -> dict[str, int]:
+    """States, arcs, final states and distinct values of the machine for length n."""
+    machine = loss.compile(n)
+    ends = machine.values[~np.isnan(machine.values)]
+    values = len(level_sets(ends, np.ones_like(ends)).values)
+    sizes = {"n": n, "states": machine.states, "arcs": machine.arcs}
+    return {**sizes, "final": len(ends), "values": values}
+
+
+def _print_head(loss: SpecLoss, labels: str) -> None:
+    """Prints the signature of a loss, its labels and its registers."""
+    line(signature(loss.spec), style="bold", wrap=True)
+    line(f"labels: {labels}")
     line()
-    print_registers(SpecLoss(found.spec))
+    rows = [
+        (one.name, one.kind, " ".join(one.tapes) or "nothing", one.free, one.given)
+        for one in register_facts(loss)
+    ]
+    if rows:
+        emit(rows, ("register", "kind", "reads", "kept in, z free", "kept in, z given"))
+    else:
+        line("There are no registers.")
     line()
+
+
+def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
+    _print_head(SpecLoss(found.spec), labels_text(found.spec))
     _print_examples(found.examples)
     line()
     if found.growth is None:
@@ -101,8 +135,6 @@ def _print_report(found: Report, methods: tuple[Applies, ...]) -> None:
 
 
 def _print_examples(results: tuple[ExampleResult, ...]) -> None:
-    from fsmeu.cli.output import line
-
     if not results:
         line("There are no examples in the file.")
         return
@@ -116,12 +148,6 @@ def _print_examples(results: tuple[ExampleResult, ...]) -> None:
 
 
 def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
-    from rich.padding import Padding
-    from rich.table import Table
-
-    from fsmeu.checking.facts import facts, measured_with
-    from fsmeu.cli.output import line, screen
-
     line(f"Derived with {measured_with(found)}:", wrap=True)
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     made.add_column(style="bold", no_wrap=True)
@@ -137,8 +163,6 @@ def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
 
 def _advice(found: Report, methods: tuple[Applies, ...]) -> list[tuple[str, str]]:
     """How the file could be written so that there are exact decisions, if that is known."""
-    from fsmeu.checking.exact_methods import methods_at_the_end
-
     others = methods_at_the_end(found.loss) if found.loss is not None and not methods else ()
     if not others:
         return []
@@ -157,19 +181,13 @@ def _methods_text(methods: tuple[Applies, ...]) -> str:
 
 
 def _print_growth(sizes: Growth) -> None:
-    from fsmeu.checking.facts import selected_sizes
-    from fsmeu.cli.output import print_table, table
-
-    headers = ("n", "states", "arcs", "merged states", "summed states", "level sets")
-    made = table(*headers, right=headers)
-    for row in selected_sizes(sizes):
-        cells = (row[name] for name in ("n", "states", "arcs", "merged", "summed", "values"))
-        made.add_row(*(f"{count:,}" for count in cells))
+    heads = ("n", "states", "arcs", "merged states", "summed states", "level sets")
+    names = ("n", "states", "arcs", "merged", "summed", "values")
+    rows = [[f"{row[name]:,}" for name in names] for row in selected_sizes(sizes)]
     if sizes.states is not None:
-        made.add_section()
         orders = (sizes.merged, sizes.summed, sizes.values)
-        made.add_row("order", str(sizes.states), "", *map(str, orders))
-    print_table(made)
+        rows += [[], ["order", str(sizes.states), "", *map(str, orders)]]
+    emit(rows, heads, right=heads)
 
 
 def _example_text(result: ExampleResult) -> str:
@@ -190,11 +208,6 @@ def _quoted(text: str) -> str:
 
 def _data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
-    from dataclasses import asdict
-
-    from fsmeu.checking.facts import growth_data, property_data
-    from fsmeu.cli.header import header_data
-
     registers = [
         {**asdict(register), "redundant": register.name in found.redundant}
         for register in found.registers
@@ -221,10 +234,6 @@ def _data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
 
 def _measured_data(found: Report) -> dict[str, Any]:
     """Labels and parameters of the measurement, and which of these had to be assumed."""
-    import numpy as np
-
-    from fsmeu.cli.output import number
-
     loss = found.loss
     params = {
         name: np.asarray(value).tolist() if np.ndim(value) else number(float(value))

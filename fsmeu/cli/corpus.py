@@ -1,4 +1,4 @@
-"""`--corpus` of the commands that take one: options, the bar, and what is printed."""
+"""Corpora of the commands that take one: checks of options, the bar, and what is written."""
 
 from __future__ import annotations
 
@@ -8,113 +8,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
+from fsmeu.cli.output import file_for, note, progress, write_output
+from fsmeu.corpora.output import open_output
+from fsmeu.corpora.records import format_of
+from fsmeu.corpora.run import BAD, Totals, run
+from fsmeu.corpora.source import Source, open_corpus, read_from
+from fsmeu.corpora.work import Question
 from fsmeu.errors import InputError, one_of, sentence
-
-if TYPE_CHECKING:
-    from fsmeu.corpora.run import Totals
-    from fsmeu.corpora.source import Source
-    from fsmeu.corpora.work import Question
+from fsmeu.parallel.engine import checked_jobs, workers
 
 __all__ = [
-    "Bad",
-    "Column",
-    "Corpus",
-    "CorpusFormat",
     "CorpusOptions",
-    "CorpusOutput",
-    "Jobs",
-    "Resume",
-    "Scheduler",
     "answer_corpus",
     "check_corpus_options",
+    "check_jobs",
     "corpus_bar",
     "corpus_source",
 ]
 
 _STDIN = "-"
 
-Corpus = Annotated[
-    str | None,
-    typer.Option(
-        "--corpus",
-        metavar="FILE",
-        help="Many models: JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells "
-        "at the end; compressed by gzip or not; - for standard input.",
-        show_default=False,
-    ),
-]
-CorpusFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="Corpus: jsonl or conll.", show_default="by the ending"
-    ),
-]
-Column = Annotated[
-    int | None,
-    typer.Option(
-        "--column",
-        metavar="K",
-        min=1,
-        help="Corpus in columns: the one that holds the hypothesis, counted from 1.",
-        show_default=False,
-    ),
-]
-CorpusOutput = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Corpus: the file that results are written to, as JSON lines.",
-        show_default="standard output",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option("--jobs", "-j", metavar="N", min=1, help="Corpus: processes.", show_default="1"),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="Corpus: the Dask scheduler whose workers compute, as in tcp://host:8786.",
-        show_default=False,
-    ),
-]
-Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Corpus: go on after the last complete result in --output."),
-]
-Bad = Annotated[
-    str | None,
-    typer.Option(
-        "--bad",
-        metavar="WHAT",
-        help="Corpus: stop at a record that cannot be answered, or skip it and say so.",
-        show_default="stop",
-    ),
-]
-
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """What was typed beside --corpus, None or False where nothing was.
-
-    Attributes:
-        corpus: the file.
-        format: its format.
-        output: the file of results.
-        jobs: how many processes.
-        scheduler: the address of a scheduler.
-        resume: whether to go on.
-        bad: what to do with records that are bad.
-        column: the column of the hypothesis.
-    """
+    """What was typed beside --corpus, None or False where nothing was."""
 
     corpus: str | None
     format: str | None = None
@@ -122,31 +41,47 @@ class CorpusOptions:
     jobs: int | None = None
     scheduler: str | None = None
     resume: bool = False
-    bad: str | None = None
+    on_error: str | None = None
     column: int | None = None
 
 
-def check_corpus_options(given: CorpusOptions) -> None:
+def check_corpus_options(given: CorpusOptions, models: tuple[str | None, ...]) -> None:
     """Refuses options of a corpus where there is none, and those that contradict each other.
+
+    Args:
+        given: what was typed.
+        models: what was typed after --probs and --model.
 
     Raises:
         InputError: the message names the option.
     """
     if given.corpus is None:
-        for name in ("format", "output", "jobs", "scheduler", "resume", "bad", "column"):
+        for name in ("format", "output", "jobs", "scheduler", "resume", "on_error", "column"):
             if getattr(given, name):
-                must = "it needs --corpus FILE"
-                raise InputError(sentence(f"--{name}", must))
+                raise InputError(sentence(f"--{name.replace('_', '-')}", "it needs --corpus FILE"))
         return
+    if any(one is not None for one in models):
+        must = "models are given by --probs, by --model or by --corpus, one of them"
+        raise InputError(sentence("model", must, "more"))
     if given.resume and given.output is None:
         must = "the file of results so far must be given by --output FILE"
         raise InputError(sentence("--resume", must))
-    if given.jobs is not None and given.scheduler is not None:
-        must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
-        raise InputError(sentence("--jobs", must, "both"))
+    check_jobs(given.jobs, given.scheduler)
     if given.output is not None and given.output.endswith(".gz"):
         must = "results are written uncompressed, so that each is complete when it is written"
         raise InputError(sentence("--output", must, given.output))
+
+
+def check_jobs(jobs: int | None, scheduler: str | None) -> int:
+    """The number of processes.
+
+    Raises:
+        InputError: a scheduler is given as well, or there are too many.
+    """
+    if jobs is not None and scheduler is not None:
+        must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
+        raise InputError(sentence("--jobs", must, "both"))
+    return checked_jobs("--jobs", jobs or 1)
 
 
 def answer_corpus(
@@ -163,16 +98,12 @@ def answer_corpus(
         loss_name: what the loss was called.
         show: a result as a line on standard output, where there is no file for results.
     """
-    from fsmeu.corpora.records import format_of
-    from fsmeu.corpora.run import BAD, Totals, run
-    from fsmeu.parallel.engine import checked_jobs, workers
-
     name = str(given.corpus)
-    bad = one_of("--bad", "it", given.bad or "stop", BAD)
+    bad = one_of("--on-error", "it", given.on_error or "stop", BAD)
     form = format_of(name, given.format)
     if given.column is not None and form != "conll":
         raise InputError(sentence("--column", "it is for a corpus in columns", form))
-    jobs = checked_jobs("--jobs", given.jobs or 1)
+    jobs = check_jobs(given.jobs, given.scheduler)
     totals = Totals()
     with corpus_source(name, loss_name) as source:
         question = ask(form)
@@ -193,8 +124,6 @@ def answer_corpus(
 @contextmanager
 def corpus_source(name: str, loss_name: str = "") -> Iterator[Source]:
     """The corpus of this name, open; standard input for -."""
-    from fsmeu.corpora.source import open_corpus, read_from
-
     if name != _STDIN:
         with open_corpus(Path(name)) as source:
             yield source
@@ -212,8 +141,6 @@ def _output(
     given: CorpusOptions, show: Callable[[dict[str, Any]], str]
 ) -> Iterator[tuple[Callable[[list[dict[str, Any]]], None], dict[str, Any] | None]]:
     """What writes results, and the last that is there already."""
-    from fsmeu.cli.output import file_for, write_output
-
     if given.output is None:
 
         def say(results: list[dict[str, Any]]) -> None:
@@ -222,8 +149,6 @@ def _output(
 
         yield say, None
         return
-    from fsmeu.corpora.output import open_output
-
     path, corpus = file_for("--output", given.output), Path(str(given.corpus))
     if given.corpus != _STDIN and path.exists() and path.samefile(corpus.expanduser()):
         raise InputError(sentence("--output", "it must not be the corpus itself"))
@@ -233,33 +158,14 @@ def _output(
 
 @contextmanager
 def corpus_bar(source: Source) -> Iterator[Callable[[int, int, list[str]], None]]:
-    """What is told of records done, the place in the file and faults: a bar if on a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    """A function that is told of records done, the place in the file, and faults."""
+    with progress("corpus", source.size) as tell:
+        begin = monotonic()
 
-    from fsmeu.cli.output import note
-
-    screen = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    columns = (
-        BarColumn(),
-        TextColumn("{task.fields[records]:,} records, {task.fields[rate]:,.0f} a second"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("corpus", total=source.size, records=0, rate=0.0)
-        started, begin = False, monotonic()
-
-        def tell(records: int, position: int, faults: list[str]) -> None:
-            nonlocal started
+        def done(records: int, position: int, faults: list[str]) -> None:
             for fault in faults:
-                if screen.is_terminal:
-                    bar.console.print(f"passed over: {fault}", soft_wrap=True)
-                else:
-                    note(f"passed over: {fault}")
-            if not started:  # what a run before this one did is no measure of the speed
-                bar.reset(task, completed=position)
-                started = True
-            rate = records / (monotonic() - begin)
-            bar.update(task, completed=position, records=records, rate=rate)
+                note(f"skipped: {fault}")
+            rate = records / max(monotonic() - begin, 1e-9)
+            tell(completed=position, text=f"{records:,} records, {rate:,.0f} a second")
 
-        yield tell
+        yield done

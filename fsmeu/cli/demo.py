@@ -23,10 +23,10 @@ TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where pictures go.")] = Path("out"),
+    out: Annotated[Path, typer.Option(help="Where pictures go.", metavar="DIR")] = Path("out"),
 ) -> None:
-    """Shows what fsmeu does, on built-in data."""
-    from fsmeu.cli.version import version_text
+    """Show what fsmeu does, on built-in data."""
+    from fsmeu.cli.main import version_text
 
     console = Console()
     console.print(version_text().replace("\n", ", "), style="dim")

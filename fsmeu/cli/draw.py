@@ -1,162 +1,196 @@
-"""`fsmeu draw`: a loss, a model or a composition as a picture, in the terminal or in a file."""
+"""`fsmeu draw`: a loss, a model or a composition as a picture, a machine file or a page."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from fsmeu.cli.options import (
-    LabelList,
-    ModelFile,
-    ParamList,
-    Probabilities,
-    Summed,
-    TypeList,
-)
+from fsmeu.cli import options as opt
+from fsmeu.cli.inputs import check_labels_known, load_loss, read_model, sequence, sequences
+from fsmeu.cli.output import line, note, place_for, screen, write_output
+from fsmeu.errors import InputError, sentence
+from fsmeu.losses.sum_over_paths import compile_summed
 
 if TYPE_CHECKING:
     from fsmeu.drawing.draw import Drawing
 
-__all__ = ["draw_loss"]
+__all__ = ["draw_thing"]
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
 _STDOUT = "-"
-
 _MODEL_FILE = ".json"
+_MACHINE, _PAGE = "fst", "html"
+_PAGE_N, _PAGE_LIMIT, _LIMIT = 4, 150, 100
 
 _Thing = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[LOSS]",
-        help="A name on the shelf, the path of a loss file, - for standard input; or a model file "
-        "that ends in .json. Left out, the model of --model or --probs is drawn.",
-        show_default=False,
+    opt.argument(
+        "[LOSS]",
+        "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
+        "in .json. Left out, the model of --model or --probs is drawn.",
     ),
-]
-_Length = Annotated[
-    int | None,
-    typer.Option(
-        "--n",
-        "-n",
-        metavar="N",
-        min=0,
-        help="The length of the sequences; that of Z, Y or the model if they are given.",
-        show_default=False,
-    ),
-]
-_Hypothesis = Annotated[
-    str | None,
-    typer.Option(
-        "--z",
-        metavar="Z",
-        help="A hypothesis: the machine given Z, or with Y the path of the pair.",
-        show_default=False,
-    ),
-]
-_Reference = Annotated[
-    str | None,
-    typer.Option("--y", metavar="Y", help="A reference, of the same length.", show_default=False),
-]
-_Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="A file that ends in .svg, .png, .pdf, .dot, .html, .tex or .txt; - for stdout.",
-        show_default=False,
-    ),
-]
-_Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME",
-        help="svg, png, pdf, dot (for Graphviz), html, tex or txt, if no file name says it.",
-        show_default=False,
-    ),
-]
-_GivenZ = Annotated[
-    bool, typer.Option("--given-z", help="Leave out registers that only follow z; z stays open.")
-]
-_Depth = Annotated[
-    int | None,
-    typer.Option("--depth", metavar="D", min=0, help="Only the first D steps.", show_default=False),
-]
-_Merged = Annotated[
-    bool, typer.Option("--merged", help="Merge states that no continuation can tell apart.")
-]
-_Short = Annotated[bool, typer.Option("--short", help="States as 1,2 instead of tp=1 ref=2.")]
-_Limit = Annotated[
-    int,
-    typer.Option("--limit", metavar="N", min=1, help="Draw up to N states, of more a summary."),
 ]
 
+_Choices = tuple[list[str] | None, str | None, str | None]
 
-def draw_loss(
+
+def draw_thing(
     loss: _Thing = None,
-    n: _Length = None,
-    z: _Hypothesis = None,
-    y: _Reference = None,
-    probs: Probabilities = None,
-    model: ModelFile = None,
-    output: _Output = None,
-    form: _Format = None,
-    given_z: _GivenZ = False,
-    depth: _Depth = None,
-    merged: _Merged = False,
-    short: _Short = False,
-    summed: Summed = False,
-    limit: _Limit = 100,
-    param: ParamList = None,
-    labels: LabelList = None,
-    types: TypeList = None,
+    n: int | None = opt.typed(
+        "--n -n N", "Length of the sequences, if no Z, Y or model gives it.", min=0
+    ),
+    z: str | None = opt.typed(
+        "--z Z", "A hypothesis: the machine given Z, or with Y the path of the pair."
+    ),
+    y: str | None = opt.typed("--y Y", "A reference, of the same length."),
+    probs: opt.Probs = None,
+    model: opt.Model = None,
+    output: str | None = opt.typed(
+        "--output -o FILE",
+        "A picture (.svg, .png, .pdf, .dot, .tex, .txt), an OpenFst machine (.fst), or a page to "
+        "explore the loss in (.html); - for standard output.",
+    ),
+    form: str | None = opt.typed(
+        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html without a name."
+    ),
+    explore: bool = opt.typed(
+        "--explore", "Write the page to explore the loss in; NAME.html without -o."
+    ),
+    show: bool = opt.typed("--open", "Open the page in the browser."),
+    given_z: bool = opt.typed("--given-z", "Leave out registers that only follow z; z stays open."),
+    depth: int | None = opt.typed("--depth D", "Only the first D steps.", min=0),
+    minimize: opt.Minimize = False,
+    short: bool = opt.typed("--short", "States as 1,2 instead of tp=1 ref=2."),
+    summed: opt.Summed = False,
+    limit: int | None = opt.typed(
+        "--limit N",
+        "Draw up to N states, of more a summary.",
+        f"{_LIMIT}, of a page {_PAGE_LIMIT}",
+        min=1,
+    ),
+    param: opt.Params = None,
+    labels: opt.Labels = None,
+    types: opt.Types = None,
 ) -> None:
-    """Draws the machine of a loss, a model, or both composed, in the terminal or into a file.
+    """Draw the machine of a loss, a model, or both composed, in the terminal or into a file.
 
     With a loss, Z and a model, their composition is drawn: states are shaded and arcs are as wide
     as they are probable. With Z and Y, their path is coloured. A model alone is drawn without a
     loss.
+
+    A machine file is binary, with log64 arcs; the input tape is z, the output tape y. A final
+    weight is -log(value + shift); the shift is said on stderr. A page needs no network: machines to
+    move and zoom in, pairs step by step, probabilities to slide with expectation and decision.
     """
+    kind = form or (Path(output).suffix[1:].lower() if output else "")
+    choices = (param, labels, types)
+    alone = not (given_z or minimize or summed or short or z or y or model or depth is not None)
+    if loss is not None and kind == _MACHINE:
+        _write_machine(loss, n, z, output, (summed, minimize), choices)
+        return
+    if loss is not None and (explore or (kind == _PAGE and alone and _is_loss(loss))):
+        place = output or (_STDOUT if form else None)
+        length = _PAGE_N if n is None else n
+        _write_page(loss, length, probs, limit or _PAGE_LIMIT, place, show, choices)
+        return
     from fsmeu.drawing.draw import draw
 
-    view: dict[str, Any] = {"depth": depth, "short": short, "limit": limit}
-    if loss is None or loss.lower().endswith(_MODEL_FILE):
+    view: dict[str, Any] = {"depth": depth, "short": short}
+    if loss is None or not _is_loss(loss):
         others = {
-            "--n": n, "--z": z, "--given-z": given_z, "--merged": merged, "--summed": summed,
+            "--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed,
             "--param": param, "--labels": labels, "--types": types,
         }  # fmt: skip
         subject = _model_subject(loss, (probs, model), y, others)
     elif summed:
-        with_others = given_z or merged or any(x is not None for x in (z, y, probs, model))
-        subject = _summed_subject(loss, n, with_others, (param, labels, types))
+        with_others = given_z or minimize or any(x is not None for x in (z, y, probs, model))
+        subject = _summed_subject(loss, n, with_others, choices)
     else:
-        subject = _loss_subject(loss, n, (z, y), (probs, model), (param, labels, types))
-        view |= {"given_z": given_z, "merged": merged}
-    drawing = draw(subject.pop("thing"), **subject, **view)
+        subject = _loss_subject(loss, n, (z, y), (probs, model), choices)
+        view |= {"given_z": given_z, "merged": minimize}
+    drawing = draw(subject.pop("thing"), **subject, **view, limit=limit or _LIMIT)
     if output is None and form is None:
         _print(drawing)
         return
     _write(drawing, output or _STDOUT, form)
 
 
-_Choices = tuple[list[str] | None, str | None, str | None]
+def _is_loss(name: str) -> bool:
+    return not name.lower().endswith(_MODEL_FILE)
+
+
+def _write_machine(
+    name: str,
+    n: int | None,
+    z: str | None,
+    output: str | None,
+    kinds: tuple[bool, bool],
+    choices: _Choices,
+) -> None:
+    """Writes a loss as an OpenFst machine: summed, minimized or as it is."""
+    if output is None or (output == _STDOUT and sys.stdout.isatty()):
+        must = "a machine is not written to a terminal"
+        raise InputError(sentence("draw", must, None, "Use -o FILE, or -o - and a pipe"))
+    loaded = load_loss(name, *choices)
+    given = None
+    if z is not None:
+        loaded, given, _ = sequences(loaded, z, "")
+    check_labels_known(loaded)
+    if n is None and given is None:
+        must = "the length of the sequences must be given"
+        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z"))
+    length = n if n is not None else len(given or ())
+    summed, minimize = kinds
+    if summed and minimize:
+        must = "--summed and --minimize make different machines"
+        raise InputError(sentence("draw", must, None, "Give one of them"))
+    if summed:
+        machine: Any = compile_summed(loaded, length, given)
+    else:
+        machine = loaded.compile(length, given, minimize=minimize)
+    write_output(output, machine.fst.write_to_string())
+    size = f"{machine.states:,} states, {machine.arcs:,} arcs"
+    note(f"{machine.name}: {size}, shift {machine.shift!r}")
+
+
+def _write_page(
+    name: str,
+    n: int,
+    probs: str | None,
+    limit: int,
+    output: str | None,
+    show: bool,
+    choices: _Choices,
+) -> None:
+    """Writes the page in which a loss can be looked at, walked through and tried out."""
+    from fsmeu.drawing.pages.explore import explore
+
+    loaded = load_loss(name, *choices)
+    first = None
+    if probs is not None:
+        first = [float(p) for p in read_model(probs, None, name).marginals()[:, 1]]
+    page = explore(loaded, n, probs=first, limit=limit)
+    if output == _STDOUT:
+        write_output(_STDOUT, page.html.encode())
+        return
+    plain = re.sub(r"[^\w.-]+", "_", page.name).strip(".") or "loss"
+    where = page.save(place_for(output if output is not None else f"{plain}.html"))
+    if output is None:
+        line(str(where))
+    else:
+        note(f"{page.name}: {where}")
+    if show:
+        import webbrowser
+
+        webbrowser.open(Path(where).resolve().as_uri())
 
 
 def _model_subject(
-    file: str | None,
-    source: tuple[str | None, str | None],
-    y: str | None,
-    others: dict[str, Any],
+    file: str | None, source: tuple[str | None, str | None], y: str | None, others: dict[str, Any]
 ) -> dict[str, Any]:
     """A model alone, with the path of y if that is given."""
-    from fsmeu.cli.inputs import read_model, sequence
-    from fsmeu.errors import InputError, sentence
-
     if file is None and source == (None, None):
         must = "a loss or a model must be given"
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
@@ -176,10 +210,6 @@ def _model_subject(
 
 def _summed_subject(loss: str, n: int | None, others: bool, choices: _Choices) -> dict[str, Any]:
     """The machine whose paths add up."""
-    from fsmeu.cli.inputs import check_labels_known, load_loss
-    from fsmeu.errors import InputError, sentence
-    from fsmeu.losses.sum_over_paths import compile_summed
-
     loaded = load_loss(loss, *choices)
     if n is None or others:
         must = "--summed goes with --n alone"
@@ -196,9 +226,6 @@ def _loss_subject(
     choices: _Choices,
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
-    from fsmeu.cli.inputs import load_loss, read_model, sequence, sequences
-    from fsmeu.errors import InputError, sentence
-
     loss = load_loss(name, *choices)
     if n is None and not any(given is not None for given in (*pair, *source)):
         must = "the length of the sequences must be given"
@@ -219,9 +246,6 @@ def _loss_subject(
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
-    from fsmeu.cli.output import note, place_for, write_output
-    from fsmeu.errors import InputError, sentence
-
     if output != _STDOUT:
         drawing.save(place_for(output), form)
         note(f"{drawing.automaton.name}: {Path(output)}")
@@ -239,8 +263,6 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
 
 def _note_summary(drawing: Drawing) -> None:
     """Says that a picture shows how many states there are at each depth, and not the machine."""
-    from fsmeu.cli.output import note
-
     if drawing.summary is not None:
         states, limit = drawing.automaton.states, drawing.limit
         why = f"it has {states:,} states, and --limit is {limit:,}"
@@ -253,8 +275,6 @@ def _note_summary(drawing: Drawing) -> None:
 def _print(drawing: Drawing) -> None:
     """Prints the machine: drawn if that fits into the terminal, else listed layer by layer."""
     from rich.text import Text
-
-    from fsmeu.cli.output import line, screen
 
     console = screen()
     plain = not (sys.stdout.encoding or "ascii").lower().replace("-", "").startswith("utf")

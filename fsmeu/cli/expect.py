@@ -1,123 +1,106 @@
-"""`fsmeu expect`: the expected value of a hypothesis under a model."""
+"""`fsmeu expect`: the expected value of a hypothesis under a model, and its distribution."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+import numpy as np
+from rich.progress_bar import ProgressBar
 
-from fsmeu.cli.corpus import (
-    Bad,
-    Column,
-    Corpus,
-    CorpusFormat,
-    CorpusOptions,
-    CorpusOutput,
-    Jobs,
-    Resume,
-    Scheduler,
-    answer_corpus,
-    check_corpus_options,
-)
-from fsmeu.cli.given import GivenName, given_model, read_constraint
-from fsmeu.cli.options import (
-    EngineName,
-    Json,
-    Keep,
-    LabelList,
-    LossName,
-    ModelFile,
-    ParamList,
-    Probabilities,
-    TypeList,
-)
+from fsmeu.cli import options as opt
+from fsmeu.cli.corpus import CorpusOptions, answer_corpus, check_corpus_options
+from fsmeu.cli.inputs import given_model, load_loss, read_constraint, read_model, sequence, words
+from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.errors import InputError, sentence
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.levels import Levels
+from fsmeu.expectation.query import fitted, further_tags
+from fsmeu.expectation.result import Expectation
 
-if TYPE_CHECKING:
-    from fsmeu.expectation.result import Expectation
+__all__ = ["QUANTILES", "expect_value"]
 
-__all__ = ["QUANTILES", "ask", "expect_value"]
-
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_MOST = 40
+_BAR = 36
+_MOST_LABELS = 1000  # outputs take a sweep without the short cuts of the value
 _Hypothesis = Annotated[
     str | None,
-    typer.Argument(
-        metavar="Z",
-        help="The hypothesis, such as 0110 or A,B,C (after -- when it begins with -).",
-        show_default=False,
-    ),
+    opt.argument("[Z]", "The hypothesis, such as 0110 or A,B,C (after -- when it begins with -)."),
 ]
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_Choices = tuple[str, list[str] | None, str | None, str | None]
 
 
 def expect_value(
-    loss: LossName,
+    loss: opt.Loss,
     z: _Hypothesis = None,
-    probs: Probabilities = None,
-    model: ModelFile = None,
-    corpus: Corpus = None,
-    corpus_format: CorpusFormat = None,
-    column: Column = None,
-    output: CorpusOutput = None,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    resume: Resume = False,
-    bad: Bad = None,
-    given: GivenName = None,
-    param: ParamList = None,
-    labels: LabelList = None,
-    types: TypeList = None,
-    engine: EngineName = "lattice",
-    keep: Keep = None,
-    as_json: Json = False,
+    probs: opt.Probs = None,
+    model: opt.Model = None,
+    given: opt.Given = None,
+    levels: bool = opt.typed(
+        "--levels", "The values that the hypothesis can have, and how probable each."
+    ),
+    every: bool = opt.typed(
+        "--all", f"With --levels: every value, not only the {_MOST} most probable."
+    ),
+    plot: str | None = opt.typed("--plot FILE", "Plot the levels: a .png, .pdf or .svg file."),
+    param: opt.Params = None,
+    labels: opt.Labels = None,
+    types: opt.Types = None,
+    engine: opt.Engine = "lattice",
+    beam: opt.Beam = None,
+    corpus: opt.Corpus = None,
+    corpus_format: opt.CorpusFormat = None,
+    column: opt.Column = None,
+    output: opt.CorpusOutput = None,
+    jobs: opt.Jobs = None,
+    scheduler: opt.Scheduler = None,
+    resume: opt.Resume = False,
+    on_error: opt.OnError = None,
+    as_json: opt.Json = False,
 ) -> None:
-    """Prints the expected value of a hypothesis under a model.
+    """Print the expected value of a hypothesis under a model, which the reference follows.
 
-    The reference follows the model. With --keep, the value is the part that was kept; bounds on the
-    whole are said on stderr. With --corpus, there is a line for each record, whose key "z" is its
-    hypothesis (in columns, the one that --column names).
+    Further outputs that the loss file names, and bounds where --beam leaves states out, are printed
+    on stderr. With --corpus, there is a line for each record, whose key "z" is its hypothesis (in
+    columns, the one that --column names).
     """
-    from fsmeu.cli.output import note, print_json
-
-    typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, bad, column)
-    check_corpus_options(typed)
+    typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, on_error, column)
+    check_corpus_options(typed, models=(probs, model))
+    chosen = (loss, param, labels, types)
     if corpus is not None:
-        _check_corpus_alone(z, probs, model, engine, keep)
-        _expect_corpus((loss, param, labels, types), typed, given, as_json)
+        if z is not None:
+            raise InputError(sentence("Z", "the records of a corpus have their own hypotheses", z))
+        if engine != "lattice" or beam is not None or levels or plot is not None:
+            must = "--engine, --beam, --levels and --plot are for one hypothesis and model"
+            raise InputError(sentence("--corpus", must))
+        _expect_corpus(chosen, typed, given, as_json)
         return
     if z is None:
         must = "a hypothesis Z is needed, unless there is a --corpus"
         raise InputError(sentence("Z", must, "none"))
-    answer = ask((loss, param, labels, types), z, (probs, model), engine, keep, given)
+    answer = _expect_one(chosen, z, (probs, model), given, engine, beam)
+    if plot is not None:
+        from fsmeu.drawing.plots.levels_plot import save_levels
+
+        save_levels(answer, plot, f"{loss} of {z}")
+    outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
     if as_json:
-        print_json(_data(answer))
+        print_json({**_data(answer, levels), "outputs": outputs})
         return
-    typer.echo(repr(float(answer.value)))
-    if keep is not None:
+    if levels:
+        _print_levels(answer.levels, len(answer.levels.values) if every else _MOST)
+    else:
+        line(repr(float(answer.value)))
+    if beam is not None and not levels:
         lower, upper, kept = (float(x) for x in (answer.lower, answer.upper, answer.kept))
         note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
-
-
-def _check_corpus_alone(
-    z: str | None, probs: str | None, model: str | None, engine: str, keep: int | None
-) -> None:
-    if z is not None:
-        raise InputError(sentence("Z", "the records of a corpus have their own hypotheses", z))
-    if probs is not None or model is not None:
-        must = "models are given by --probs, by --model or by --corpus, one of them"
-        raise InputError(sentence("model", must, "more"))
-    if engine != "lattice" or keep is not None:
-        must = "--engine and --keep are for one hypothesis and model"
-        raise InputError(sentence("--corpus", must))
+    for name, value in outputs.items():
+        note(f"{name} {value!r}")
 
 
 def _expect_corpus(
-    chosen: tuple[str, list[str] | None, str | None, str | None],
-    typed: CorpusOptions,
-    given: str | None,
-    as_json: bool,
+    chosen: _Choices, typed: CorpusOptions, given: str | None, as_json: bool
 ) -> None:
-    from fsmeu.cli.inputs import load_loss
-    from fsmeu.cli.output import note
     from fsmeu.corpora.output import as_line
     from fsmeu.corpora.work import Question
 
@@ -133,45 +116,53 @@ def _expect_corpus(
 
     totals = answer_corpus(question, typed, chosen[0], show)
     if totals.bad or typed.output is not None:
-        note(f"{totals.records:,} records, {totals.bad:,} bad ones passed over")
+        note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
 
 
-def ask(
-    chosen: tuple[str, list[str] | None, str | None, str | None],
+def _expect_one(
+    chosen: _Choices,
     z: str,
     source: tuple[str | None, str | None],
+    given: str | None,
     engine: str,
-    keep: int | None,
-    given: str | None = None,
+    beam: int | None,
 ) -> Expectation:
-    """The expectation that was asked for.
-
-    Args:
-        chosen: name of the loss, its parameters, labels and chunk types, as they were typed.
-        z: the hypothesis.
-        source: what was typed after --probs and --model.
-        engine: the engine.
-        keep: how many states to keep in each layer, or None for all.
-        given: what was typed after --given.
-    """
-    from fsmeu.cli.inputs import load_loss, read_model, sequence
-    from fsmeu.expectation.expect import expect
-    from fsmeu.expectation.query import fitted, further_tags
-
     label_model = given_model(read_model(*source, loss_name=chosen[0]), given)
     loaded = load_loss(*chosen)
-    tags = further_tags(loaded, z.replace(",", " ").split())
+    tags = further_tags(loaded, words(z))
     alphabet = fitted(loaded, label_model, "expect", tags)[0].alphabet
-    return expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=keep)
+    return expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=beam)
 
 
-def _data(answer: Expectation) -> dict[str, Any]:
-    known = len(answer.levels.values) > 0
-    return {
+def _data(answer: Expectation, levels: bool) -> dict[str, Any]:
+    known = answer.levels
+    data: dict[str, Any] = {
         "value": answer.value,
         "lower": answer.lower,
         "upper": answer.upper,
         "kept": answer.kept,
         "variance": answer.variance,
-        "quantiles": {str(q): answer.quantile(q) if known else None for q in QUANTILES},
+        "quantiles": {str(q): answer.quantile(q) if len(known.values) else None for q in QUANTILES},
     }
+    pair = {"values": known.values.tolist(), "probabilities": known.probabilities.tolist()}
+    return {**data, **pair} if levels else data
+
+
+def _print_levels(levels: Levels, most: int) -> None:
+    """Prints the given number of most probable values, in ascending order, with bars."""
+    if not len(levels.values):
+        line("Nothing of positive probability was kept.")
+        return
+    shown = np.sort(np.argsort(-levels.probabilities, kind="stable")[:most])
+    longest = float(levels.probabilities.max())
+    rows = []
+    for k in shown:
+        value, probability = float(levels.values[k]), float(levels.probabilities[k])
+        bar = ProgressBar(total=longest, completed=probability, width=_BAR)
+        rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
+    emit(rows, ("value", "probability", ""), right=("value", "probability"))
+    rest = np.delete(levels.probabilities, shown)
+    if len(rest):
+        less = f"{len(rest):,} less probable values ({float(rest.sum()):.3g} together)"
+        line()
+        line(f"{less} are left out; --all shows them.")

@@ -7,6 +7,7 @@ itself, 130 interrupted, 141 the reader of the output went away (as a shell repo
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,10 +16,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from fsmeu.cli.hints import as_typed
 from fsmeu.errors import FsmeuError, InputError, sentence, shorten, visible
 
-__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded"]
+__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded", "as_typed"]
 
 BAD_INPUT = 2
 OUR_FAULT = 70
@@ -26,6 +26,20 @@ INTERRUPTED = 130
 NO_READER = 141
 
 _DEBUG = "--debug"
+# Advice of messages in terms of the command line: options where Python has parameters.
+_PHRASES = {
+    'Give types=["NP", ...] or labels=["O", "B-NP", "I-NP", ...]': (
+        "Give --types NP,VP or --labels O,B-NP,I-NP"
+    ),
+    'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]': (
+        "Add --types NP,VP or --labels O,B-NP,I-NP"
+    ),
+    "Give labels=... when loading or building": "Give --labels, in the model's words",
+    "Give model=..., or labels for z": "Give --probs or --model, or labels after --z",
+    "Give n=3, or sequences z and y": "Add --n N, or --z Z and --y Y",
+    'method="auto"': "--method auto",
+}
+_PARAMETER = re.compile(r"Give (\w+)=VALUE")
 
 
 class Guarded(TyperGroup):
@@ -49,6 +63,17 @@ class Guarded(TyperGroup):
             return super().invoke(ctx)
 
 
+def as_typed(message: str) -> str:
+    """The message with advice for those who type commands.
+
+    >>> as_typed("loss pk: the parameter 'k' has no default. Give k=VALUE.")
+    "loss pk: the parameter 'k' has no default. Give --param k=VALUE."
+    """
+    for phrase, instead in _PHRASES.items():
+        message = message.replace(phrase, instead)
+    return _PARAMETER.sub(r"Give --param \1=VALUE", message)
+
+
 @contextmanager
 def _in_words(debug: bool) -> Iterator[None]:
     """What is raised on purpose, or by streams that cannot be written, becomes a sentence."""
@@ -66,34 +91,41 @@ def _in_words(debug: bool) -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if _belongs_to_typer(error):
-            if hasattr(error, "message"):
-                error.message = visible(error.message, keep="\n")
             raise
         if isinstance(error, OSError):
             _close_output()
-        if debug:
+        if debug and not hasattr(error, "exit_code"):
             raise
         message, code = _explain(error)
         typer.echo(f"fsmeu: {message}", err=True)
         raise typer.Exit(code) from None
 
 
-def _explain(error: Exception) -> tuple[str, int]:
+def _explain(error: Any) -> tuple[str, int]:
     if isinstance(error, FsmeuError):
         return as_typed(str(error)), BAD_INPUT
+    if hasattr(error, "format_message"):
+        context = getattr(error, "ctx", None)
+        words = context.command_path.split()[1:] if context is not None else []
+        must = visible(" ".join(error.format_message().split()))
+        remedy = f"See '{' '.join(['fsmeu', *words, '--help'])}'"
+        return sentence(" ".join(words) or "command", must, None, remedy), BAD_INPUT
     if isinstance(error, OSError):
         where = shorten(str(error.filename)) if error.filename is not None else "input or output"
         return sentence(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
-        remedy = "Use a smaller n, or --keep"
+        remedy = "Use a smaller n, or --beam"
         return sentence("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
     what = shorten(f"{type(error).__name__}: {error}")
     return f"a fault in fsmeu itself ({what}). Run again with {_DEBUG} to see where.", OUR_FAULT
 
 
 def _belongs_to_typer(error: Exception) -> bool:
-    """Usage errors and exits carry their exit code; typer itself shows them."""
-    return hasattr(error, "exit_code") or isinstance(error, typer.Abort)
+    """Whether typer itself ends the command: an exit, or help where there were no arguments."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return True
+    ends = hasattr(error, "exit_code") and not hasattr(error, "format_message")
+    return ends or isinstance(error, typer.Abort)
 
 
 def _close_output() -> None:

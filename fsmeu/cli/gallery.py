@@ -5,36 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from fsmeu.cli import options as opt
+from fsmeu.cli.inputs import read_loss_file
+from fsmeu.cli.output import line, write_output
+from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
+from fsmeu.errors import InputError, sentence
+from fsmeu.losses.library import library
 
 __all__ = ["write_gallery"]
 
-_Folder = Annotated[
-    Path,
-    typer.Option("--output", "-o", metavar="DIR", help="The folder to write index.html into."),
-]
+_Folder = Annotated[Path, opt.option("--output -o DIR", "The folder to write index.html into.")]
 _Losses = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[LOSS]...",
-        help="Names on the shelf or paths of loss files; the whole shelf if none is given.",
-        show_default=False,
-    ),
+    opt.argument("[LOSS]...", "Built-in losses or paths of files; all built-in ones if none."),
 ]
 
 
 def write_gallery(output: _Folder, losses: _Losses = None) -> None:
-    """Writes a page that shows losses: definition, use, picture, properties, growth.
+    """Write a page that shows losses: definition, use, picture, properties, growth.
 
     The page is made from the files themselves; it needs no network. Machines are drawn for short
-    sequences. Beside it are pages to explore the losses in, as 'fsmeu explore' makes them.
+    sequences. Beside it are pages to explore the losses in, as 'fsmeu draw -o x.html' makes them.
     """
-    from fsmeu.cli.inputs import read_loss_file
-    from fsmeu.cli.output import line, write_output
-    from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
-    from fsmeu.errors import InputError, sentence
-    from fsmeu.losses.library import library
-
     names = list(dict.fromkeys(losses or library()))
     specs = [read_loss_file(name) for name in names]
     if output.exists() and not output.is_dir():

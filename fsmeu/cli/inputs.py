@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from fsmeu.checking.examples import as_labels, labels_in
+from fsmeu.constraints import SCHEMES
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
@@ -26,26 +27,31 @@ __all__ = [
     "check_labels_known",
     "choose_labels",
     "choose_params",
+    "given_model",
     "load_loss",
+    "name_values",
+    "read_constraint",
     "read_loss_file",
     "read_model",
     "sequence",
     "sequences",
     "whereabouts",
+    "words",
 ]
+
+_CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 
 def read_loss_file(name: str) -> Spec:
-    """The spec of a loss on the shelf, in a file, or on standard input."""
+    """The spec of a built-in loss, of a file, or of standard input."""
     if name == STDIN:
         text = read_text(STDIN, "standard input", most=4 * MAX_SIZE)
         return read(text, "<stdin>")
     path = _path(name)
     if name not in library() and path.is_dir():
-        must = "a loss must be a file or a name on the shelf"
-        raise InputError(
-            sentence(name or "loss", must, "a folder", "'fsmeu losses' lists the shelf")
-        )
+        must = "a loss must be a file or the name of a built-in loss"
+        remedy = "'fsmeu losses' lists these"
+        raise InputError(sentence(name or "loss", must, "a folder", remedy))
     return read_spec(name)
 
 
@@ -53,8 +59,8 @@ def whereabouts(name: str) -> str:
     """Where the text of a loss stands."""
     if name == STDIN:
         return "standard input"
-    shelf = grammar_folder() / f"{name}.loss"
-    return str(shelf if name in library() else _path(name).resolve())
+    built_in = grammar_folder() / f"{name}.loss"
+    return str(built_in if name in library() else _path(name).resolve())
 
 
 def _path(name: str) -> Path:
@@ -88,17 +94,33 @@ def check_labels_known(loss: SpecLoss) -> None:
 
 
 def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Parameters written NAME=VALUE."""
+    """Parameters of a loss by name, from texts NAME=VALUE."""
+    return name_values(texts, _param_value, "k=2")
+
+
+def name_values(
+    texts: Iterable[str] | None, value_of: Callable[[str, str], Any], sample: str
+) -> dict[str, Any]:
+    """Values by name, from texts NAME=VALUE.
+
+    Args:
+        texts: what was typed after each --param.
+        value_of: the value of a name, from its text.
+        sample: what could be typed, for messages.
+
+    Raises:
+        InputError: a text is written otherwise, or a name is given twice.
+    """
     given: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = text.partition("=")
         name = name.strip()
         if not equals or not name:
             must = "a parameter must be written NAME=VALUE"
-            raise InputError(sentence("--param", must, text, "For example: --param k=2"))
+            raise InputError(sentence("--param", must, text, f"For example: --param {sample}"))
         if name in given:
             raise InputError(sentence("--param", f"{name!r} may be given once", text))
-        given[name] = _param_value(name, value.strip())
+        given[name] = value_of(name, value.strip())
     return given
 
 
@@ -127,16 +149,19 @@ def choose_labels(
         must = "labels are given by --labels or by --types"
         raise InputError(sentence("labels", must, "both", "Leave one out"))
     if types is not None:
-        return tag_labels(_words(types, "--types", "NP,VP"), scheme or "bio")
-    return None if labels is None else as_labels(_words(labels, "--labels", "A,B,C"))
+        return tag_labels(_some_words(types, "--types", "NP,VP"), scheme or "bio")
+    return None if labels is None else as_labels(_some_words(labels, "--labels", "A,B,C"))
 
 
-def _words(text: str, option: str, sample: str) -> list[str]:
-    words = text.replace(",", " ").split()
-    if not words:
-        must = f"at least one is needed, written {option} {sample}"
-        raise InputError(sentence(option, must))
-    return words
+def words(text: str) -> list[str]:
+    """The words of a text with blanks or commas between them."""
+    return text.replace(",", " ").split()
+
+
+def _some_words(text: str, option: str, sample: str) -> list[str]:
+    if not words(text):
+        raise InputError(sentence(option, f"at least one is needed, written {option} {sample}"))
+    return words(text)
 
 
 def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], list[Label]]:
@@ -151,10 +176,10 @@ def sequences(loss: SpecLoss, z: str, y: str) -> tuple[SpecLoss, list[Label], li
 
 def sequence(alphabet: Alphabet, text: str, where: str = "hypothesis z") -> list[Label]:
     """The labels of a sequence: separated by spaces or commas, or one character each."""
-    words = text.replace(",", " ").split()
-    spelled = len(words) == 1 and any(len(str(label)) > 1 for label in alphabet.labels)
-    if spelled and not all(letter in alphabet.index for letter in words[0]):
-        return alphabet.decode(alphabet.encode(words, where))
+    parts = words(text)
+    spelled = len(parts) == 1 and any(len(str(label)) > 1 for label in alphabet.labels)
+    if spelled and not all(letter in alphabet.index for letter in parts[0]):
+        return alphabet.decode(alphabet.encode(parts, where))
     return alphabet.decode(alphabet.parse(text, where))
 
 
@@ -164,7 +189,7 @@ def read_model(probs: str | None, model: str | None, loss_name: str) -> Model:
         must = "the model is given by --probs P1,P2,... or by --model FILE, one of them"
         raise InputError(sentence("model", must, "neither" if probs is None else "both"))
     if probs is not None:
-        return as_model([_probability(word) for word in probs.replace(",", " ").split()])
+        return as_model([_probability(word) for word in words(probs)])
     if model != STDIN:
         return from_json(Path(str(model)))
     if loss_name == STDIN:
@@ -183,3 +208,57 @@ def _probability(word: str) -> float:
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
         raise InputError(sentence("--probs", must, word)) from None
+
+
+def read_constraint(option: str, text: str | None) -> Any:
+    """What ``model.given`` and ``decode`` take as a constraint; None where nothing was typed.
+
+    Args:
+        option: the option, for messages.
+        text: what was typed after it.
+
+    Raises:
+        InputError: a file cannot be read, or holds nothing.
+    """
+    if text is None:
+        return None
+    if text in SCHEMES:
+        return SCHEMES[text]()
+    path = _file(text)
+    if path is not None:
+        return _of_file(option, path)
+    if text.endswith(_CONSTRAINT_FILES):
+        must = "the file that a constraint is read from must be there"
+        raise InputError(sentence(option, must, text))
+    return text
+
+
+def given_model(model: Model, text: str | None) -> Model:
+    """The model on the condition that was typed after --given; as it is where there is none."""
+    from fsmeu.corpora.condition import conditioned
+
+    return conditioned(model, read_constraint("--given", text))
+
+
+def _file(text: str) -> Path | None:
+    """The file of this name; None where there is none."""
+    try:
+        path = Path(text).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # an expression that can be no name
+        return None
+
+
+def _of_file(option: str, path: Path) -> Any:
+    from fsmeu.exchange.openfst import bytes_of_file, fst_from_bytes
+    from fsmeu.fst.binary import MACHINE_START
+    from fsmeu.reading import read_text
+
+    image = bytes_of_file(path)
+    if image.startswith(MACHINE_START):
+        return fst_from_bytes(image, f"{option} {path}")
+    found = " ".join(read_text(path, str(path)).split())
+    if not found:
+        must = "the file must hold a regular expression over labels, or an acceptor"
+        raise InputError(sentence(option, must, f"nothing in {path}"))
+    return found

@@ -1,69 +1,132 @@
-"""The `fsmeu` command: puts the commands together, one file each beside this one."""
+"""The `fsmeu` command: its commands, and the names that they had before.
+
+A command's module is imported when the command is called, so that help is shown at once.
+"""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from fsmeu.cli.check import check_loss
-from fsmeu.cli.compile import compile_loss
-from fsmeu.cli.decode import decode_labels
-from fsmeu.cli.demo import demo
-from fsmeu.cli.draw import draw_loss
-from fsmeu.cli.expect import expect_value
-from fsmeu.cli.explore import explore_loss
 from fsmeu.cli.failures import INTERRUPTED, Guarded
-from fsmeu.cli.gallery import write_gallery
-from fsmeu.cli.info import inform
-from fsmeu.cli.levels import show_levels
-from fsmeu.cli.losses import list_losses
-from fsmeu.cli.online import stream_examples
-from fsmeu.cli.predict import predict_labels
-from fsmeu.cli.score import score_corpus
-from fsmeu.cli.searn import searn
-from fsmeu.cli.segment_k import segment_k
-from fsmeu.cli.show import show_loss
-from fsmeu.cli.trace import trace_pair
-from fsmeu.cli.train import train_classifier
+
+_HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
+
+# Each command: its panel in the help, its function, and its line in the list of commands.
+_LOSSES, _QUERIES, _LEARNING = "Losses", "Expectations and decisions", "Learning"
+COMMANDS = {
+    "losses": (_LOSSES, "losses:losses", "List the built-in losses, or show one."),
+    "check": (_LOSSES, "check:check", "Check a loss file and say what follows from it."),
+    "evaluate": (_LOSSES, "evaluate:evaluate_pair", "The value of a pair of label sequences."),
+    "draw": (_LOSSES, "draw:draw_thing", "Draw or write the automaton of a loss or model."),
+    "gallery": (_LOSSES, "gallery:write_gallery", "Write a page that shows losses."),
+    "expect": (_QUERIES, "expect:expect_value", "The expected value of a hypothesis."),
+    "decode": (_QUERIES, "decode:decode_labels", "The labels with the best expected value."),
+    "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
+    "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
+    "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
+    "searn": (_LEARNING, "searn:searn", "Repeat the experiments of the SEARN paper."),
+    "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
+}
+
+# Names before this version: the words that stand for them now, and options renamed with them.
+ALIASES: dict[str, tuple[list[str], dict[str, str]]] = {
+    "show": (["losses"], {}),
+    "info": (["check", "--sizes"], {}),
+    "trace": (["evaluate", "--steps"], {}),
+    "levels": (["expect", "--levels"], {}),
+    "compile": (["draw", "--format", "fst"], {}),
+    "explore": (["draw", "--explore"], {}),
+    "segment-k": (["score", "--segment-k"], {}),
+    "online": (["train", "--online"], {"-o": "--plot", "--output": "--plot", "--save": "--output"}),
+    "searn train": (["train", "--searn"], {}),
+    "searn predict": (["predict"], {}),
+    "searn eval": (["score", "--by-type", "--format", "conll"], {}),
+}
+OLD_OPTIONS = {"--keep": "--beam", "--merged": "--minimize", "--bad": "--on-error"}
+
+
+def renamed(words: list[str]) -> list[str]:
+    """The words of a command line with old names of commands and options replaced."""
+    options = OLD_OPTIONS
+    first = next((k for k, word in enumerate(words) if not word.startswith("-")), 0)
+    for end in (first + 2, first + 1):
+        now, more = ALIASES.get(" ".join(words[first:end]), ([], {}))
+        if now:
+            words, options = [*words[:first], *now, *words[end:]], {**OLD_OPTIONS, **more}
+            break
+    end = words.index("--") if "--" in words else len(words)
+    return [_renamed_option(word, options) for word in words[:end]] + words[end:]
+
+
+def _renamed_option(word: str, names: dict[str, str]) -> str:
+    name, equals, value = word.partition("=")
+    if not word.startswith("--") and len(word) > 2 and word[:2] in names:
+        return f"{names[word[:2]]}={word[2:]}"  # -oFILE
+    return f"{names[name]}{equals}{value}" if name in names else word
+
+
+class _Lazy(TyperCommand):
+    """A command of the list; the module that defines it is imported when it is called."""
+
+    def make_context(self, info_name: Any, args: list[str], *rest: Any, **extra: Any) -> Any:
+        module, function = COMMANDS[str(self.name)][1].split(":")
+        target = getattr(import_module(f"fsmeu.cli.{module}"), function)
+        if not isinstance(target, typer.Typer):
+            made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
+            made.command(self.name)(target)
+            target = made
+        return typer.main.get_command(target).make_context(info_name, args, *rest, **extra)
+
+
+class _Commands(Guarded):
+    """The group of all commands."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        for name, (panel, _, text) in COMMANDS.items():
+            self.add_command(_Lazy(name, help=text, short_help=text, rich_help_panel=panel))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, renamed(args))
+
 
 app = typer.Typer(
-    cls=Guarded,
-    help="Finite-state maximum expected utility.",
+    cls=_Commands,
     epilog="Exit codes: 0 done, 1 an example of a loss file does not hold, 2 bad input.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: boxes take longer to draw than most answers to compute
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+    **_HELP,
 )
-app.command("losses")(list_losses)
-app.command("show")(show_loss)
-app.command("check")(check_loss)
-app.command("info")(inform)
-app.command("trace")(trace_pair)
-app.command("compile")(compile_loss)
-app.command("expect")(expect_value)
-app.command("levels")(show_levels)
-app.command("decode")(decode_labels)
-app.command("score")(score_corpus)
-app.command("train")(train_classifier)
-app.command("online")(stream_examples)
-app.command("predict")(predict_labels)
-app.add_typer(searn, name="searn")
-app.command("draw")(draw_loss)
-app.command("explore")(explore_loss)
-app.command("gallery")(write_gallery)
-app.command("segment-k")(segment_k)
-app.command()(demo)
+
+
+def version_text() -> str:
+    """The versions that a number computed here depends on, one a line."""
+    import platform
+
+    import numpy as np
+
+    import fsmeu
+    from fsmeu.fst.versions import openfst_version, pynini_version
+
+    versions = {
+        "fsmeu": fsmeu.__version__,
+        "pynini": pynini_version(),
+        "OpenFst": openfst_version(),
+        "numpy": np.__version__,
+        "Python": platform.python_version(),
+    }
+    return "\n".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from fsmeu.cli.version import version_text
-
         typer.echo(version_text())
         raise typer.Exit
 
@@ -78,7 +141,7 @@ def options(
         bool, typer.Option("--debug", help="Show where an error comes from; may stand anywhere.")
     ] = False,
 ) -> None:
-    """Finite-state maximum expected utility."""
+    """Finite-state maximum expected utility: losses over label sequences as automata."""
 
 
 def main() -> None:

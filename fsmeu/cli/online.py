@@ -1,154 +1,167 @@
-"""`fsmeu online`: examples of a file streamed through online learners."""
+"""`fsmeu train --online`: examples of a file streamed through online learners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import csv
+import inspect
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
-import typer
+import numpy as np
+from numpy.typing import NDArray
 
-from fsmeu.cli.options import FileFormat, Json, LabelColumn, ZeroBased
+from fsmeu.cli.models import classifiers, estimating, made_classifier, parameters
+from fsmeu.cli.output import emit, file_for, write_output
+from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.online.orders import Outcome, Plan, Task, run_orders
 
-if TYPE_CHECKING:
-    from fsmeu.cli.online_runs import Task
+__all__ = ["checked_curves", "online_learners", "print_outcomes", "run_all", "write_curves"]
 
-__all__ = ["stream_examples"]
+Floats = NDArray[np.float64]
 
-_Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="An svmlight, csv or npz file (X and y) of examples.",
-        show_default=False,
-    ),
-]
-_Learners = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--classifier",
-        "-c",
-        metavar="NAME[:P=V,...]",
-        help="FOFOClassifier, OFOClassifier, OMCSLClassifier, OnlineLogisticClassifier or "
-        "STAMPClassifier, with parameters of its own, as in FOFOClassifier:gamma_scale=auto. "
-        "Repeatable.",
-        show_default="FOFOClassifier",
-    ),
-]
-_Params = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param",
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of every learner that has it, such as step=4 or beta=2. Repeatable.",
-        show_default=False,
-    ),
-]
-_Passes = Annotated[
-    int, typer.Option("--passes", metavar="N", min=1, help="How often the examples are seen.")
-]
-_Shuffles = Annotated[
-    int,
-    typer.Option(
-        "--shuffles",
-        metavar="N",
-        min=0,
-        max=10_000,
-        help="Random orders to average over; 0 is the order of the file.",
-    ),
-]
-_Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random orders.")]
-_Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="OUT",
-        help="The measure against examples seen: a plot (.png, .pdf, .svg), a table (.csv), or "
-        "with what is printed (.json).",
-        show_default=False,
-    ),
-]
-_Test = Annotated[
-    str | None,
-    typer.Option(
-        "--test",
-        metavar="FILE",
-        help="Examples to measure the learners on afterwards.",
-        show_default=False,
-    ),
-]
-_Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        metavar="LABEL",
-        help="The positive class, against all others; classes are then 0 and 1.",
-        show_default="the greater of two classes",
-    ),
-]
-_Save = Annotated[
-    str | None,
-    typer.Option(
-        "--save",
-        metavar="MODEL.npz",
-        help="The learner after the first order, for 'fsmeu predict'.",
-        show_default=False,
-    ),
-]
+_TEXTS = ("csv", "json")
 
 
-def stream_examples(
-    file: _Data,
-    classifier: _Learners = None,
-    param: _Params = None,
-    passes: _Passes = 1,
-    shuffles: _Shuffles = 10,
-    seed: _Seed = 0,
-    output: _Output = None,
-    test: _Test = None,
-    positive: _Positive = None,
-    save: _Save = None,
-    label: LabelColumn = None,
-    form: FileFormat = None,
-    zero_based: ZeroBased = False,
-    as_json: Json = False,
-) -> None:
-    """Streams examples through online learners, and prints how good their predictions were.
+def online_learners(
+    named: Sequence[str], texts: Iterable[str] | None
+) -> dict[str, OnlineClassifier]:
+    """The learners, by what was written for each.
 
-    Each prediction is made before the label of its example is used. Examples a second are of
-    processor time, in the fastest order.
+    Args:
+        named: NAME or NAME:P=V,... of each.
+        texts: parameters P=V for every learner that has them.
+
+    Raises:
+        InputError: there is no such learner, or no learner has such a parameter.
     """
-    from fsmeu.cli.examples import read_labelled
-    from fsmeu.cli.online_learners import online_learners
-    from fsmeu.cli.online_output import checked_output, print_outcomes, write_outcomes
-    from fsmeu.cli.online_runs import Plan, run_all, two_classes
-    from fsmeu.cli.output import file_for
-    from fsmeu.errors import InputError, sentence
-    from fsmeu.learning.saving import save as save_model
+    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
+    shared = parameters(texts)
+    found: dict[str, OnlineClassifier] = {}
+    wanted: set[str] = set()
+    for text in named:
+        name, _, rest = text.partition(":")
+        name = name.strip() or "nothing"
+        kind = known[one_of("--classifier", "an online learner", name, known)]
+        if text in found:
+            raise InputError(sentence("--classifier", "a learner may be given once", text))
+        takes = list(inspect.signature(kind).parameters)
+        wanted.update(takes)
+        common: dict[str, Any] = {key: v for key, v in shared.items() if key in takes}
+        own = parameters(rest.split(",") if rest else ())
+        found[text] = made_classifier(name, known, common | own)
+    for key in shared:
+        one_of("--param", "a parameter", key, sorted(wanted))
+    return found
 
-    learners = online_learners(classifier or ["FOFOClassifier"], param)
-    if save is not None and len(learners) > 1:
-        must = "one learner can be saved"
-        raise InputError(sentence("--save", must, f"{len(learners)} learners", "Give one -c"))
-    place = None if output is None else checked_output(output)
-    model = None if save is None else file_for("--save", save)
-    data = two_classes(file, read_labelled(file, form, label, zero_based=zero_based), positive)
-    others: Task | None = None
-    if test is not None:
-        held = read_labelled(test, form, label, int(data.rows.shape[1]), zero_based)
-        others = two_classes(test, held, positive, data)
-    plan = Plan(passes, shuffles, seed)
-    found = run_all(learners, data, others, plan)
-    if model is not None:
-        save_model(found[0].first, model)
-    facts: dict[str, Any] = {
-        "examples": int(data.rows.shape[0]),
-        "features": int(data.rows.shape[1]),
-        "positive": data.positive,
-        "passes": passes,
-        "shuffles": shuffles,
-        "seed": seed,
-    }
-    if place is not None:
-        write_outcomes(place, facts, found)
-    print_outcomes(facts, found, as_json)
+
+def run_all(
+    learners: dict[str, OnlineClassifier], data: Task, others: Task | None, plan: Plan
+) -> list[Outcome]:
+    """What each learner reached, with a bar.
+
+    Raises:
+        InputError: a learner refuses its parameters or the examples.
+    """
+    found = []
+    for name, one in learners.items():
+        total = max(plan.shuffles, 1) * plan.passes * len(data.labels)
+        with estimating(f"online {name}", name, total) as tell:
+
+            def told(more: int, text: str, tell: Any = tell) -> None:
+                tell(advance=more, text=text)
+
+            found.append(run_orders(name, one, data, others, plan, told))
+    return found
+
+
+def checked_curves(name: str) -> Path:
+    """The path of the file of curves, looked at before anything long is run.
+
+    Raises:
+        InputError: its ending says no format, or it is a folder.
+        MissingExtra: it is a plot, and matplotlib is not installed.
+    """
+    from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot
+
+    kind = Path(name).suffix.lstrip(".").lower()
+    if kind not in (*PLOT_FORMATS, *_TEXTS):
+        must = f"the name must end in .{', .'.join((*PLOT_FORMATS, *_TEXTS))}"
+        raise InputError(sentence("--plot", must, name))
+    if kind in PLOT_FORMATS:
+        checked_plot(name, ".csv and .json work without it")
+    return file_for("--plot", name)
+
+
+def write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) -> None:
+    """Writes the measure against examples seen, in the format that the ending says."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind == "json":
+        whole = {**_summary(facts, found), "seen": found[0].seen.tolist()}
+        whole["curves"] = {one.name: one.curves.tolist() for one in found}
+        write_output(path, json.dumps(whole, allow_nan=False) + "\n")
+    elif kind == "csv":
+        write_output(path, _csv(found))
+    else:
+        from fsmeu.drawing.plots.measure_plots import plot_curves
+        from fsmeu.drawing.plots.plot_file import save_plot
+
+        names = {one.measure for one in found}
+        value = f"online {names.pop()}" if len(names) == 1 else "online measure"
+        curves = {one.name: one.curves for one in found}
+        save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
+
+
+def _csv(found: Sequence[Outcome]) -> str:
+    """One line for each learner, order and point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in found:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    return text.getvalue()
+
+
+def print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
+    """Prints the table, or one JSON document."""
+    names, several = {one.measure for one in found}, facts["shuffles"] > 1
+    what = names.pop() if len(names) == 1 else ""
+    spread = " ± s.d." if several else ""
+    heads = [f"{part} {what}".strip() + spread for part in ("online", "test")]
+    heads = [*heads[: 1 if found[0].tests is None else 2], "examples/s"]
+    rows = []
+    for one in found:
+        columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
+        cells = [*([] if what else [one.measure]), *map(_cell, columns)]
+        rows.append([one.name, *cells, f"{one.speed:,.0f}"])
+    data = _summary(facts, found) if as_json else None
+    emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
+
+
+def _cell(values: Floats) -> str:
+    spread = f" ± {values.std(ddof=1):.4f}" if len(values) > 1 else ""
+    return f"{values.mean():.4f}{spread}"
+
+
+def _summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+    rows = [
+        {
+            "learner": one.name,
+            "measure": one.measure,
+            "online": _moments(one.curves[:, -1]),
+            "test": None if one.tests is None else _moments(one.tests),
+            "examples_per_second": round(one.speed),
+        }
+        for one in found
+    ]
+    return {**facts, "learners": rows}
+
+
+def _moments(values: Floats) -> dict[str, float | None]:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "sd": spread}

@@ -1,164 +1,189 @@
-"""The arguments and options that several commands share, with their help."""
+"""The arguments and options that several commands share, with their help.
+
+An option has one name and one meaning wherever it stands.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "ClassifierParams",
-    "DecisionPlot",
-    "EngineName",
-    "FileFormat",
-    "Hypothesis",
-    "Json",
-    "Keep",
-    "LabelColumn",
-    "LabelList",
-    "Length",
-    "LossName",
-    "ModelFile",
-    "ParamList",
-    "Probabilities",
-    "Reference",
-    "Summed",
-    "TypeList",
-    "ZeroBased",
+
+def argument(metavar: str, text: str) -> Any:
+    """A positional argument with its help; its default is not shown."""
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
+
+
+def option(written: str, text: str, shown: str | bool = False, **more: Any) -> Any:
+    """An option with its help, for ``Annotated``.
+
+    Args:
+        written: its names and what follows them, as in "--param -p NAME=VALUE".
+        text: its help.
+        shown: what stands for nothing, in words; True shows the default itself.
+        **more: what ``typer.Option`` takes.
+    """
+    names = [word for word in written.split() if word.startswith("-")]
+    metavar = " ".join(word for word in written.split() if word not in names) or None
+    first = [more.pop("value")] if "value" in more else []
+    return typer.Option(*first, *names, metavar=metavar, help=text, show_default=shown, **more)
+
+
+def typed(
+    written: str, text: str, shown: str | bool = False, value: Any = None, **more: Any
+) -> Any:
+    """The same as the default of a parameter; its value is None, or False where nothing follows."""
+    if value is None and all(word.startswith("-") for word in written.split()):
+        value = False
+    return option(written, text, shown, value=value, **more)
+
+
+_CORPUS = {"rich_help_panel": "Corpus"}
+_EXAMPLES = {"rich_help_panel": "Files of examples"}
+_ALLOWED = (
+    'bio, iob1, iobes; a regular expression over labels, as in "0* 1? 0*"; or a file with an '
+    "expression or an OpenFst acceptor."
+)
+
+Loss = Annotated[
+    str, argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
 ]
-
-_SEQUENCE = 'written 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -)'
-
-LossName = Annotated[
+Z = Annotated[
     str,
-    typer.Argument(
-        metavar="LOSS",
-        help="A name on the shelf, the path of a loss file, or - for standard input.",
-        show_default=False,
+    argument(
+        "Z", 'The hypothesis, as 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -).'
     ),
 ]
-Hypothesis = Annotated[
-    str,
-    typer.Argument(metavar="Z", help=f"The hypothesis, {_SEQUENCE}.", show_default=False),
-]
-Reference = Annotated[
-    str,
-    typer.Argument(metavar="Y", help="The reference, of the same length.", show_default=False),
-]
-Length = Annotated[
-    int,
-    typer.Option("--n", "-n", metavar="N", min=0, help="The length of the sequences."),
-]
-ParamList = Annotated[
+Y = Annotated[str, argument("Y", "The reference, of the same length.")]
+Params = Annotated[
     list[str] | None,
-    typer.Option(
-        "--param",
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
-        show_default=False,
+    option(
+        "--param -p NAME=VALUE",
+        "A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
     ),
 ]
-LabelList = Annotated[
+Labels = Annotated[
     str | None,
-    typer.Option(
-        "--labels",
-        metavar="A,B,...",
-        help="The labels, where the loss leaves them open; or new names for its own.",
-        show_default=False,
+    option(
+        "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
     ),
 ]
-TypeList = Annotated[
+Types = Annotated[
+    str | None, option("--types NP,VP,...", "Chunk types: the labels are then O, B-NP, I-NP, ...")
+]
+Probs = Annotated[
     str | None,
-    typer.Option(
-        "--types",
-        metavar="NP,VP,...",
-        help="Chunk types: the labels are then O, B-NP, I-NP, ...",
-        show_default=False,
+    option(
+        "--probs P1,P2,...",
+        "The model: independent labels 0 and 1, the probability of 1 at each position.",
     ),
 ]
-Probabilities = Annotated[
+Model = Annotated[
+    str | None, option("--model -m FILE", "The model: a JSON file; - for standard input.")
+]
+Given = Annotated[
     str | None,
-    typer.Option(
-        "--probs",
-        metavar="P1,P2,...",
-        help="The model: independent labels 0 and 1, the probability of 1 at each position.",
-        show_default=False,
-    ),
+    option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}"),
 ]
-ModelFile = Annotated[
+Constraint = Annotated[
     str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="FILE",
-        help="The model: a JSON file, or - for standard input.",
-        show_default=False,
+    option(
+        "--constraint WHAT",
+        f"Decide among sequences that are allowed; the model stays as it is: {_ALLOWED}",
     ),
 ]
-EngineName = Annotated[
+Engine = Annotated[
     str,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="lattice walks the composition layer by layer, openfst builds it.",
+    option(
+        "--engine NAME", "lattice walks the composition layer by layer, openfst builds it.", True
     ),
 ]
-Keep = Annotated[
-    int | None,
-    typer.Option(
-        "--keep",
-        metavar="L",
-        min=1,
-        help="Follow only the L most probable states of each layer, and give bounds.",
-        show_default=False,
-    ),
+Beam = Annotated[
+    int | None, option("--beam L", "Follow only the L most probable states of each layer.", min=1)
+]
+Minimize = Annotated[
+    bool, option("--minimize", "Merge states that no continuation can tell apart.")
 ]
 Summed = Annotated[
     bool,
-    typer.Option(
+    option(
         "--summed",
-        help="Counts in which the value is linear ride in the weight: fewer states, several paths "
-        "per pair, whose weights add up.",
+        "Linear counts in weights: fewer states, several paths per pair, whose weights add up to "
+        "the value.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
-ClassifierParams = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--param",
-        "-p",
-        metavar="NAME=VALUE",
-        help="A parameter of the classifier, such as loss=jaccard; of its loss, as in "
-        "loss__beta=2; of its estimator, as in estimator__C=0.1. Repeatable.",
-        show_default=False,
+Json = Annotated[bool, option("--json", "Print one JSON document instead.")]
+Seed = Annotated[int, option("--seed N", "Random seed.", True, min=0)]
+Test = Annotated[str | None, option("--test FILE", "Measure the model on this file.")]
+
+Corpus = Annotated[
+    str | None,
+    option(
+        "--corpus FILE",
+        "Many models: JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at "
+        "the end; compressed by gzip or not; - for standard input.",
+        **_CORPUS,
     ),
 ]
+CorpusFormat = Annotated[
+    str | None, option("--format NAME", "jsonl or conll.", "by the ending", **_CORPUS)
+]
+Column = Annotated[
+    int | None,
+    option("--column K", "In columns: that of the hypothesis, from 1.", min=1, **_CORPUS),
+]
+CorpusOutput = Annotated[
+    str | None,
+    option(
+        "--output -o FILE",
+        "The file that results are written to, as JSON lines.",
+        "standard output",
+        **_CORPUS,
+    ),
+]
+Jobs = Annotated[int | None, option("--jobs -j N", "Number of processes.", "1", min=1, **_CORPUS)]
+Scheduler = Annotated[
+    str | None,
+    option(
+        "--scheduler ADDRESS",
+        "The Dask scheduler whose workers compute, as in tcp://host:8786.",
+        **_CORPUS,
+    ),
+]
+Resume = Annotated[
+    bool, option("--resume", "Go on after the last complete result in --output.", **_CORPUS)
+]
+OnError = Annotated[
+    str | None,
+    option(
+        "--on-error stop|skip",
+        "Stop at a record that cannot be answered, or skip it and say so.",
+        "stop",
+        **_CORPUS,
+    ),
+]
+
 LabelColumn = Annotated[
     str | None,
-    typer.Option(
-        "--label",
-        metavar="COLUMN",
-        help="csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
-        show_default="the last column",
+    option(
+        "--label COLUMN",
+        "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
+        "the last column",
+        **_EXAMPLES,
     ),
 ]
 FileFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="svmlight, csv or npz.", show_default="by the ending"
-    ),
+    str | None, option("--format NAME", "svmlight, csv or npz.", "by the ending", **_EXAMPLES)
 ]
 ZeroBased = Annotated[
-    bool, typer.Option("--zero-based", help="svmlight: features are counted from 0, not from 1.")
+    bool, option("--zero-based", "svmlight: features are counted from 0, not from 1.", **_EXAMPLES)
 ]
 DecisionPlot = Annotated[
     str | None,
-    typer.Option(
-        "--plot",
-        metavar="FILE",
-        help="Plot the value against the threshold on the scores, with the decision marked: a file "
-        "that ends in .png, .pdf or .svg. Labels must be known.",
-        show_default=False,
+    option(
+        "--plot FILE",
+        "Plot the value against the threshold on the scores, with the decision marked: a .png, "
+        ".pdf or .svg file. Labels must be known.",
     ),
 ]

@@ -1,10 +1,11 @@
-"""What commands print: tables for people, JSON for programs, numbers as both can read them."""
+"""What commands print: tables for people, JSON for programs, bars while they work."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,17 +19,23 @@ from fsmeu.errors import InputError, sentence, visible
 from fsmeu.files import write_file
 
 __all__ = [
+    "checked_picture",
+    "emit",
     "file_for",
+    "fourths",
     "line",
     "note",
     "number",
     "place_for",
     "print_json",
     "print_table",
+    "progress",
     "screen",
     "table",
     "write_output",
 ]
+
+Tell = Callable[..., None]
 
 
 class _Screen(Console):
@@ -38,9 +45,9 @@ class _Screen(Console):
         raise BrokenPipeError
 
 
-def screen() -> Console:
+def screen(stderr: bool = False) -> Console:
     """Where tables go: plain text unless it is a terminal that wants colours."""
-    return _Screen(markup=False, highlight=False, emoji=False)
+    return _Screen(markup=False, highlight=False, emoji=False, stderr=stderr)
 
 
 class _Table(Table):
@@ -65,6 +72,35 @@ def print_table(made: Table) -> None:
     screen().print(made)
 
 
+def emit(
+    rows: Sequence[Sequence[Any]],
+    headers: Sequence[str],
+    right: Iterable[str] = (),
+    as_json: object = None,
+) -> None:
+    """Prints rows of cells as a table, or in its place the data as one JSON document.
+
+    Args:
+        rows: cells of each row, texts or what rich can draw; an empty row begins a section.
+        headers: names of the columns.
+        right: those of them that hold numbers.
+        as_json: the same as data; None for a table.
+    """
+    if as_json is not None:
+        print_json(as_json)
+        return
+    made = table(*headers, right=right)
+    for row in rows:
+        made.add_row(*row) if row else made.add_section()
+    print_table(made)
+
+
+def print_json(data: object) -> None:
+    """Prints one JSON document on one line."""
+    json.dump(data, sys.stdout, allow_nan=False)
+    sys.stdout.write("\n")
+
+
 def line(text: str = "", style: str = "", wrap: bool = False) -> None:
     """Prints one line, however long unless it is to be wrapped."""
     screen().print(Text(visible(text, keep="\n"), style=style), soft_wrap=not wrap)
@@ -73,6 +109,56 @@ def line(text: str = "", style: str = "", wrap: bool = False) -> None:
 def note(text: str) -> None:
     """Says something beside the result, on stderr."""
     typer.echo(visible(text, keep="\n"), err=True)
+
+
+def fourths(values: Mapping[str, float]) -> str:
+    """Names and their values with four digits, as in "F1 0.8125, recall 0.9000"."""
+    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
+
+
+def number(value: float) -> int | float:
+    """The number, as an int when it is whole and small enough to be exact."""
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+@contextmanager
+def progress(doing: str, total: float | None = None, patience: int = 0) -> Iterator[Tell]:
+    """A function that moves a bar on stderr, which is there if that is a terminal.
+
+    It takes the keywords of rich's ``Progress.update`` (``completed``, ``advance``, ``total``) and
+    ``text``, which is shown beside the bar.
+
+    Args:
+        doing: what is being done.
+        total: when it is done; None where that is not known.
+        patience: calls before the bar is shown.
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = screen(stderr=True)
+    columns = (TextColumn("{task.description} {task.fields[text]}"), BarColumn())
+    bar = Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    task, calls = bar.add_task(doing, total=total, text=""), 0
+
+    def tell(**news: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == patience:
+            bar.start()
+        bar.update(task, **news)
+
+    if not patience:
+        bar.start()
+    try:
+        yield tell
+    finally:
+        bar.stop()
 
 
 def place_for(file: str | Path) -> Path:
@@ -94,6 +180,18 @@ def file_for(option: str, name: str) -> Path:
     return path
 
 
+def checked_picture(name: str | None, instead: str = "") -> Path | None:
+    """The path of a plot, looked at before anything long is run; None where none is wanted.
+
+    Raises:
+        InputError: it is not the name of a plot.
+        MissingExtra: matplotlib is not installed; ``instead`` says what works without it.
+    """
+    from fsmeu.drawing.plots.plot_file import checked_plot
+
+    return None if name is None else file_for("--plot", str(checked_plot(name, instead)[0]))
+
+
 def write_output(name: str | Path, content: bytes | str) -> None:
     """Writes what a command has made: to a file, or to standard output where the name is -.
 
@@ -107,14 +205,3 @@ def write_output(name: str | Path, content: bytes | str) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-
-
-def number(value: float) -> int | float:
-    """The number, as an int when it is whole and small enough to be exact."""
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
-
-
-def print_json(data: object) -> None:
-    """Prints one JSON document on one line."""
-    json.dump(data, sys.stdout, allow_nan=False)
-    sys.stdout.write("\n")

@@ -1,73 +1,73 @@
-"""`fsmeu predict`: the classes of examples, by a model that `fsmeu train` has written."""
+"""`fsmeu predict`: the classes of examples or the tags of sentences, by a trained model."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
-from fsmeu.cli.options import DecisionPlot, FileFormat, Json, LabelColumn, ZeroBased
+from fsmeu.cli import options as opt
+from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
+from fsmeu.cli.output import emit, fourths, note, print_json, write_output
+from fsmeu.errors import InputError, sentence
+from fsmeu.learning.assess import measures, plain
+from fsmeu.learning.examples import read_examples
+from fsmeu.learning.saving import load
+from fsmeu.searn.tagger import ColumnTagger
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = ["predict"]
 
-__all__ = ["predict_labels"]
-
-_Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="A file of 'fsmeu train'.", show_default=False),
-]
+_Model = Annotated[str, opt.argument("MODEL", "A file of 'fsmeu train'.")]
 _Data = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE",
-        help="An svmlight, csv or npz file of examples, with labels or (csv, npz) without.",
-        show_default=False,
+    opt.argument(
+        "FILE",
+        "An svmlight, csv or npz file of examples, with labels or (csv, npz) without; for a "
+        "tagger, sentences in columns with or without tags, - for standard input.",
     ),
-]
-_Output = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="OUT",
-        help="Where the classes go; the measures are then a table.",
-        show_default="standard output",
-    ),
-]
-_Probabilities = Annotated[
-    bool, typer.Option("--probabilities", help="The probability of the positive class as well.")
 ]
 
 
-def predict_labels(
+def predict(
     model: _Model,
     file: _Data,
-    output: _Output = "-",
-    probabilities: _Probabilities = False,
-    plot: DecisionPlot = None,
-    label: LabelColumn = None,
-    form: FileFormat = None,
-    zero_based: ZeroBased = False,
-    as_json: Json = False,
+    output: str = opt.typed(
+        "--output -o OUT",
+        "Where predictions go; the measures are then a table.",
+        "standard output",
+        value="-",
+    ),
+    probabilities: bool = opt.typed(
+        "--probabilities", "The probability of the positive class as well."
+    ),
+    beam: int | None = opt.typed(
+        "--beam L", "Tagger: partial outputs that are held.", "as in training", min=1
+    ),
+    plot: opt.DecisionPlot = None,
+    label: opt.LabelColumn = None,
+    form: opt.FileFormat = None,
+    zero_based: opt.ZeroBased = False,
+    as_json: opt.Json = False,
 ) -> None:
-    """Prints the class of each example on a line, and how good they are where labels are known.
+    """Print the class of each example on a line, or the sentences with a column of predicted tags.
 
     Several labels of an example, and its probabilities, stand on its line with tabs between them.
+    Where labels or tags are given, how good the predicted ones are is told on stderr.
     """
-    from fsmeu.cli.examples import read_examples
-    from fsmeu.cli.measures import guarded, measures
-    from fsmeu.cli.output import note, print_json, print_table, table, write_output
-
-    made = _loaded(model)
+    made = load(model)
+    if isinstance(made, ColumnTagger) and hasattr(made, "searn_"):
+        _predict_tags(made, file, output, beam, as_json)
+        return
+    _check_classifier(made, model)
+    if beam is not None:
+        raise InputError(sentence("--beam", "it is for a tagger", type(made).__name__))
     data = read_examples(file, form, label, int(made.n_features_in_), zero_based)
-    picture = None
-    if plot is not None:
-        from fsmeu.cli.decision_plot import checked_decision_plot, plot_decision
-
-        picture = checked_decision_plot(plot, data.labels)
-    classes = guarded(f"predict {file}", lambda: made.predict(data.rows), "deciding")
+    picture = checked_decision_plot(plot, data.labels)
+    with estimating(f"predict {file}", "deciding"):
+        classes = made.predict(data.rows)
     chances = _chances(made, data.rows) if probabilities else None
     found = None if data.labels is None else measures(made, data.labels, classes)
     if picture is not None:
@@ -76,62 +76,65 @@ def predict_labels(
     if as_json:
         print_json(_data(classes, chances, found))
         return
-    lines = _lines(classes, chances)
-    write_output(output, "".join(f"{one}\n" for one in lines))
-    if output == "-":
-        if found is not None:
-            note(", ".join(f"{name} {value:.4f}" for name, value in found.items()))
+    write_output(output, "".join(f"{one}\n" for one in _lines(classes, chances)))
+    if output != "-":
+        rows = [(name, f"{value:.4f}") for name, value in (found or {}).items()]
+        rows = [("examples", f"{len(classes):,}"), *rows]
+        emit(rows, ("measure", "value"), right=("value",))
+    elif found is not None:
+        note(fourths(found))
+
+
+def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
+    """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
+    from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
+    from fsmeu.searn.tasks.measures import counts_of
+
+    if beam is not None:
+        made.searn_.set_params(beam=beam)
+    sentences = read_sentences(file, least=made.width_)
+    inputs, given = sentences, None
+    if len(sentences[0][0]) == made.width_ + 1:
+        inputs, given = inputs_and_tags(sentences)
+    tags = made.predict(inputs)
+    found = None
+    if given is not None:
+        found = {name: float(v) for name, v in counts_of(tags, given).scores().items()}
+    if as_json:
+        print_json({"tags": tags, "measures": found})
         return
-    shown = table("measure", "value", right=("value",))
-    shown.add_row("examples", f"{len(lines):,}")
-    for name, value in (found or {}).items():
-        shown.add_row(name, f"{value:.4f}")
-    print_table(shown)
+    write_output(output, written(sentences, tags))
+    if found is not None:
+        note(fourths(found))
 
 
-def _loaded(name: str) -> Any:
-    """The fitted classifier of a file.
+def _check_classifier(made: Any, name: str) -> None:
+    """Refuses a model that is no fitted classifier.
 
     Raises:
         InputError: the file holds something else.
     """
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    from fsmeu.cli.classifiers import classifiers
-    from fsmeu.errors import InputError, sentence
-    from fsmeu.learning.saving import load
-
-    known = classifiers()
-    made = load(name)
-    if type(made).__name__ not in known:
-        must = "the model must be a classifier of rows"
+    if type(made).__name__ not in classifiers():
+        must = "the model must be a classifier of rows, or a trained tagger"
         raise InputError(sentence(name, must, type(made).__name__))
     try:
         check_is_fitted(made, ["classes_", "n_features_in_"])
     except NotFittedError:
         raise InputError(sentence(name, "the model must have been trained")) from None
-    return made
 
 
 def _chances(made: Any, rows: Any) -> NDArray[np.float64]:
     """Probabilities of positive labels, (rows, labels)."""
-    import numpy as np
-
-    from fsmeu.cli.measures import guarded
-    from fsmeu.errors import InputError, sentence
-
     if not hasattr(made, "predict_proba"):
         must = "the model must be one that tells probabilities"
         raise InputError(sentence("--probabilities", must, type(made).__name__))
-    found = np.asarray(guarded("predict", lambda: made.predict_proba(rows), "deciding"))
+    with estimating("predict", "deciding"):
+        found = np.asarray(made.predict_proba(rows))
     several = getattr(made, "columns_", None) is not None
     return found if several else found[:, 1:]
 
 
 def _lines(classes: NDArray[Any], chances: NDArray[np.float64] | None) -> list[str]:
-    from fsmeu.cli.measures import plain
-
     rows = classes.reshape(len(classes), -1)
     lines = ["\t".join(str(plain(one)) for one in row) for row in rows]
     if chances is None:
@@ -143,8 +146,6 @@ def _lines(classes: NDArray[Any], chances: NDArray[np.float64] | None) -> list[s
 def _data(
     classes: NDArray[Any], chances: NDArray[np.float64] | None, found: dict[str, float] | None
 ) -> dict[str, Any]:
-    from fsmeu.cli.measures import plain
-
     several = classes.ndim == 2
     shown = [[plain(one) for one in row] if several else plain(row) for row in classes]
     data: dict[str, Any] = {"classes": shown, "measures": found}

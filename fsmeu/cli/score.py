@@ -2,164 +2,128 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
-import typer
-
-from fsmeu.cli.corpus import Bad, CorpusFormat, Jobs, Scheduler, corpus_bar, corpus_source
-from fsmeu.cli.given import GivenName, read_constraint
-from fsmeu.cli.options import Json, LabelList
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.bootstrap import Estimate
+from fsmeu.cli import options as opt
+from fsmeu.cli.corpus import check_jobs, corpus_bar, corpus_source
+from fsmeu.cli.inputs import STDIN, load_loss, read_constraint, words
+from fsmeu.cli.output import (
+    checked_picture,
+    emit,
+    file_for,
+    line,
+    note,
+    print_json,
+    progress,
+    write_output,
+)
+from fsmeu.corpora.by_type import type_scores
+from fsmeu.corpora.decisions import WAYS
+from fsmeu.corpora.gold import Places, half_mean_segment, read_gold
+from fsmeu.corpora.records import format_of, records
+from fsmeu.corpora.run import BAD, run
+from fsmeu.corpora.score import ScoreQuestion, answer_scores
+from fsmeu.corpora.tally import LEVELS, Row, Tally, rows_of
+from fsmeu.corpora.whole import decide_whole
+from fsmeu.errors import EmptyError, InputError, one_of, sentence
+from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
-
-if TYPE_CHECKING:
-    from fsmeu.corpora.score import ScoreQuestion
-    from fsmeu.corpora.tally import Tally
-    from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.parallel.engine import workers
+from fsmeu.reading import read_text
 
 __all__ = ["score_corpus"]
 
-_DRAWS = 1000
+_FORMS = ("json", "csv")
+_HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
+_BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
+_AUTO = re.compile(r"(?<==)auto(?=,|$)")
 _LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
 _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss."
 
 _CorpusName = Annotated[
     str | None,
-    typer.Argument(
-        metavar="CORPUS",
-        help="JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
-        show_default=False,
+    opt.argument(
+        "[CORPUS]",
+        "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
     ),
 ]
-_CorpusOption = Annotated[
-    str | None,
-    typer.Option("--corpus", metavar="FILE", help="The same as CORPUS.", show_default=False),
-]
-_Losses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--loss",
-        "-l",
-        metavar="NAME[:PARAM=VALUE,...]",
-        help="What to score by, and to decide for, such as fscore or fscore:beta=2. Repeatable.",
-        show_default=False,
-    ),
-]
-_Gold = Annotated[
-    str | None,
-    typer.Option(
-        "--gold",
-        metavar="WHERE",
-        help="The reference: a key of JSON records, or a column by number (from 1, or from -1 "
-        "backwards) or name.",
-        show_default="y, or column -2",
-    ),
-]
-_Systems = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--system",
-        "-s",
-        metavar="WHERE",
-        help="Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
-        show_default="column -1 where there is nothing else",
-    ),
-]
-_Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="A,B,...",
-        help="Names for the columns, from the first on.",
-        show_default=False,
-    ),
-]
-_Decide = Annotated[
-    str,
-    typer.Option(
-        "--decide",
-        metavar="A,B,...",
-        help="How models decide: viterbi (the most probable sequence), marginal (the most "
-        "probable label of each position), meu (the best expected value of each sentence, by each "
-        "loss), corpus (that of the corpus; all models are held in memory).",
-    ),
-]
-_Baseline = Annotated[
-    str | None,
-    typer.Option(
-        "--baseline",
-        metavar="NAME",
-        help="The decision that others are compared with.",
-        show_default="viterbi, or the first",
-    ),
-]
-_Draws = Annotated[
-    int,
-    typer.Option(
-        "--draws",
-        metavar="N",
-        min=0,
-        max=MOST_DRAWS,
-        help="Bootstrap draws for the intervals; 0 for none.",
-    ),
-]
-_Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The seed of the draws.")]
-_Output = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="WHAT",
-        help="json or csv, to be printed; or a file that ends in .json or .csv.",
-        show_default="a table",
-    ),
-]
-_Plot = Annotated[
-    str | None,
-    typer.Option(
-        "--plot",
-        metavar="FILE",
-        help="Plot the values and their intervals: a file that ends in .png, .pdf or .svg.",
-        show_default=False,
-    ),
-]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """How the corpus is read: format, what to do with bad records, and who computes."""
-
-    bad: str
-    jobs: int
-    scheduler: str | None
 
 
 def score_corpus(
     corpus: _CorpusName = None,
-    corpus_option: _CorpusOption = None,
-    loss: _Losses = None,
-    gold: _Gold = None,
-    system: _Systems = None,
-    columns: _Columns = None,
-    corpus_format: CorpusFormat = None,
-    labels: LabelList = None,
-    decide: _Decide = "viterbi,marginal,meu",
-    given: GivenName = None,
-    baseline: _Baseline = None,
-    draws: _Draws = _DRAWS,
-    seed: _Seed = 0,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    bad: Bad = None,
-    output: _Output = None,
-    plot: _Plot = None,
-    as_json: Json = False,
+    corpus_option: str | None = opt.typed("--corpus FILE", "The same as CORPUS."),
+    loss: list[str] | None = opt.typed(
+        "--loss -l NAME[:PARAM=VALUE,...]",
+        "What to score by, and to decide for, such as fscore:beta=2. pk:k=auto takes half the mean "
+        "segment of the references. Repeatable.",
+    ),
+    by_type: bool = opt.typed(
+        "--by-type",
+        "Also precision, recall and F1 of each chunk type. Without --loss, chunks and accuracy are "
+        "scored.",
+    ),
+    gold: str | None = opt.typed(
+        "--gold WHERE",
+        "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
+        "backwards) or name.",
+        "y, or column -2",
+    ),
+    system: list[str] | None = opt.typed(
+        "--system -s WHERE",
+        "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
+        "column -1 where there is nothing else",
+    ),
+    columns: str | None = opt.typed(
+        "--columns A,B,...", "Names for the columns, from the first on."
+    ),
+    corpus_format: opt.CorpusFormat = None,
+    labels: opt.Labels = None,
+    decide: str = opt.typed(
+        "--decide A,B,...",
+        "How models decide: viterbi (the most probable sequence), marginal (the most probable "
+        "label of each position), meu (the best expected value of each sentence, by each loss), "
+        "corpus (that of the corpus; all models are held in memory).",
+        True,
+        value="viterbi,marginal,meu",
+    ),
+    given: opt.Given = None,
+    baseline: str | None = opt.typed(
+        "--baseline NAME", "The decision that others are compared with.", "viterbi, or the first"
+    ),
+    draws: int = opt.typed(
+        "--draws N",
+        "Bootstrap draws for the intervals; 0 for none.",
+        True,
+        min=0,
+        max=MOST_DRAWS,
+        value=1000,
+    ),
+    seed: opt.Seed = 0,
+    jobs: opt.Jobs = None,
+    scheduler: opt.Scheduler = None,
+    on_error: opt.OnError = None,
+    output: str | None = opt.typed(
+        "--output -o WHAT",
+        "json or csv, to be printed; or a file that ends in .json or .csv.",
+        "a table",
+    ),
+    plot: str | None = opt.typed(
+        "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
+    ),
+    segment_k: bool = opt.typed(
+        "--segment-k", "Print the k of a file of segmentations.", hidden=True
+    ),
+    as_json: opt.Json = False,
 ) -> None:
-    """Scores decisions for a corpus against its references, by one loss or several.
+    """Score decisions for a corpus against its references, by one loss or several.
 
     Records have a reference ("y" in JSON lines) and a label model, or decisions of systems, or
     both. A file in columns without probabilities is read as conlleval does: the last column is
@@ -169,139 +133,156 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    from fsmeu.cli.score_output import checked_form, checked_score_plot, plot_scores, show_scores
-    from fsmeu.corpora.records import format_of
-    from fsmeu.corpora.run import BAD
-    from fsmeu.corpora.tally import rows_of
-
-    name = _corpus_name(corpus, corpus_option)
-    form = checked_form("json" if as_json else None, output)
-    picture = None if plot is None else checked_score_plot(plot)
+    if (corpus is None) == (corpus_option is None):
+        must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
+        raise InputError(sentence("corpus", must, "neither" if corpus is None else "both"))
+    name = corpus or corpus_option or ""
+    if segment_k:
+        _print_segment_k(name, as_json)
+        return
+    form, file = _checked_form("json" if as_json else None, output)
+    picture = checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, corpus_format)
-    if jobs is not None and scheduler is not None:
-        must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
-        raise InputError(sentence("--jobs", must, "both"))
-    run = _Run(one_of("--bad", "it", bad or "stop", BAD), jobs or 1, scheduler)
-    question = _question(loss, labels, (gold, system, columns), kind, decide, given)
+    processes = check_jobs(jobs, scheduler)
+    bad = one_of("--on-error", "it", on_error or "stop", BAD)
+    places = _places((gold, system, columns), kind)
+    named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
+    question = _question(named, labels, places, kind, decide, given, by_type)
     try:
-        tally = _tallied(name, question, run)
+        tally = _tallied(name, question, bad, processes, scheduler)
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
     if "corpus" in question.ways:
         _decide_whole(tally, question)
-    chosen = _baseline(baseline, tally.decisions)
-    with _bar(draws) as tell:
-        rows = rows_of(tally, question.losses, chosen, draws, seed, tell)
-    facts = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws, "seed": seed}
-    show_scores({**facts, "baseline": chosen}, rows, form)
+    chosen = "viterbi" if "viterbi" in tally.decisions else next(iter(tally.decisions), "")
+    if baseline is not None and tally.decisions:
+        chosen = one_of("--baseline", "it", baseline, tally.decisions)
+    with progress("drawing", draws) as tell:
+        losses = question.losses
+        rows = rows_of(tally, losses, chosen, draws, seed, lambda made: tell(advance=made))
+    facts: dict[str, Any] = {"sentences": len(tally.n), "labels": sum(tally.n), "draws": draws}
+    facts |= {"seed": seed, "baseline": chosen}
+    types = {decision: type_scores(counts) for decision, counts in tally.types.items()}
+    if form == "csv":
+        write_output(file, _csv(rows))
+    elif form == "json":
+        document = {**facts, "scores": [_data(row) for row in rows]}
+        document |= {"types": types} if by_type else {}
+        write_output(file, json.dumps(document, allow_nan=False) + "\n")
+    else:
+        _print_tables(facts, rows)
+        if by_type:
+            _print_types(types)
     if picture is not None:
-        plot_scores(picture, rows)
+        _plot_scores(picture, rows)
 
 
-def _corpus_name(corpus: str | None, option: str | None) -> str:
-    if (corpus is None) == (option is None):
-        must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
-        raise InputError(sentence("corpus", must, "neither" if corpus is None else "both"))
-    return corpus or option or ""
+def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
+    """How scores are given, "" for tables, and the file they go to; checked before the work.
+
+    Raises:
+        InputError: it is neither a format nor a file of one.
+    """
+    if output is None:
+        return asked or "", Path("-")
+    if asked is not None:
+        must = "the format is given by --json or by --output, one of them"
+        raise InputError(sentence("--output", must, "both"))
+    if output in _FORMS:
+        return output, Path("-")
+    kind = Path(output).suffix.lstrip(".").lower()
+    if kind not in _FORMS:
+        must = "it must be json or csv, or a file that ends in .json or .csv"
+        raise InputError(sentence("--output", must, output))
+    return kind, file_for("--output", output)
+
+
+def _places(given: tuple[str | None, list[str] | None, str | None], form: str) -> Places:
+    gold, systems, columns = given
+    if columns is not None and form != "conll":
+        raise InputError(sentence("--columns", "it is for a corpus in columns", form))
+    return Places(gold, tuple(dict.fromkeys(systems or ())), tuple(words(columns or "")))
+
+
+def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str]:
+    """The losses, with half the mean segment of the references where a parameter is auto."""
+    if not any(_AUTO.search(one.rpartition(":")[2]) for one in losses):
+        return losses
+    if name == STDIN:
+        must = "references are read twice for k=auto, so the corpus must be a file"
+        raise InputError(sentence("--loss", must, "standard input"))
+    with corpus_source(name) as source:
+        golds = (read_gold(one, form, places).gold for one in records(source.lines(), form))
+        mean, k = half_mean_segment(
+            [BINARY.encode(gold, "gold, k=auto").tolist() for gold in golds]
+        )
+    note(f"k = {k}, half the mean segment of {float(mean):.6g} units")
+    return [_AUTO.sub(str(k), one) for one in losses]
 
 
 def _question(
-    losses: list[str] | None,
+    losses: list[str],
     labels: str | None,
-    places: tuple[str | None, list[str] | None, str | None],
+    places: Places,
     form: str,
     decide: str,
     given: str | None,
+    by_type: bool,
 ) -> ScoreQuestion:
     """What is asked, from what was typed."""
-    from fsmeu.corpora.decisions import WAYS
-    from fsmeu.corpora.gold import Places
-    from fsmeu.corpora.score import ScoreQuestion
-
     if not losses:
         must = "what to score by must be given"
         raise InputError(sentence("--loss", must, "nothing", "For example: --loss chunk_fscore"))
-    ways = tuple(one_of("--decide", "each", word, WAYS) for word in _words(decide))
+    ways = tuple(one_of("--decide", "each", word, WAYS) for word in words(decide))
     if not ways:
         raise InputError(sentence("--decide", f"some of {', '.join(WAYS)} must be given", "none"))
-    gold, systems, columns = places
-    if columns is not None and form != "conll":
-        raise InputError(sentence("--columns", "it is for a corpus in columns", form))
-    where = Places(gold, tuple(dict.fromkeys(systems or ())), tuple(_words(columns or "")))
     found = tuple((name, _load(name, labels)) for name in dict.fromkeys(losses))
-    return ScoreQuestion(found, form, where, ways, read_constraint("--given", given))
-
-
-def _words(text: str) -> list[str]:
-    return text.replace(",", " ").split()
+    return ScoreQuestion(found, form, places, ways, read_constraint("--given", given), by_type)
 
 
 def _load(text: str, labels: str | None) -> SpecLoss:
     """The loss written NAME or NAME:PARAM=VALUE,PARAM=VALUE."""
-    from fsmeu.cli.inputs import STDIN, load_loss
-
     name, params = text, ""
     if "=" in text.rpartition(":")[2]:
         name, _, params = text.rpartition(":")
     if name == STDIN:
-        raise InputError(sentence("--loss", "it must be a file or a name on the shelf", name))
+        raise InputError(sentence("--loss", "it must be a file or a built-in loss", name))
+    # Commas within the brackets of a table separate no parameters.
+    parts = [one for one in re.split(r",(?![^\[]*\])", params) if one.strip()]
     try:
-        return load_loss(name, _split(params), labels, None)
+        return load_loss(name, parts, labels, None)
     except InputError as error:
         told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None
 
 
-def _split(params: str) -> list[str]:
-    """Parameters at commas that are not within the brackets of a table."""
-    found, depth = [""], 0
-    for sign in params:
-        depth += (sign == "[") - (sign == "]")
-        if sign == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += sign
-    return [one for one in found if one.strip()]
-
-
-def _tallied(name: str, question: ScoreQuestion, chosen: _Run) -> Tally:
+def _tallied(
+    name: str, question: ScoreQuestion, bad: str, jobs: int, scheduler: str | None
+) -> Tally:
     """What was found for each sentence of the corpus."""
-    from fsmeu.cli.output import note
-    from fsmeu.corpora.run import run
-    from fsmeu.corpora.score import answer_scores
-    from fsmeu.corpora.tally import Tally
-    from fsmeu.parallel.engine import checked_jobs, workers
-
     tally, faults = Tally(), 0
-    jobs = checked_jobs("--jobs", chosen.jobs)
     with (
         corpus_source(name) as source,
-        workers("corpus", jobs, chosen.scheduler) as some,
+        workers("corpus", jobs, scheduler) as some,
         corpus_bar(source) as tell,
     ):
-        for step in run(question, source, some, chosen.bad, work=answer_scores):
+        for step in run(question, source, some, bad, work=answer_scores):
             tally.add(step.results)
             faults += len(step.faults)
             tell(len(tally.n), step.position, step.faults)
     if faults:
-        note(f"{len(tally.n):,} records, {faults:,} bad ones passed over")
+        note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
     return tally
 
 
 def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
     """Adds the decisions for the whole corpus, and says what is known of them."""
-    from rich.console import Console
+    with progress("deciding for the corpus") as tell:
 
-    from fsmeu.cli.output import note
-    from fsmeu.corpora.whole import decide_whole
+        def bounds(low: float, high: float) -> None:
+            tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-    screen = Console(stderr=True)
-    with screen.status("deciding for the corpus") as shown:
-
-        def tell(low: float, high: float) -> None:
-            shown.update(f"deciding for the corpus: the best is between {low:.6f} and {high:.6f}")
-
-        for one in decide_whole(tally, question.losses, tell if screen.is_terminal else None):
+        for one in decide_whole(tally, question.losses, bounds):
             if one.decision is None:
                 note(f"{one.name}: {one.refused}")
             else:
@@ -309,18 +290,97 @@ def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
                 note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
 
 
-def _baseline(name: str | None, decisions: tuple[str, ...]) -> str:
-    if name is not None and decisions:
-        return one_of("--baseline", "it", name, decisions)
-    return "viterbi" if "viterbi" in decisions else next(iter(decisions), "")
+def _data(row: Row) -> dict[str, Any]:
+    less = row.difference
+    numbers = [row.score.value, row.score.low, row.score.high]
+    numbers += [None] * 3 if less is None else [less.value, less.low, less.high]
+    names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
+    return {**names, **dict(zip(_HEADS, numbers, strict=True))}
 
 
-@contextmanager
-def _bar(draws: int) -> Iterator[Callable[[int], None]]:
-    from rich.console import Console
-    from rich.progress import Progress
+def _csv(rows: Sequence[Row]) -> str:
+    """One line for each loss, decision and level."""
+    text = io.StringIO()
+    names = ["loss", "kind", "decision", "level", *_HEADS]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_data(row) for row in rows)
+    return text.getvalue()
 
-    screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("drawing", total=draws)
-        yield lambda made: bar.update(task, advance=made)
+
+def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:
+    """A table for each loss: a line for each decision, and for its difference to the baseline."""
+    line(f"{facts['sentences']:,} sentences, {facts['labels']:,} labels")
+    for loss in dict.fromkeys(row.loss for row in rows):
+        mine = [row for row in rows if row.loss == loss]
+        better = "more" if mine[0].kind == "utility" else "less"
+        line()
+        line(f"{mine[0].kind} {loss} ({better} is better)", style="bold")
+        _print_table(mine, facts["baseline"], facts["draws"] > 0)
+        if not any(row.level == "corpus" for row in mine):
+            note(f"{loss}: no value of the corpus, as it is no function of sums over sentences")
+
+
+def _print_table(rows: Sequence[Row], baseline: str, intervals: bool) -> None:
+    by_level = {level: [row for row in rows if row.level == level] for level in LEVELS}
+    shown = [level for level in LEVELS if by_level[level]]
+    heads = [head for level in shown for head in (level, *(["95%"] if intervals else []))]
+    sides = list(zip(*(by_level[level] for level in shown), strict=True))
+    cells: list[list[str]] = [
+        [side[0].decision, *_cells([row.score for row in side], "", intervals)] for side in sides
+    ]
+    if len(sides) > 1:
+        cells += [[], [f"minus {baseline}:"]]
+    for side in sides:
+        less = [row.difference for row in side if row.difference is not None]
+        if less:
+            cells.append([f"  {side[0].decision}", *_cells(less, "+", intervals)])
+    emit(cells, ("decision", *heads), right=heads)
+
+
+def _cells(estimates: Sequence[Estimate], sign: str, intervals: bool) -> list[str]:
+    cells = []
+    for one in estimates:
+        cells.append(f"{one.value:{sign}.4f}")
+        if intervals:
+            cells.append(f"{one.low:{sign}.4f} {one.high:{sign}.4f}")
+    return cells
+
+
+def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
+    heads = ("precision", "recall", "F1", "given", "predicted")
+    for decision, kinds in types.items():
+        line()
+        line(f"chunks of {decision} by type", style="bold")
+        rows = [
+            (kind, *(f"{one[name]:.4f}" for name in heads[:3]), *(f"{one[n]:,}" for n in heads[3:]))
+            for kind, one in kinds.items()
+        ]
+        emit(rows, ("type", *heads), right=heads)
+
+
+def _plot_scores(path: Path, rows: Sequence[Row]) -> None:
+    """Writes the plot: a panel for each loss, a line for each decision and level."""
+    from fsmeu.drawing.plots.measure_plots import save_intervals
+
+    panels: dict[str, dict[str, dict[str, tuple[float, float | None, float | None]]]] = {}
+    for row in rows:
+        panel = panels.setdefault(f"{row.kind} {row.loss}", {})
+        one = row.score
+        panel.setdefault(row.level, {})[row.decision] = (one.value, one.low, one.high)
+    save_intervals(path, panels)
+
+
+def _print_segment_k(file: str, as_json: bool) -> None:
+    """Prints half the mean segment of a file with one segmentation per line; # begins a comment."""
+    lines = enumerate(read_text(file, file).splitlines(), 1)
+    texts = ((k, text.partition("#")[0].strip()) for k, text in lines)
+    rows = [BINARY.parse(text, f"{file}, line {k}").tolist() for k, text in texts if text]
+    if not rows:
+        raise EmptyError(sentence(file, "must hold at least one segmentation"))
+    mean, k = half_mean_segment(rows)
+    if as_json:
+        print_json({"k": k, "mean": float(mean), "sequences": len(rows)})
+        return
+    line(str(k))
+    note(f"mean segment: {float(mean):.6g} units, {len(rows):,} segmentations")

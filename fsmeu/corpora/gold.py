@@ -5,8 +5,9 @@ In JSON lines these are keys of a record; in columns, columns of a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from fsmeu.checking.examples import as_labels
@@ -18,7 +19,7 @@ from fsmeu.errors import InputError, as_number, one_of, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Model, from_json
 
-__all__ = ["GoldItem", "Places", "read_gold"]
+__all__ = ["GoldItem", "Places", "half_mean_segment", "read_gold"]
 
 _OURS = ("id", "z", "y")
 _GOLD, _SYSTEM = "-2", "-1"
@@ -152,3 +153,20 @@ def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[L
 
 def _is_label(label: object) -> bool:
     return isinstance(label, int | str) and not isinstance(label, bool) and label != ""
+
+
+def half_mean_segment(rows: Iterable[Sequence[int]]) -> tuple[Fraction, int]:
+    """The mean number of units in a segment, and half of it as a whole number of at least 1.
+
+    That is the usual k of Pk and WindowDiff. A row of n slots, 1 for a boundary, has n + 1 units
+    and one segment more than boundaries. Halves are rounded up.
+
+    >>> half_mean_segment([[0, 1, 0, 0, 1, 0, 0]])  # 8 units in 3 segments
+    (Fraction(8, 3), 1)
+    """
+    units = segments = 0
+    for row in rows:
+        units += len(row) + 1
+        segments += sum(row) + 1
+    mean = Fraction(units, segments)
+    return mean, max(1, int(mean / 2 + Fraction(1, 2)))

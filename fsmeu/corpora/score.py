@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.checking.examples import as_labels
+from fsmeu.corpora.by_type import chunk_counts
 from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.decisions import CORPUS, WAYS, decisions_of
 from fsmeu.corpora.gold import GoldItem, Places, read_gold
@@ -39,6 +40,7 @@ class ScoreQuestion:
         places: where references and decisions stand.
         ways: how models decide.
         given: the constraint on which models are conditioned, or None.
+        by_type: whether chunks are counted by type.
     """
 
     losses: tuple[tuple[str, SpecLoss], ...]
@@ -46,6 +48,7 @@ class ScoreQuestion:
     places: Places = field(default_factory=Places)
     ways: tuple[str, ...] = WAYS
     given: Any = None
+    by_type: bool = False
 
 
 def answer_scores(question: bytes, block: bytes) -> list[Result]:
@@ -53,8 +56,8 @@ def answer_scores(question: bytes, block: bytes) -> list[Result]:
 
     Each is data with the names of "decisions", the length "n", and for each loss "values",
     (decisions,), and "counts", (decisions, counts), or None where the value is no function of
-    sums; with the "labels" of the block; and with the "item" itself, where the corpus is decided
-    as a whole, else None.
+    sums; with the "labels" of the block; with the "item" itself, where the corpus is decided
+    as a whole, else None; and with "types", for each decision the chunks by type, (3,) each.
 
     Args:
         question: a pickled ``ScoreQuestion``.
@@ -101,6 +104,10 @@ def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, A
         tables.append([scores_of(bound, each, items, name) for each in decided.values()])
     known = {"decisions": tuple(decided), "labels": labels}
     keep = CORPUS in asked.ways
+    golds = [item.gold for item in items]
+    types = {
+        name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()
+    }
     return [
         {
             **known,
@@ -108,6 +115,10 @@ def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, A
             "item": item if keep else None,
             "values": [np.array([values[row] for values, _ in table]) for table in tables],
             "counts": [_counts_of_row(table, row) for table in tables],
+            "types": {
+                name: {kind: counts[row] for kind, counts in by_type.items()}
+                for name, by_type in types.items()
+            },
         }
         for row, item in enumerate(items)
     ]

@@ -40,6 +40,7 @@ class Tally:
         values: for each block and loss, (sentences, decisions).
         counts: for each block and loss, (sentences, decisions, counts), or None.
         items: the records themselves, where they are kept.
+        types: for each decision, agreeing, decided and given chunks by type, (3,) each.
     """
 
     decisions: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class Tally:
     values: list[list[Floats]] = field(default_factory=list)
     counts: list[list[Floats | None]] = field(default_factory=list)
     items: list[GoldItem] = field(default_factory=list)
+    types: dict[str, dict[str, Floats]] = field(default_factory=dict)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:
         """Adds a block of what ``answer_scores`` found.
@@ -65,6 +67,10 @@ class Tally:
             self.n.append(data["n"])
             if data["item"] is not None:
                 self.items.append(data["item"])
+            for name, counts in data["types"].items():
+                mine = self.types.setdefault(name, {})
+                for kind, each in counts.items():
+                    mine[kind] = mine.get(kind, 0.0) + each
         for labels in {data["labels"] for data in results}:
             for label in labels:
                 self.labels.setdefault(str(label), label)

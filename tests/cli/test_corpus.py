@@ -198,9 +198,9 @@ def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
     ran = fsmeu(*ask, "--bad", "skip")
     assert ran.code == 0
     assert [json.loads(line)["record"] for line in ran.out.splitlines()] == [1, 3]
-    assert ran.err.count("passed over: ") == 1
+    assert ran.err.count("skipped: ") == 1
     assert f"corpus {file}, line 3: " in ran.err
-    assert "1 bad records passed over" in ran.err
+    assert "1 bad records skipped" in ran.err
 
 
 @pytest.mark.parametrize("content", ["", "\n\n"])

@@ -339,5 +339,5 @@ def test_bad_records_are_passed_over(fsmeu, tmp_path):
     told = fsmeu("score", file, "-l", "fscore", "--bad", "skip", "--json")
     assert told.json["sentences"] == 1
     assert "line 2" in told.err
-    assert "1 records, 2 bad ones passed over" in told.err
+    assert "1 records, 2 bad ones skipped" in told.err
     fsmeu("score", file, "-l", "fscore").is_refused("line 2")

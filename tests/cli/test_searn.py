@@ -56,18 +56,28 @@ def test_predict_and_eval(fsmeu, files):
         for block in test.read_text().strip().split("\n\n")
     ]
     y, z = ([[row[k] for row in one] for one in rows] for k in (2, 3))
-    found = fsmeu("searn", "eval", folder / "out" / "z.txt", "--json").json
+    command = ["score", folder / "out" / "z.txt", "--by-type"]
+    found = fsmeu(*command, "--json").json
+    whole = {row["loss"]: row for row in found["scores"] if row["level"] == "corpus"}
     for name, score in (
-        ("F1", metrics.f1_score),
-        ("precision", metrics.precision_score),
+        ("chunk_fscore", metrics.f1_score),
+        ("chunk_precision", metrics.precision_score),
+        ("chunk_recall", metrics.recall_score),
         ("accuracy", metrics.accuracy_score),
     ):
-        assert found["measures"][name]["value"] == pytest.approx(score(y, z), rel=1e-12)
-        low, high = (found["measures"][name][end] for end in ("low", "high"))
-        assert low <= found["measures"][name]["value"] <= high
-    assert found["types"]["NP"]["given"] == 3
-    shown = fsmeu("searn", "eval", folder / "out" / "z.txt")
+        assert whole[name]["value"] == pytest.approx(score(y, z), rel=1e-12)
+        assert whole[name]["low"] <= whole[name]["value"] <= whole[name]["high"]
+    report = metrics.classification_report(y, z, output_dict=True, zero_division=0)
+    types = found["types"]["last column"]
+    assert types["NP"]["given"] == 3
+    for kind, one in types.items():
+        assert one["given"] == report.get(kind, {"support": 0})["support"]
+        for ours, theirs in (("precision",) * 2, ("recall",) * 2, ("F1", "f1-score")):
+            assert one[ours] == pytest.approx(report[kind][theirs], rel=1e-12)
+    shown = fsmeu(*command)
     assert f"{metrics.f1_score(y, z):.4f}" in shown.out
+    assert [row[0] for row in shown.rows() if row and row[0] in ("NP", "VP")] == ["NP", "VP"]
+    assert fsmeu("searn", "eval", folder / "out" / "z.txt").out == shown.out
     assert f"F1 {metrics.f1_score(y, z):.4f}" in ran.err
 
 
@@ -95,9 +105,8 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
     tags = fsmeu("searn", "predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
     assert tags["measures"]["accuracy"] == 1.0
     (tmp_path / "z.txt").write_text("a X X\nb Y X\n")
-    measures = fsmeu("searn", "eval", tmp_path / "z.txt", "--json").json["measures"]
-    assert set(measures) == {"accuracy", "sequences"}
-    assert measures["accuracy"]["value"] == 0.5
+    scored = fsmeu("score", tmp_path / "z.txt", "-l", "accuracy", "--json").json["scores"]
+    assert [row["value"] for row in scored] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +126,8 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
         (["train", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"], ["Did you mean 'chunking'"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "--space", "up"], ["space must be one of"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
-        (["predict", "{d}/t.txt", "{d}/t.txt"], ["written by save"]),
-        (["eval", "{d}/one.txt"], ["2 columns"]),
+        (["predict", "{d}/t.txt", "{d}/t.txt"], ["t.txt: the file cannot be read"]),
+        (["eval", "{d}/one.txt"], ["line 1", "column"]),
     ],
 )
 def test_refusals(fsmeu, tmp_path, args, parts):

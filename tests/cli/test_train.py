@@ -230,7 +230,7 @@ def test_files_that_are_none(fsmeu, tmp_path, model):
     fsmeu("train", tmp_path / "train.csv").is_refused("--output")
     fsmeu("train", "-o", tmp_path / "x.npz").is_refused("FILE")
     fsmeu("predict", tmp_path / "none.npz", tmp_path / "train.csv").is_refused("none.npz")
-    fsmeu("predict", tmp_path / "train.csv", tmp_path / "train.csv").is_refused("save")
+    fsmeu("predict", tmp_path / "train.csv", tmp_path / "train.csv").is_refused("not a zip file")
     header = {"format": "fsmeu estimator 1", "class": "DTAClassifier"}
     header |= {"parameters": {}, "learned": {}}
     np.savez(tmp_path / "empty.npz", header=np.array(json.dumps(header)))
@@ -268,12 +268,12 @@ KINDS = {
 def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
     """What is drawn is the value of the loss that the classifier is for, on the test labels."""
     pytest.importorskip("matplotlib")
-    from fsmeu.cli import decision_plot
+    from fsmeu.drawing.plots import threshold_plot
 
     drawn = []
-    plotted = decision_plot.plot_threshold
+    plotted = threshold_plot.plot_threshold
     monkeypatch.setattr(
-        decision_plot,
+        threshold_plot,
         "plot_threshold",
         lambda *given, **options: drawn.append(plotted(*given, **options)) or drawn[-1],
     )

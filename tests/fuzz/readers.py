@@ -14,13 +14,12 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.cli.examples import read_examples
-from fsmeu.cli.given import read_constraint
-from fsmeu.cli.predict import _loaded
+from fsmeu.cli.inputs import read_constraint
 from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.source import open_corpus
+from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.library import grammar_folder, read_spec
 from fsmeu.searn.features.sets import template_set
@@ -60,7 +59,7 @@ def _checked(path):
 
 
 def _predicted(path):
-    made = _loaded(str(path))
+    made = load(path)
     return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
 
 

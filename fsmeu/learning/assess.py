@@ -1,20 +1,18 @@
-"""How good predictions are: a few measures for a table."""
+"""How good the decisions of a fitted classifier are, and what they were made for."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import InputError, sentence
+from fsmeu.losses.library import load
+from fsmeu.losses.loss import SpecLoss
 
-__all__ = ["guarded", "measures", "plain", "refusals"]
-
-_T = TypeVar("_T")
+__all__ = ["confusion_loss", "decision_scores", "measures", "plain"]
 
 
 def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
@@ -52,47 +50,29 @@ def plain(label: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def guarded(where: str, work: Callable[[], _T], doing: str) -> _T:
-    """What the work returns, with a bar on stderr if that is a terminal.
+def decision_scores(model: Any, rows: Any) -> NDArray[np.float64]:
+    """Probabilities of the positive class, or what else is compared with a threshold, (rows,)."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows), np.float64)[:, 1]
+    return np.asarray(model.decision_function(rows), np.float64)
+
+
+def confusion_loss(model: Any) -> SpecLoss:
+    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters.
 
     Raises:
-        InputError: an estimator refuses what it is given; its warnings are told on stderr.
+        InputError: its loss is not one of the confusion table.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-    with refusals(where), bar:
-        bar.add_task(doing, total=None)
-        return work()
-
-
-@contextmanager
-def refusals(where: str) -> Iterator[None]:
-    """A context in which what an estimator refuses becomes an InputError.
-
-    Its warnings are told on stderr.
-
-    Raises:
-        InputError: an estimator refuses what it is given.
-    """
-    from fsmeu.cli.output import note
-
-    with _noted(note):
-        try:
-            yield
-        except FsmeuError:
-            raise
-        except (ValueError, TypeError) as error:
-            raise InputError(sentence(where, str(error).strip().partition("\n")[0])) from error
-
-
-@contextmanager
-def _noted(note: Callable[[str], None]) -> Iterator[None]:
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for one in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in seen):
-        note(f"warning: {one}")
+    loss = getattr(model, "loss_", None)
+    if isinstance(loss, SpecLoss) and loss.confusion is not None:
+        return loss
+    if loss is not None:
+        must = "the value of the loss must depend on the confusion table alone"
+        raise InputError(sentence("--plot", must, loss.name))
+    given = model.get_params(deep=False)
+    if given.get("measure") == "jaccard":
+        return load("jaccard")
+    beta = given.get("beta", 1.0)
+    if 0.0 <= given.get("alpha", 1.0) < 1.0:
+        beta = math.sqrt(given["alpha"] / (1.0 - given["alpha"]))
+    return load("fscore", beta=beta)

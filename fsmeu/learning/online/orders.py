@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sklearn.base import clone
 
-from fsmeu.cli.examples import Examples
-from fsmeu.cli.measures import plain, refusals
 from fsmeu.errors import InputError, sentence
+from fsmeu.learning.assess import plain
+from fsmeu.learning.examples import Examples
 from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.streaming import Streamed, measured_on, stream
 
-__all__ = ["Outcome", "Plan", "Task", "run_all", "two_classes"]
+__all__ = ["Outcome", "Plan", "Task", "run_orders", "two_classes"]
 
 Floats = NDArray[np.float64]
 
@@ -140,52 +138,37 @@ def _is_written(label: Any, text: str) -> bool:
         return False
 
 
-def run_all(
-    learners: Mapping[str, OnlineClassifier], data: Task, others: Task | None, plan: Plan
-) -> list[Outcome]:
-    """What each learner reached, with a bar on stderr if that is a terminal.
-
-    Raises:
-        InputError: a learner refuses its parameters or the examples.
-    """
-    screen = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} examples"),
-        TextColumn("{task.fields[reached]}"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
-    with bar:
-        return [_outcome(name, one, data, others, plan, bar) for name, one in learners.items()]
-
-
-def _outcome(
+def run_orders(
     name: str,
     learner: OnlineClassifier,
     data: Task,
     others: Task | None,
     plan: Plan,
-    bar: Progress,
+    tell: Callable[[int, str], None],
 ) -> Outcome:
-    orders, count = max(plan.shuffles, 1), len(data.labels) * plan.passes
-    task = bar.add_task(name, total=orders * count, reached="")
-    measure = _measure_name(learner)
+    """What a learner reached over all orders.
 
-    def tell(more: int, value: float) -> None:
-        bar.update(task, advance=more, reached=f"{measure} {value:.4f}")
+    Args:
+        name: as it was written.
+        learner: the learner, which is copied for each order.
+        data: the examples it learns from.
+        others: the examples it is measured on afterwards, or None.
+        plan: passes, orders and seed.
+        tell: called with the number of examples seen since the last call, and the measure in words.
 
+    Raises:
+        ValueError: the learner refuses its parameters or the examples.
+    """
+    count, measure = len(data.labels) * plan.passes, _measure_name(learner)
     found: list[Streamed] = []
     tests = []
-    with refusals(f"online {name}"):
-        for k in range(orders):
-            made = _prepared(learner, count, plan.seed + k)
-            options: dict[str, Any] = {"passes": plan.passes, "random": plan.random(k)}
-            one = stream(made, data.rows, data.labels, **options, tell=tell)
-            found.append(one)
-            if others is not None:
-                tests.append(measured_on(made, others.rows, others.labels))
+    for k in range(max(plan.shuffles, 1)):
+        made = _prepared(learner, count, plan.seed + k)
+        options: dict[str, Any] = {"passes": plan.passes, "random": plan.random(k)}
+        options["tell"] = lambda more, value: tell(more, f"{measure} {value:.4f}")
+        found.append(stream(made, data.rows, data.labels, **options))
+        if others is not None:
+            tests.append(measured_on(made, others.rows, others.labels))
     curves = np.array([one.values for one in found])
     speed = count / max(min(one.seconds for one in found), 1e-9)
     values = None if others is None else np.array(tests)

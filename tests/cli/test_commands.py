@@ -1,0 +1,156 @@
+"""All commands: their help, their old names, and what merged commands print beside each other."""
+
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from nltk.metrics.segmentation import pk as nltk_pk
+from sklearn.metrics import precision_score, recall_score
+
+from fsmeu.cli.main import ALIASES, COMMANDS, renamed
+from tests.cli.oracle import independent
+
+LISTED = [*COMMANDS, "searn run", "searn table", "searn curves"]
+
+
+def test_help_imports_no_numpy():
+    """The list of commands is shown before anything is loaded."""
+    script = (
+        "import sys; from fsmeu.cli.main import app; app(['--help'], standalone_mode=False); "
+        "assert 'numpy' not in sys.modules and 'pynini' not in sys.modules"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert b"--install-completion" in ran.stdout
+
+
+@pytest.mark.parametrize("command", ["", *LISTED])
+def test_help_pages(fsmeu, command, monkeypatch):
+    """They fit into 80 columns, nothing is cut off, and no word is a riddle."""
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = fsmeu(*command.split(), "--help")
+    assert ran.code == 0
+    assert "Usage: " in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "…" not in ran.out
+    assert "shelf" not in ran.out
+
+
+def test_every_line_of_the_list_is_whole(fsmeu, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = " ".join(fsmeu("--help").out.split())
+    for name, (panel, _, text) in COMMANDS.items():
+        assert f"{name} " in shown
+        assert panel in shown
+        assert text in shown
+    assert not any(f" {old} " in shown for old in ALIASES if " " not in old and old != "show")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["show", "pk"], ["losses", "pk"]),
+        (["info", "pk", "-p", "k=2"], ["check", "pk", "--sizes", "-p", "k=2"]),
+        (
+            ["trace", "pk", "01", "10", "-p", "k=2"],
+            ["evaluate", "pk", "01", "10", "--steps", "-pk=2"],
+        ),
+        (
+            ["levels", "recall", "1", "--probs", ".5"],
+            ["expect", "recall", "1", "--probs=.5", "--levels"],
+        ),
+        (
+            ["expect", "recall", "10", "--probs", ".5,.5", "--keep", 1],
+            ["expect", "recall", "10", "--probs", ".5,.5", "--beam", 1],
+        ),
+        (["draw", "fscore", "-n2", "--merged"], ["draw", "fscore", "-n2", "--minimize"]),
+    ],
+)
+def test_old_names_do_what_the_new_ones_do(fsmeu, old, new):
+    ran, now = fsmeu(*old), fsmeu(*new)
+    assert (ran.code, ran.out, ran.err) == (0, now.out, now.err)
+    assert now.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["compile", "f", "-ox.fst"], ["draw", "--format", "fst", "f", "-ox.fst"]),
+        (
+            ["online", "f", "-oc.csv", "--save=m"],
+            ["train", "--online", "f", "--plot=c.csv", "--output=m"],
+        ),
+        (["--debug", "searn", "train", "f"], ["--debug", "train", "--searn", "f"]),
+        (["decode", "f", "--bad=skip"], ["decode", "f", "--on-error=skip"]),
+        (["trace", "f", "--", "--keep", "1"], ["evaluate", "--steps", "f", "--", "--keep", "1"]),
+        (["searn", "run", "show"], ["searn", "run", "show"]),
+    ],
+)
+def test_old_words(old, new):
+    assert renamed(old) == new
+
+
+def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
+    z, y = "10110", "11010"
+    data = fsmeu("evaluate", "fscore", z, y, "--json").json
+    pair = [[int(x) for x in tape] for tape in (y, z)]
+    assert data["outputs"]["precision"] == pytest.approx(precision_score(*pair))
+    assert data["outputs"]["recall"] == pytest.approx(recall_score(*pair))
+    ran = fsmeu("evaluate", "fscore", z, y)
+    assert float(ran.out) == data["value"]
+    assert ran.err == "".join(f"{name} {value!r}\n" for name, value in data["outputs"].items())
+
+
+@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+def test_expected_outputs_are_those_of_enumeration(fsmeu, engine):
+    p, z = [0.9, 0.5, 0.3], [1, 1, 0]
+    chance = independent(p)
+    wanted = {"precision": 0.0, "recall": 0.0}
+    for y in product((0, 1), repeat=3):
+        wanted["precision"] += chance(y) * precision_score(y, z, zero_division=1)
+        wanted["recall"] += chance(y) * recall_score(y, z, zero_division=1)
+    options = ["--probs", "0.9,0.5,0.3", "--engine", engine, "--json"]
+    assert fsmeu("expect", "fscore", "110", *options).json["outputs"] == pytest.approx(wanted)
+
+
+def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
+    """k=auto is half the mean segment of the references, as segment-k prints it."""
+    golds, decided = ["0100010000", "0001000100"], ["0010000100", "0001001000"]
+    file = tmp_path / "s.conll"
+    pairs = (zip(*pair, strict=True) for pair in zip(golds, decided, strict=True))
+    file.write_text("\n\n".join("\n".join(f"{y} {z}" for y, z in pair) for pair in pairs) + "\n")
+    lines = tmp_path / "gold.txt"
+    lines.write_text("\n".join(golds))
+    k = int(fsmeu("segment-k", lines).out)
+    ran = fsmeu("score", file, "-l", "pk:k=auto", "--draws", 0, "--json")
+    assert f"k = {k}, " in ran.err
+    mean = sum(nltk_pk(y, z, k=k) for y, z in zip(golds, decided, strict=True)) / 2
+    (row,) = [row for row in ran.json["scores"] if row["level"] == "sentence"]
+    assert row["value"] == pytest.approx(mean)
+    fsmeu("score", "-", "-l", "pk:k=auto").is_refused("must be a file")
+
+
+def test_endings_say_what_is_drawn(fsmeu, tmp_path):
+    """A machine, a page, or a picture."""
+    for ending, old in (("fst", "compile"), ("html", "explore")):
+        new = tmp_path / f"new.{ending}"
+        assert fsmeu("draw", "fscore", "--n", 2, "-o", new).code == 0
+        assert fsmeu(old, "fscore", "--n", 2, "-o", tmp_path / "old").code == 0
+        assert new.read_bytes() == (tmp_path / "old").read_bytes()
+    fsmeu("draw", "fscore", "--n", 2, "-f", "fst").is_refused("not written to a terminal")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["train", "t.conll", "-o", "m.npz", "--online"], ["--online", "tagger"]),
+        (["train", "t.csv", "-o", "m.npz", "--space", "up"], ["--space", "classifier"]),
+        (["train", "t.csv", "-o", "m.npz", "-c", "A", "-c", "B"], ["--classifier", "one"]),
+        (["check", "fscore", "--n", "201"], ["1 to 200", "--sizes"]),
+        (["expect", "fscore", "--corpus", "c", "--levels"], ["--corpus", "--levels"]),
+    ],
+)
+def test_options_that_do_not_go_together(fsmeu, words, parts, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    fsmeu(*words).is_refused(*parts)
