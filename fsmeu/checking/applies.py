@@ -13,6 +13,8 @@ import numpy as np
 from fsmeu.decoding.decode import EXACT, METHODS
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
+from fsmeu.losses.language.syntax import walk
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
 
@@ -20,6 +22,7 @@ __all__ = ["Applies", "exact_methods"]
 
 _LENGTH = {2: 12, 3: 6}
 _SHORT = 4
+_EFFORT = 6000  # parts of expressions that are looked at, over all positions
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,11 @@ class Applies:
 def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     """The methods that prove a decision for this loss, in the order in which they are tried.
 
-    Each was asked at one length, which says nothing for certain of others. Trying every sequence,
+    Each was asked at one length (a short one for long files), which says nothing for certain of
+    others. Trying every sequence,
     which works for short ones, is not among them.
     """
-    n = _LENGTH.get(len(loss.alphabet), _SHORT)
+    n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // _size(loss)))
     chain, independent = _chain(loss, n), _independent(loss, n)
     found = []
     for method in EXACT:
@@ -60,6 +64,12 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
                 found.append(Applies(method, any_model, answer.why, n))
                 break
     return tuple(found)
+
+
+def _size(loss: Loss) -> int:
+    """How many parts the expressions of a file have that are computed at each position."""
+    registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
+    return 1 + sum(1 for register in registers for _ in walk(register.update))
 
 
 def _independent(loss: Loss, n: int) -> Model:
