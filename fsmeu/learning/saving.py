@@ -121,9 +121,10 @@ def _try(made: Any, cells: int) -> None:
     if hasattr(made, "_examples"):
         examples = made._examples()
     else:
-        features = _features(made)
-        if features is None:
+        known = _features(made)
+        if not known:
             return
+        features = known[0]
         if as_whole(features, 1) is None or features > cells:
             raise ValueError(features)
         tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
@@ -134,17 +135,16 @@ def _try(made: Any, cells: int) -> None:
                 getattr(made, name, len)(some)
 
 
-def _features(made: Any) -> Any:
-    """The number of features of an estimator's rows; None where it and those within have none.
+def _features(made: Any) -> list[Any]:
+    """The number of features of an estimator's rows, and those of estimators within that know one.
 
     Raises:
         AttributeError: it has none, and no estimator within.
     """
     within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
-    known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
-    if known or within == [None]:
-        return known[0] if known else made.n_features_in_
-    return None
+    if within == [None]:
+        return [made.n_features_in_]
+    return [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
 
 
 def _known() -> str:
