@@ -1,6 +1,8 @@
 """The house keeps its floors: imports go downwards, only fst/ touches pynini, files stay small."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -168,3 +170,10 @@ def test_fault_is_found(module, source, fault):
 def test_order_is_accepted(module, source):
     """The guard above lets the rightful imports pass."""
     assert violations(module, source) == []
+
+
+def test_packages_are_attributes_in_a_fresh_process():
+    """As the README writes them: nothing but fsmeu is imported by hand."""
+    text = "import fsmeu; print(fsmeu.searn.CostOracle.__name__, fsmeu.learning.load.__name__)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("CostOracle load\n", "")

@@ -21,7 +21,16 @@ from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.rewrite import replace_parts
 from fsmeu.losses.language.dependencies import names_read
-from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Register, Spec
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Choice,
+    Expr,
+    Name,
+    Number,
+    Register,
+    Spec,
+    walk,
+)
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
@@ -30,6 +39,7 @@ __all__ = ["Applies", "exact_methods", "methods_at_the_end"]
 
 _LENGTH = {2: 12, 3: 6}
 _SHORT = 4
+_EFFORT = 6000  # parts of expressions that are looked at, over all positions
 _COUNT = "value at the end"
 
 
@@ -47,10 +57,10 @@ class Applies:
 def exact_methods(loss: Loss) -> tuple[Applies, ...]:
     """The methods that prove a decision for this loss, in the order in which they are tried.
 
-    Each was asked at one length, which says nothing for certain of others. Trying every sequence,
-    which works for short ones, is not among them.
+    Each was asked at one length (a short one for long files), which says nothing for certain of
+    others. Trying every sequence, which works for short ones, is not among them.
     """
-    n = _LENGTH.get(len(loss.alphabet), _SHORT)
+    n = min(_LENGTH.get(len(loss.alphabet), _SHORT), max(_SHORT, _EFFORT // _size(loss)))
     chain, independent = _chain(loss, n), _independent(loss, n)
     found = []
     for method in EXACT:
@@ -65,6 +75,12 @@ def exact_methods(loss: Loss) -> tuple[Applies, ...]:
                 found.append(Applies(method, any_model, answer.why, n))
                 break
     return tuple(found)
+
+
+def _size(loss: Loss) -> int:
+    """How many parts the expressions of a file have that are computed at each position."""
+    registers = loss.spec.registers if isinstance(loss, SpecLoss) else ()
+    return 1 + sum(1 for register in registers for _ in walk(register.update))
 
 
 def _independent(loss: Loss, n: int) -> Model:

@@ -107,8 +107,9 @@ def _try(made: Any, cells: int) -> None:
     """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
 
     Args:
-        made: an estimator. Those of rows have ``n_features_in_``; others have ``_examples``, which
-            gives three inputs that suit them, or none.
+        made: an estimator. Those of rows have ``n_features_in_``, or one within that is handed its
+            rows has, or the rows are no numbers (texts, say) and nothing is tried; others have
+            ``_examples``, which gives three inputs that suit them, or none.
         cells: how many numbers the file holds.
     """
     if hasattr(made, "classes_"):
@@ -120,7 +121,10 @@ def _try(made: Any, cells: int) -> None:
     if hasattr(made, "_examples"):
         examples = made._examples()
     else:
-        features = made.n_features_in_
+        known = _features(made)
+        if not known:
+            return
+        features = known[0]
         if as_whole(features, 1) is None or features > cells:
             raise ValueError(features)
         tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
@@ -129,6 +133,18 @@ def _try(made: Any, cells: int) -> None:
         for name in ("predict", "predict_proba", "decision_function"):
             with suppress(FsmeuError):
                 getattr(made, name, len)(some)
+
+
+def _features(made: Any) -> list[Any]:
+    """The number of features of an estimator's rows, and those of estimators within that know one.
+
+    Raises:
+        AttributeError: it has none, and no estimator within.
+    """
+    within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
+    if within == [None]:
+        return [made.n_features_in_]
+    return [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
 
 
 def _known() -> str:

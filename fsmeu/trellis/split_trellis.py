@@ -24,7 +24,7 @@ from fsmeu.trellis.plan import Plan, plan_layer
 from fsmeu.trellis.product import Pairs, ProductLayer, Repeated, product_layer
 from fsmeu.trellis.steps import Steps, steps_after
 from fsmeu.trellis.tape import Tape, TapeLayer
-from fsmeu.trellis.terms import Amounts, Term, amounts, join_terms, joint_terms
+from fsmeu.trellis.terms import Amounts, Term, amounts, join_terms, joint_terms, part_of
 
 __all__ = ["Hypotheses", "References", "SplitTrellis"]
 
@@ -207,7 +207,7 @@ class SplitTrellis:
     def _joined(self, above: tuple[Ints, ...], below: _Below, i: int, n: int) -> Amounts:
         """The same, where it is not known yet."""
         pairs = zip(above, below.features, strict=True)
-        blocks = [self._table(k, i, n)[z][:, y] for k, (z, y) in enumerate(pairs)]
+        blocks = [part_of(self._table(k, i, n), z, y) for k, (z, y) in enumerate(pairs)]
         return join_terms(self.terms, blocks, len(self.form.joint_counts))
 
     def _table(self, k: int, i: int, n: int) -> csr_array:

@@ -5,10 +5,13 @@ import io
 import json
 
 import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 
 import fsmeu
 from fsmeu import learning
@@ -59,7 +62,18 @@ def _checked(path):
 
 
 def _predicted(path):
+    """What a classifier of rows predicts; a file may also hold one that has learned nothing.
+
+    Such a one is loaded, and ``predict`` raises scikit-learn's own error, as before ``fit``; the
+    command line refuses the file.
+    """
     made = load(path)
+    try:
+        check_is_fitted(made)
+    except NotFittedError:
+        with pytest.raises(NotFittedError):
+            made.predict(X[:5])
+        return ()
     return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
 
 

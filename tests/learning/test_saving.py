@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -205,3 +206,12 @@ def test_files_of_strangers(tmp_path):
     path.write_bytes(b"")
     with pytest.raises(InputError):
         load(path)
+
+
+def test_what_has_learned_nothing_is_loaded_and_not_fitted(tmp_path):
+    """As scikit-learn has it: parameters come back, and predict asks for fit."""
+    save(FOFOClassifier(step=3), tmp_path / "new.npz")
+    made = load(tmp_path / "new.npz")
+    assert made.step == 3
+    with pytest.raises(NotFittedError):
+        made.predict(np.zeros((2, 3)))
