@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
 
 import fsmeu
+from fsmeu.cli.options import option
 
 if TYPE_CHECKING:
     from fsmeu.losses.loss import SpecLoss
@@ -23,7 +23,7 @@ TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where pictures go.", metavar="DIR")] = Path("out"),
+    output: Annotated[Path, option("--output -o DIR", "Where pictures go.", True)] = Path("out"),
 ) -> None:
     """Show what fsmeu does, on built-in data."""
     from fsmeu.cli.main import version_text
@@ -42,7 +42,7 @@ def demo(
     console.print(_decisions(f1, models, n))
     for name, model in models.items():
         console.print(f"{name}: {fsmeu.explain(fsmeu.decode(f1, model))}")
-    console.print(f"\nThe automaton for three positions is drawn in {_draw(f1, out)}.")
+    console.print(f"\nThe automaton for three positions is drawn in {_draw(f1, output)}.")
 
 
 def _definition(loss: SpecLoss) -> str:

@@ -27,7 +27,7 @@ _PAGE_N, _PAGE_LIMIT, _LIMIT = 4, 150, 100
 _Thing = Annotated[
     str | None,
     opt.argument(
-        "[LOSS]",
+        "LOSS",
         "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
         "in .json. Left out, the model of --model or --probs is drawn.",
     ),
@@ -53,7 +53,7 @@ def draw_thing(
         "explore the loss in (.html); - for standard output.",
     ),
     form: str | None = opt.typed(
-        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html without a name."
+        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", "by the ending"
     ),
     explore: bool = opt.typed(
         "--explore", "Write the page to explore the loss in; NAME.html without -o."

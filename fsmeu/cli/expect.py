@@ -25,7 +25,7 @@ _BAR = 36
 _MOST_LABELS = 1000  # outputs take a sweep without the short cuts of the value
 _Hypothesis = Annotated[
     str | None,
-    opt.argument("[Z]", "The hypothesis, such as 0110 or A,B,C (after -- when it begins with -)."),
+    opt.argument("Z", "The hypothesis, such as 0110 or A,B,C (after -- when it begins with -)."),
 ]
 _Choices = tuple[str, list[str] | None, str | None, str | None]
 

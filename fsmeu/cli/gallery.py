@@ -17,7 +17,7 @@ __all__ = ["write_gallery"]
 _Folder = Annotated[Path, opt.option("--output -o DIR", "The folder to write index.html into.")]
 _Losses = Annotated[
     list[str] | None,
-    opt.argument("[LOSS]...", "Built-in losses or paths of files; all built-in ones if none."),
+    opt.argument("LOSS", "Built-in losses or paths of files; all built-in ones if none."),
 ]
 
 

@@ -24,7 +24,7 @@ _TAGS = {
 _COMMENT = re.compile(r"#[^\n]*")
 _Name = Annotated[
     str | None,
-    opt.argument("[NAME]", "Show this one: a built-in loss, the path of a file, or - for stdin."),
+    opt.argument("NAME", "Show this one: a built-in loss, the path of a file, or - for stdin."),
 ]
 
 

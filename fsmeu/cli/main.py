@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from fsmeu.cli.failures import INTERRUPTED, Guarded
+from fsmeu.cli.options import option, unwrapped
 
 _HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
 
@@ -48,7 +49,12 @@ ALIASES: dict[str, tuple[list[str], dict[str, str]]] = {
     "searn predict": (["predict"], {}),
     "searn eval": (["score", "--by-type", "--format", "conll"], {}),
 }
-OLD_OPTIONS = {"--keep": "--beam", "--merged": "--minimize", "--bad": "--on-error"}
+OLD_OPTIONS = {
+    "--keep": "--beam",
+    "--merged": "--minimize",
+    "--bad": "--on-error",
+    "--out": "--output",
+}
 
 
 def renamed(words: list[str]) -> list[str]:
@@ -79,7 +85,7 @@ class _Lazy(TyperCommand):
         target = getattr(import_module(f"fsmeu.cli.{module}"), function)
         if not isinstance(target, typer.Typer):
             made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
-            made.command(self.name)(target)
+            made.command(self.name, help=unwrapped(target))(target)
             target = made
         return typer.main.get_command(target).make_context(info_name, args, *rest, **extra)
 
@@ -134,11 +140,10 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show versions."),
+        bool, option("--version", "Show versions.", callback=_show_version, is_eager=True)
     ] = False,
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show where an error comes from; may stand anywhere.")
+        bool, option("--debug", "Show where an error comes from; may stand anywhere.")
     ] = False,
 ) -> None:
     """Finite-state maximum expected utility: losses over label sequences as automata."""

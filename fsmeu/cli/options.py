@@ -5,9 +5,16 @@ An option has one name and one meaning wherever it stands.
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 import typer
+
+
+def unwrapped(function: Any) -> str:
+    """The docstring of a function, each paragraph on one line, as help is written."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def argument(metavar: str, text: str) -> Any:
@@ -25,7 +32,7 @@ def option(written: str, text: str, shown: str | bool = False, **more: Any) -> A
         **more: what ``typer.Option`` takes.
     """
     names = [word for word in written.split() if word.startswith("-")]
-    metavar = " ".join(word for word in written.split() if word not in names) or None
+    metavar = " ".join(word for word in written.split() if word not in names)
     first = [more.pop("value")] if "value" in more else []
     return typer.Option(*first, *names, metavar=metavar, help=text, show_default=shown, **more)
 

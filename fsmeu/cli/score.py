@@ -51,7 +51,7 @@ _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss
 _CorpusName = Annotated[
     str | None,
     opt.argument(
-        "[CORPUS]",
+        "CORPUS",
         "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
     ),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from fsmeu.cli.options import unwrapped
 from fsmeu.cli.searn_run import draw_curves, run_tasks
 from fsmeu.cli.searn_table import show_table
 
@@ -15,6 +16,6 @@ searn = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-searn.command("run")(run_tasks)
-searn.command("table")(show_table)
-searn.command("curves")(draw_curves)
+searn.command("run", help=unwrapped(run_tasks))(run_tasks)
+searn.command("table", help=unwrapped(show_table))(show_table)
+searn.command("curves", help=unwrapped(draw_curves))(draw_curves)

@@ -31,7 +31,7 @@ _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "
 _Data = Annotated[
     str | None,
     opt.argument(
-        "[FILE]",
+        "FILE",
         "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
         "tag in the last one (.conll, .iob2, ..., or --searn).",
     ),

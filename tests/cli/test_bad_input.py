@@ -203,7 +203,7 @@ def test_machines_past_the_limit(fsmeu, monkeypatch):
         ["info", "fscore", "--n", "-1"],
         ["info", "fscore", "--n", "many"],
         ["compile", "fscore", "--n", "2"],
-        ["expect", "fscore", "01", "--probs", ".5,.5", "--keep", "0"],
+        ["expect", "fscore", "01", "--probs", ".5,.5", "--beam", "0"],
         ["expect", "fscore", "01", "--probs"],
         ["losses", "fscore", "pk"],
         ["searn", "rum"],

@@ -194,8 +194,8 @@ def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
     file.write_text(f"{GOOD}\n\n{bad}\n{GOOD}\n")
     ask = ("decode", "fscore", "--corpus", file, "--json")
     fsmeu(*ask).is_refused("line 3: ")
-    fsmeu(*ask, "--bad", "stop").is_refused("line 3: ")
-    ran = fsmeu(*ask, "--bad", "skip")
+    fsmeu(*ask, "--on-error", "stop").is_refused("line 3: ")
+    ran = fsmeu(*ask, "--on-error", "skip")
     assert ran.code == 0
     assert [json.loads(line)["record"] for line in ran.out.splitlines()] == [1, 3]
     assert ran.err.count("skipped: ") == 1
@@ -229,14 +229,14 @@ def test_bad_hypotheses(fsmeu, z, tmp_path):
     file = tmp_path / "c.jsonl"
     file.write_text(f'{GOOD[:-1]}, "z": "10"}}\n{GOOD[:-1]}{z}}}\n')
     fsmeu("expect", "fscore", "--corpus", file).is_refused("line 2: ")
-    ran = fsmeu("expect", "fscore", "--corpus", file, "--bad", "skip")
+    ran = fsmeu("expect", "fscore", "--corpus", file, "--on-error", "skip")
     assert (ran.code, len(ran.out.split())) == (0, 1)
 
 
 @pytest.mark.parametrize(
     ("command", "options", "parts"),
     [
-        ("decode", ["--bad", "skpi"], ["--bad", "'skip'"]),
+        ("decode", ["--on-error", "skpi"], ["--on-error", "'skip'"]),
         ("decode", ["--format", "xml"], ["--format", "jsonl, conll"]),
         ("decode", ["--resume"], ["--resume", "--output"]),
         ("decode", ["--jobs", "2", "--scheduler", "x"], ["--jobs", "both"]),
@@ -246,7 +246,7 @@ def test_bad_hypotheses(fsmeu, z, tmp_path):
         ("decode", ["--method", "rankin"], ["'ranking'"]),
         ("expect", ["--column", "1"], ["--column", "columns"]),
         ("expect", ["--format", "conll"], ["--column", "must be given"]),
-        ("expect", ["--keep", "3"], ["--keep"]),
+        ("expect", ["--beam", "3"], ["--beam"]),
         ("expect", ["--probs", ".5"], ["one of them"]),
         ("expect", ["01"], ["their own hypotheses"]),
     ],
@@ -257,7 +257,7 @@ def test_refusals(fsmeu, corpus, command, options, parts):
 
 @pytest.mark.parametrize(
     "option",
-    [["--jobs", "2"], ["--bad", "skip"], ["-o", "x"], ["--resume"], ["--format", "jsonl"]],
+    [["--jobs", "2"], ["--on-error", "skip"], ["-o", "x"], ["--resume"], ["--format", "jsonl"]],
 )
 def test_options_that_need_a_corpus(fsmeu, option):
     fsmeu("decode", "fscore", "--probs", ".5", *option).is_refused("needs --corpus")

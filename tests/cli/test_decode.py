@@ -68,7 +68,7 @@ def test_constraint(fsmeu):
 
 def test_keep_and_budget(fsmeu):
     command = ["decode", "fscore", "--probs", PROBS]
-    data = fsmeu(*command, "--method", "ranking", "--keep", 1, "--json").json
+    data = fsmeu(*command, "--method", "ranking", "--beam", 1, "--json").json
     assert data["exact"] is False
     assert data["value"] == pytest.approx(expected(data["labels"], P), rel=1e-12)
     fsmeu(*command, "--method", "exhaustive", "--budget", 7).is_refused("at most 7", "2^3")

@@ -63,7 +63,7 @@ def test_models_are_drawn_without_a_loss(fsmeu, tmp_path):
 
 
 def test_merged_machine_is_drawn(fsmeu):
-    ran = fsmeu("draw", "fscore", "--n", "3", "--merged", "-f", "txt")
+    ran = fsmeu("draw", "fscore", "--n", "3", "--minimize", "-f", "txt")
     assert ran.out.startswith("utility fscore, n = 3, merged from 20 states: 8 states")
 
 
@@ -123,10 +123,10 @@ def test_large_machine_is_summed_up(fsmeu):
         (["nothing.json"], "cannot be read"),
         (["nothing.json", "--probs", "0.5"], "drawn by itself"),
         (["--probs", "0.5", "--n", "1"], "--n goes with a loss"),
-        (["--probs", "0.5", "--merged"], "--merged goes with a loss"),
+        (["--probs", "0.5", "--minimize"], "--minimize goes with a loss"),
         (["--probs", "0.5", "--y", "2"], "must be one of 0, 1"),
-        (["fscore", "--z", "1", "--probs", "0.5", "--merged"], "drawn as it is"),
-        (["fscore", "--n", "2", "--merged", "--summed"], "--n alone"),
+        (["fscore", "--z", "1", "--probs", "0.5", "--minimize"], "drawn as it is"),
+        (["fscore", "--n", "2", "--minimize", "--summed"], "--n alone"),
     ],
 )
 def test_bad_input_is_refused(fsmeu, words, part):

@@ -81,12 +81,12 @@ def test_open_labels_are_those_of_the_model(fsmeu, tmp_path):
 
 
 def test_bounds_hold_the_truth(fsmeu):
-    """With --keep the bounds on stderr are those of --json, and hold the exact value."""
+    """With --beam the bounds on stderr are those of --json, and hold the exact value."""
     p = [0.9, 0.5, 0.3, 0.6, 0.2]
     command = ["expect", "fscore", "11010", "--probs", ",".join(map(str, p))]
     exact = float(fsmeu(*command).out)
-    ran = fsmeu(*command, "--keep", 3)
-    data = fsmeu(*command, "--keep", 3, "--json").json
+    ran = fsmeu(*command, "--beam", 3)
+    data = fsmeu(*command, "--beam", 3, "--json").json
     assert data["lower"] <= exact <= data["upper"]
     assert data["lower"] < data["upper"]
     assert 0 < data["kept"] < 1
@@ -97,7 +97,7 @@ def test_bounds_hold_the_truth(fsmeu):
 def test_nothing_kept_has_no_quantiles(fsmeu):
     """One path of twelve hundred fair coins has a probability that no double can hold."""
     n = 1200
-    command = ["expect", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--keep", 1]
+    command = ["expect", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--beam", 1]
     data = fsmeu(*command, "--json").json
     assert data["kept"] == 0.0
     assert data["lower"] <= 0.5 <= data["upper"]

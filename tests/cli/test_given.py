@@ -59,7 +59,7 @@ def test_one_model(fsmeu, condition):
 def test_a_corpus(fsmeu, condition, tmp_path):
     corpus = tmp_path / "c.jsonl"
     corpus.write_text(json.dumps({"probs": P, "z": "011"}) + "\n" + json.dumps({"probs": P}) + "\n")
-    told = fsmeu("expect", "fscore", "--corpus", corpus, "--given", condition, "--bad", "skip")
+    told = fsmeu("expect", "fscore", "--corpus", corpus, "--given", condition, "--on-error", "skip")
     assert float(told.out) == pytest.approx(expected((0, 1, 1), is_allowed), rel=1e-12)
     best = max(expected(z, is_allowed) for z in product((0, 1), repeat=3))
     told = fsmeu("decode", "fscore", "--corpus", corpus, "--given", condition)

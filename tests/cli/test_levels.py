@@ -1,11 +1,11 @@
-"""`fsmeu levels`: the distribution of a utility, against enumeration."""
+"""`fsmeu expect --levels`: the distribution of a utility, against enumeration."""
 
 import pytest
 
 from tests.cli.oracle import distribution, f_score, independent
 
 P = [0.9, 0.5, 0.3, 0.0, 1.0]
-COMMAND = ["levels", "fscore", "11010", "--probs", "0.9,0.5,0.3,0,1"]
+COMMAND = ["expect", "--levels", "fscore", "11010", "--probs", "0.9,0.5,0.3,0,1"]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_table_has_bars(fsmeu, wanted):
 
 def test_only_the_most_probable_are_shown(fsmeu):
     """Hamming loss of fifty fair coins: 51 values, 40 of them shown, the rest on demand."""
-    command = ["levels", "hamming", "0" * 50, "--probs", ",".join(["0.5"] * 50)]
+    command = ["expect", "--levels", "hamming", "0" * 50, "--probs", ",".join(["0.5"] * 50)]
     ran, everything = fsmeu(*command), fsmeu(*command, "--all")
     shown = [float(row[0]) for row in ran.rows() if row and row[0][0].isdigit()]
     assert len(shown) == 41  # the last line begins with how many are left out
@@ -51,6 +51,8 @@ def test_only_the_most_probable_are_shown(fsmeu):
 def test_nothing_kept_says_so(fsmeu):
     """One path of twelve hundred fair coins has a probability that no double can hold."""
     n = 1200
-    ran = fsmeu("levels", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--keep", 1)
+    ran = fsmeu(
+        "expect", "--levels", "hamming", "0" * n, "--probs", ",".join(["0.5"] * n), "--beam", 1
+    )
     assert ran.code == 0
     assert ran.out == "Nothing of positive probability was kept.\n"

@@ -1,4 +1,4 @@
-"""`fsmeu losses` and `fsmeu show`: what is on the shelf, and what a file says."""
+"""`fsmeu losses`: what is built in, and what a file says."""
 
 import json
 import re
@@ -45,7 +45,7 @@ def test_the_table_fits_a_terminal(fsmeu):
 
 def test_show_gives_the_file_back(fsmeu):
     """Through a pipe, the text is that of the file, byte for byte; where it is goes to stderr."""
-    ran = fsmeu("show", "pk")
+    ran = fsmeu("losses", "pk")
     assert ran.out == (grammar_folder() / "pk.loss").read_text()
     assert ran.err == f"# {grammar_folder() / 'pk.loss'}\n"
 
@@ -54,7 +54,7 @@ def test_show_takes_a_path_and_ends_with_a_newline(fsmeu, tmp_path):
     """A file without a last line break does not run into the prompt."""
     file = tmp_path / "mine.loss"
     file.write_text("loss mine value 1")
-    ran = fsmeu("show", file)
+    ran = fsmeu("losses", file)
     assert ran.out == "loss mine value 1\n"
     assert ran.err == f"# {file}\n"
 
@@ -71,7 +71,7 @@ def test_show_tells_the_head_as_data(fsmeu, tmp_path):
         "value f\n"
         "example O O = 1\n"
     )
-    data = fsmeu("show", file, "--json").json
+    data = fsmeu("losses", file, "--json").json
     texts = [param["text"] for param in data["parameters"]]
     assert texts == ["a: int = min(3, 4) in -1..2^3", "b = a / 2", "c: table"]
     first = data["parameters"][0]
@@ -86,15 +86,15 @@ def test_show_tells_the_head_as_data(fsmeu, tmp_path):
 
 def test_show_reads_standard_input(fsmeu):
     """A loss may come through a pipe."""
-    ran = fsmeu("show", "-", stdin="loss mine value 1\n")
+    ran = fsmeu("losses", "-", stdin="loss mine value 1\n")
     assert ran.out == "loss mine value 1\n"
     assert whereabouts("-") in ran.err
 
 
 def test_json_is_one_line(fsmeu):
     """Programs that read line by line get one document."""
-    assert fsmeu("show", "fscore", "--json").out.count("\n") == 1
-    assert json.loads(fsmeu("show", "fscore", "--json").out)["name"] == "fscore"
+    assert fsmeu("losses", "fscore", "--json").out.count("\n") == 1
+    assert json.loads(fsmeu("losses", "fscore", "--json").out)["name"] == "fscore"
 
 
 @pytest.mark.parametrize("command", [[], ["losses"], ["expect"], ["levels"], ["compile"]])

@@ -88,7 +88,7 @@ def test_a_reader_that_goes_away(args):
 def test_a_closed_input():
     """There is nothing to read from."""
     ran = shell('"$@" <&-', "check", "-")
-    says = b"fsmeu: standard input: must be open to read a loss file from it.\n"
+    says = b"fsmeu: standard input: the file cannot be read (it is closed).\n"
     assert (ran.returncode, ran.stderr) == (2, says)
 
 

@@ -336,7 +336,7 @@ def test_columns_that_are_refused(fsmeu, tmp_path):
 def test_bad_records_are_passed_over(fsmeu, tmp_path):
     file = tmp_path / "c.jsonl"
     file.write_text('{"probs": [0.9], "y": "1"}\n{"probs": [2], "y": "1"}\n{"y": "1", "z": "1"}\n')
-    told = fsmeu("score", file, "-l", "fscore", "--bad", "skip", "--json")
+    told = fsmeu("score", file, "-l", "fscore", "--on-error", "skip", "--json")
     assert told.json["sentences"] == 1
     assert "line 2" in told.err
     assert "1 records, 2 bad ones skipped" in told.err

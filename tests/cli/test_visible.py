@@ -60,7 +60,7 @@ def test_messages_are_visible():
         ["trace", "any.loss", " ".join(LABELS), " ".join(LABELS)],
         ["decode", "any.loss", "-m", "m.json", "--compare"],
         ["decode", "any.loss", "-m", "m.json", "--json"],
-        ["decode", "any.loss", "--corpus", "c.jsonl", "--bad", "skip", "-o", "out"],
+        ["decode", "any.loss", "--corpus", "c.jsonl", "--on-error", "skip", "-o", "out"],
         ["draw", "--model", "m.json"],
         ["draw", "--model", "m.json", "-f", "svg"],
         ["draw", "spoken.loss", "--n", "2", "-f", "html"],

@@ -1,4 +1,4 @@
-"""`fsmeu explore`: one file, written where it is wanted."""
+"""`fsmeu draw -o x.html`: one file, written where it is wanted."""
 
 import json
 import re
@@ -17,7 +17,7 @@ def data_of(page):
 def test_page_is_written(fsmeu, tmp_path, monkeypatch):
     """It is named after the loss, and its name is printed."""
     monkeypatch.chdir(tmp_path)
-    ran = fsmeu("explore", "fscore", "--n", "3")
+    ran = fsmeu("draw", "--explore", "fscore", "--n", "3")
     assert (ran.code, ran.out) == (0, "fscore.html\n")
     data = data_of((tmp_path / "fscore.html").read_text())
     assert [machine["n"] for machine in data["machines"]] == [1, 2, 3]
@@ -27,13 +27,15 @@ def test_page_is_written(fsmeu, tmp_path, monkeypatch):
 def test_page_goes_to_a_file_or_to_standard_output(fsmeu, tmp_path):
     """-o FILE and -o - give the same page."""
     path = tmp_path / "page.html"
-    assert fsmeu("explore", "pk", "-p", "k=2", "-n", "2", "-o", path).code == 0
-    assert fsmeu("explore", "pk", "-p", "k=2", "-n", "2", "-o", "-").out == path.read_text()
+    assert fsmeu("draw", "--explore", "pk", "-p", "k=2", "-n", "2", "-o", path).code == 0
+    assert (
+        fsmeu("draw", "--explore", "pk", "-p", "k=2", "-n", "2", "-o", "-").out == path.read_text()
+    )
 
 
 def test_tables_hold_the_values(fsmeu):
     """Walking the tables by hand gives the F-score of the pair."""
-    page = fsmeu("explore", "fscore", "-n", "3", "-o", "-").out
+    page = fsmeu("draw", "--explore", "fscore", "-n", "3", "-o", "-").out
     machine = data_of(page)["machines"][-1]
     state = machine["start"]
     for z, y in ((1, 1), (1, 0), (0, 1)):
@@ -44,7 +46,7 @@ def test_tables_hold_the_values(fsmeu):
 
 def test_probabilities_to_begin_with(fsmeu):
     """--probs sets the sliders."""
-    page = fsmeu("explore", "fscore", "-n", "2", "--probs", "0.25,0.75", "-o", "-").out
+    page = fsmeu("draw", "--explore", "fscore", "-n", "2", "--probs", "0.25,0.75", "-o", "-").out
     assert data_of(page)["weights"] == [[0.25], [0.75]]
 
 
@@ -60,7 +62,7 @@ def test_probabilities_to_begin_with(fsmeu):
 )
 def test_first_pair_of_tags_is_well_formed(fsmeu, words, allowed):
     """At every length it is a sequence that the constraint of the scheme allows, with a chunk."""
-    data = data_of(fsmeu("explore", *words, "-n", "3", "-o", "-").out)
+    data = data_of(fsmeu("draw", "--explore", *words, "-n", "3", "-o", "-").out)
     labels = data["labels"]
     for machine in data["machines"]:
         n = machine["n"]
@@ -73,7 +75,7 @@ def test_first_pair_of_tags_is_well_formed(fsmeu, words, allowed):
 
 def test_labels_can_be_chosen(fsmeu):
     """A loss that leaves its labels open takes those that are given."""
-    page = fsmeu("explore", "hamming", "--labels", "A,B,C", "-n", "1", "-o", "-").out
+    page = fsmeu("draw", "--explore", "hamming", "--labels", "A,B,C", "-n", "1", "-o", "-").out
     assert data_of(page)["labels"] == ["A", "B", "C"]
     assert data_of(page)["machines"][0]["first"] == {"z": [2], "y": [2]}
     assert all(sum(row) == pytest.approx(1) for row in data_of(page)["weights"])
@@ -92,4 +94,4 @@ def test_labels_can_be_chosen(fsmeu):
 )
 def test_bad_input_is_refused(fsmeu, words, part):
     """One sentence, exit code 2."""
-    fsmeu("explore", *words).is_refused(part)
+    fsmeu("draw", "--explore", *words).is_refused(part)

@@ -1,4 +1,4 @@
-"""`fsmeu trace`: registers step by step, and values against other libraries."""
+"""`fsmeu evaluate --steps`: registers step by step, and values against other libraries."""
 
 from itertools import accumulate
 
@@ -24,7 +24,7 @@ value cost
 def test_counts_of_the_f_score(fsmeu):
     """Every row holds the counts up to its position."""
     z, y = "10110", "11010"
-    steps = fsmeu("trace", "fscore", z, y, "--json").json["steps"]
+    steps = fsmeu("evaluate", "--steps", "fscore", z, y, "--json").json["steps"]
     pairs = [(int(a), int(b)) for a, b in zip(z, y, strict=True)]
     counts = {
         "tp": [a * b for a, b in pairs],
@@ -48,7 +48,7 @@ def test_values_are_those_of_scikit_learn(fsmeu, z, y):
         ("hamming",): hamming_loss(true, predicted),
     }
     for (name, *options), value in expected.items():
-        word, number = fsmeu("trace", name, z, y, *options).rows()[-1]
+        word, number = fsmeu("evaluate", "--steps", name, z, y, *options).rows()[-1]
         assert word == "value"
         assert float(number) == pytest.approx(value, rel=1e-12)
 
@@ -57,13 +57,13 @@ def test_values_are_those_of_scikit_learn(fsmeu, z, y):
 def test_windows_are_those_of_nltk(fsmeu, k):
     """Pk of NLTK's own example, for any window."""
     ref, hyp = "0100010000", "0010000100"
-    value = fsmeu("trace", "pk", hyp, ref, "-p", f"k={k}", "--json").json["value"]
+    value = fsmeu("evaluate", "--steps", "pk", hyp, ref, "-p", f"k={k}", "--json").json["value"]
     assert value == pytest.approx(nltk_pk(ref, hyp, k=k), rel=1e-12)
 
 
 def test_states_and_memories_are_shown_by_name(fsmeu):
     """A state by its name, a memory newest first with dots before the start."""
-    ran = fsmeu("trace", "-", "NN VB NN", "NN DT NN", "-p", "k=2", stdin=MEMORIES)
+    ran = fsmeu("evaluate", "--steps", "-", "NN VB NN", "NN DT NN", "-p", "k=2", stdin=MEMORIES)
     assert ran.rows() == [
         ["i", "z", "y", "mz", "eq", "state", "cost"],
         ran.rows()[1],
@@ -78,7 +78,7 @@ def test_states_and_memories_are_shown_by_name(fsmeu):
 
 def test_the_same_as_data(fsmeu):
     """Entries are labels, null before the start; whole numbers are whole."""
-    steps = fsmeu("trace", "-", "2,1", "2,0", "--json", stdin=MEMORIES).json["steps"]
+    steps = fsmeu("evaluate", "--steps", "-", "2,1", "2,0", "--json", stdin=MEMORIES).json["steps"]
     assert steps[1]["registers"] == {"mz": [2, None], "eq": [1, None], "state": "odd", "cost": 0}
     assert steps[2]["registers"] == {"mz": [1, 2], "eq": [0, 1], "state": "odd", "cost": 0.5}
 
@@ -86,31 +86,31 @@ def test_the_same_as_data(fsmeu):
 @pytest.mark.parametrize("written", ["A B A", "A,B,A", "ABA", "A, B, A"])
 def test_a_sequence_may_be_written_in_several_ways(fsmeu, written):
     """Spaces, commas or nothing between the labels; labels are found in the pair."""
-    value = fsmeu("trace", "hamming", written, "ABC", "--json").json["value"]
+    value = fsmeu("evaluate", "--steps", "hamming", written, "ABC", "--json").json["value"]
     assert value == pytest.approx(1 / 3, rel=1e-12)
 
 
 def test_an_empty_pair_has_a_value(fsmeu):
     """There is one row, the start."""
-    data = fsmeu("trace", "accuracy", "", "", "--json").json
+    data = fsmeu("evaluate", "--steps", "accuracy", "", "", "--json").json
     assert (data["n"], len(data["steps"]), data["value"]) == (0, 1, 1.0)
 
 
 def test_labels_may_be_renamed(fsmeu):
     """The second name stands for label 1."""
-    ran = fsmeu("trace", "recall", "NYN", "YYN", "--labels", "N,Y", "--json")
+    ran = fsmeu("evaluate", "--steps", "recall", "NYN", "YYN", "--labels", "N,Y", "--json")
     assert ran.json["value"] == 0.5
 
 
 def test_a_sequence_may_begin_with_a_minus(fsmeu):
     """After a bare -- nothing is an option."""
-    ran = fsmeu("trace", "--json", "hamming", "--", "-1 1", "1 1")
+    ran = fsmeu("evaluate", "--steps", "--json", "hamming", "--", "-1 1", "1 1")
     assert ran.json["value"] == 0.5
 
 
 def test_signs_in_labels_are_not_markup(fsmeu):
     """What a terminal library reads as style or emoji is printed as it is."""
-    ran = fsmeu("trace", "hamming", "[red] [/] :smile:", "[red] [/] [/]")
+    ran = fsmeu("evaluate", "--steps", "hamming", "[red] [/] :smile:", "[red] [/] [/]")
     assert ran.code == 0
     assert ran.rows()[3][1:3] == ["[red]", "[red]"]
     assert ran.rows()[5][1:3] == [":smile:", "[/]"]
@@ -118,4 +118,6 @@ def test_signs_in_labels_are_not_markup(fsmeu):
 
 def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
     monkeypatch.setattr("fsmeu.cli.evaluate.trace_pairs", lambda *given: 1 / 0)
-    fsmeu("trace", "fscore", "0" * 100_000, "1" * 100_000).is_refused("10,000 labels", "100,000")
+    fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000).is_refused(
+        "10,000 labels", "100,000"
+    )
