@@ -1,4 +1,4 @@
-"""Layered acceptors to OpenFst and back, and the two things OpenFst does for them."""
+"""Layered acceptors to OpenFst and back."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs, from_logs
+from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs
 from fsmeu.fst.symbols import names_of, symbol_name, symbol_table
 
 __all__ = [
-    "determinize_layered",
     "fst_from_layered",
     "label_numbers",
-    "layered_from_fst",
     "log_layers_from_fst",
-    "shortest_paths",
     "table_from_layered",
 ]
 
@@ -61,11 +58,6 @@ def fst_from_layered(layered: Layered) -> pynini.Fst:
     """The OpenFst acceptor (log64, arcs sorted by label) of a layered one."""
     symbols = symbol_table(layered.alphabet)
     return fst_from_table(table_from_layered(layered), symbols, symbols)
-
-
-def layered_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> Layered:
-    """The layered form of an OpenFst acceptor; see ``log_layers_from_fst``."""
-    return from_logs(log_layers_from_fst(fst, alphabet, where))
 
 
 def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "acceptor") -> LogLayered:
@@ -147,30 +139,3 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
             raise InputError(sentence(where, must, name or int(number)))
         index[table.ilabel == number] = position
     return index
-
-
-def determinize_layered(layered: Layered) -> Layered:
-    """An unambiguous acceptor of the same weighted sequences, by OpenFst's determinisation."""
-    fst = pynini.connect(fst_from_layered(layered))
-    if fst.start() < 0:
-        raise EmptyError(sentence("determinize", "the machine must accept at least one sequence"))
-    plain = pynini.determinize(fst, delta=1e-14)
-    return layered_from_fst(plain, layered.alphabet)
-
-
-def shortest_paths(layered: Layered, k: int) -> list[tuple[Ints, float]]:
-    """The k best paths by OpenFst's shortest path: tropical weights, single precision."""
-    tropical = pynini.arcmap(fst_from_layered(layered), map_type="to_std")
-    best = pynini.shortestpath(tropical, nshortest=k)
-    table = table_from_fst(pynini.rmepsilon(best), "shortest path")
-    found: list[tuple[Ints, float]] = []
-    stack: list[tuple[int, list[int], float]] = [(table.start, [], 0.0)] if table.start >= 0 else []
-    while stack:
-        state, labels, weight = stack.pop()
-        if np.isfinite(table.final[state]):
-            cost = weight + float(table.final[state])
-            found.append((np.array(labels, np.int64), float(np.exp(-cost))))
-        for arc in range(table.offsets[state], table.offsets[state + 1]):
-            step = [*labels, int(table.ilabel[arc]) - 1]
-            stack.append((int(table.target[arc]), step, weight + float(table.weight[arc])))
-    return sorted(found, key=lambda pair: -pair[1])[:k]

@@ -5,7 +5,6 @@ import pytest
 
 import fsmeu
 from fsmeu.expectation import expect, lattice
-from fsmeu.losses.machine.minimize import minimize
 from tests.benchmarks.measure import compare, record
 
 MEMORIES = """
@@ -47,21 +46,6 @@ def test_machine_of_a_clumsy_file():
     assert of(clumsy)() == of(clever)()
     fast, slow = compare(of(clever), of(clumsy), rounds=2)
     assert record(f"minimised Pk, k = {K}, n = {N}: ages | memories", fast, slow, at_most=2)
-
-
-def test_refinement_on_arrays():
-    """Why states are not merged by OpenFst, which finds the same."""
-    machine = fsmeu.load("kappa").compile(25)
-
-    def arrays():
-        return minimize(machine, layered=True).states
-
-    def openfst():
-        return minimize(machine, layered=True, engine="openfst").states
-
-    assert arrays() == openfst()
-    fast, slow = compare(arrays, openfst, rounds=2)
-    assert record("least machine of kappa, n = 25: arrays | OpenFst", fast, slow, at_least=1.5)
 
 
 def test_windows_need_not_be_remembered():

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from fsmeu.errors import EmptyError, FstError, InputError
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.arcs import by_depth
-from fsmeu.fst.convert import (
-    determinize_layered,
-    fst_from_layered,
-    layered_from_fst,
-    table_from_layered,
-)
+from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst, table_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.layers import Layer, Layered, string_layers
+from fsmeu.fst.layers import Layer, Layered, from_logs, string_layers
 from tests.fst.machines import summed_backward, summed_forward, table
+
+
+def layered_from_fst(fst, alphabet, where="acceptor"):
+    return from_logs(log_layers_from_fst(fst, alphabet, where))
 
 
 def weights_of_layers(layered):
@@ -97,22 +96,6 @@ def test_back_from_openfst(layered):
     assert back.alphabet == layered.alphabet
 
 
-@settings(max_examples=60, deadline=None)
-@given(layered_machines())
-def test_determinized(layered):
-    wanted = weights_of_layers(layered)
-    if not wanted:
-        with pytest.raises(EmptyError):
-            determinize_layered(layered)
-        return
-    plain = determinize_layered(layered)
-    assert weights_of_layers(plain) == pytest.approx(wanted, rel=1e-12)
-    assert plain.unambiguous
-    for layer in plain.layers:
-        pairs = list(zip(layer.source.tolist(), layer.label.tolist(), strict=True))
-        assert len(set(pairs)) == len(pairs)
-
-
 @settings(max_examples=80, deadline=None)
 @given(layered_machines(), st.integers(0, 2**32))
 def test_distances_are_sums_over_paths(layered, seed):
@@ -151,7 +134,8 @@ def test_string_is_one_path(indices):
 def test_label_called_epsilon_survives():
     alphabet = Alphabet(("<eps>", "x"))
     layered = string_layers(alphabet, np.array([0, 1], np.int64))
-    assert weights_of_layers(determinize_layered(layered)) == {(0, 1): 1.0}
+    back = layered_from_fst(fst_from_layered(layered), alphabet)
+    assert weights_of_layers(back) == {(0, 1): 1.0}
 
 
 # -- machines that are no layers -----------------------------------------------------------------

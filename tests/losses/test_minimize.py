@@ -8,7 +8,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import InputError, LossFileError, SizeLimitError
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.composition import compose_machines
 from fsmeu.fst.layers import string_layers
 from fsmeu.losses.language.read import read
@@ -115,19 +115,6 @@ def test_layers_hold_what_can_be_told_apart_and_no_more(data, case):
     wanted = distinguishable(values(loss, n), len(loss.labels), n)
     assert unroll(least).widths.tolist() == wanted
     assert least.states == sum(wanted)
-
-
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), case=losses(FEW))
-def test_openfst_finds_the_same(data, case):
-    """OpenFst minimises the acceptor whose last label is the number of the value."""
-    n = data.draw(st.integers(0, LONGEST[len(case.labels)]))
-    machine = compiled(case.load(), n)
-    for layered in (False, True):
-        ours = minimize(machine, layered=layered)
-        theirs = minimize(machine, layered=layered, engine="openfst")
-        assert (ours.next == theirs.next).all()
-        np.testing.assert_array_equal(ours.values, theirs.values)
 
 
 @settings(max_examples=25, deadline=None)
@@ -252,11 +239,6 @@ def test_too_many_layers_are_refused():
     with pytest.raises(SizeLimitError, match="in layers"):
         minimize(machine, layered=True, limit=50)
     assert minimize(machine, limit=50).states < machine.states
-
-
-def test_an_unknown_engine_is_refused():
-    with pytest.raises(InputError, match="arrays, openfst"):
-        minimize(fsmeu.load("hamming").compile(2), engine="other")
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 64])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import LossFileError
-from fsmeu.losses.language.messages import TYPE_ERRORS
 from fsmeu.losses.language.read import read
 from tests.losses.meaning import Undefined, World
+from tests.losses.type_errors import TYPE_ERRORS
 
 EXAMPLES = [(why, text) for why, texts in TYPE_ERRORS.items() for text in texts]
 

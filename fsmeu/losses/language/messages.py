@@ -2,8 +2,7 @@
 
 ``SYNTAX_ERRORS`` maps each message to malformed files that deserve it. The parser compares where it
 stopped in the user's file with where it stops in these, and the tests walk the same table, so a
-message cannot lose its cause. ``TYPE_ERRORS`` does the same for files that can be read but take
-one sort of thing for another.
+message cannot lose its cause.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from fsmeu.errors import LossFileError, nearest
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["STATEMENT", "SYNTAX_ERRORS", "TYPE_ERRORS", "WORDS", "fault", "near_word"]
+__all__ = ["STATEMENT", "SYNTAX_ERRORS", "WORDS", "fault", "near_word"]
 
 WORDS = tuple(
     word
@@ -232,112 +231,6 @@ UNKNOWN = "it can never equal one"
 
 OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
 """What operators other than those of arithmetic want of both sides."""
-
-_LETTERS = "loss f labels A B "
-_MEMORY = _LETTERS + "memory m of z last 2 "
-_TAGS = "loss f labels O B-x "
-TYPE_ERRORS: dict[str, list[str]] = {
-    VALUE: [
-        _MEMORY + "value m",
-        _MEMORY + "value m[0]",
-        _MEMORY + "value 1 or m when n == 0",
-        _MEMORY + "value if n == 0 then 1 else m",
-        _LETTERS + 'value "A"',
-    ],
-    DEFAULT: [
-        "loss f(w: table = z) labels A B count c by w[z] value c",
-        "loss f(w: table = kind(z)) labels O B-x count c by w[z] value c",
-    ],
-    AMOUNT: [
-        _LETTERS + "count c by z value c",
-        _LETTERS + "let a = y count c by a when z == y value c",
-        _LETTERS + "count c by (if i == 1 then 1 else z) value c",
-        _MEMORY + "count c by old m value c",
-        _TAGS + "count c by kind(z) value c",
-    ],
-    CONDITION: [
-        _LETTERS + "count c when z value c",
-        _LETTERS + "count c when z == y and z value c",
-        _LETTERS + "count c when not y value c",
-        _LETTERS + 'flag g when "A" value g',
-        _LETTERS + "age a since z up to 3 value a",
-        _LETTERS + "state S arc S -> S when z value 1",
-        _MEMORY + "value if m then 1 else 2",
-        _MEMORY + "value 1 or 2 when m",
-        _TAGS + "count c when type(z) or i == 1 value c",
-    ],
-    NEXT: [
-        _LETTERS + "register r in 0..3 start 0 next z value r",
-        _MEMORY + "register r in 0..3 start 0 next if z == y then r else m value r",
-    ],
-    ENTRY: [
-        _LETTERS + "memory m of z in 0..1 last 2 value 1",
-        _LETTERS + "memory m of (if z == y then z else y) last 2 value 1",
-        _MEMORY + "memory k of m last 2 value 1",
-        _MEMORY + "memory k of m[1] in 0..1 last 2 value 1",
-    ],
-    ARITHMETIC: [
-        _LETTERS + "count c by z + 1 value c",
-        _LETTERS + "count c when abs(z - y) == 1 value c",
-        _LETTERS + "count c by -z value c",
-        _MEMORY + "value m + 1",
-        _MEMORY + "value 2 * m[0]",
-        _TAGS + 'count c by "O" ^ 2 value c',
-    ],
-    ORDER: [
-        _LETTERS + "count c when z < y value c",
-        _LETTERS + "count c when 1 >= y value c",
-        _TAGS + 'count c when kind(z) <= "O" value c',
-        _MEMORY + "value (m > old m)",
-    ],
-    FUNCTION: [
-        _LETTERS + "count c by min(1, z) value c",
-        _LETTERS + "count c by abs(z) value c",
-        _MEMORY + "value max(m, 3)",
-        _TAGS + "count c by floor(type(z)) value c",
-    ],
-    EQUAL: [
-        _LETTERS + "count c when z == 1 value c",
-        _LETTERS + "count c when 0 != y value c",
-        _LETTERS + 'count c when "B" == 1 value c',
-        _LETTERS + "count c when z == (z == y) value c",
-        _TAGS + "count c when kind(z) == 1 value c",
-        _TAGS + "memory m of type(z) last 2 count c when m[0] == 1 value c",
-        _MEMORY + "value (m[0] == 1)",
-        _MEMORY + "value (m == 1)",
-        _MEMORY + "count c when m == z value c",
-        _MEMORY + "memory k of z last 3 value (m == k)",
-        _MEMORY + "memory k of (z == y) last 2 value (m == k)",
-        _MEMORY + "memory k of (z == y) in 0..2 last n value (k != m)",
-    ],
-    BRANCHES: [
-        _LETTERS + "count c when (if i == 1 then z else 1) == y value c",
-        _MEMORY + "value ((if n == 1 then m else 0) == m)",
-    ],
-    TALLY: [
-        _MEMORY + "value tally(m, 1)",
-        _MEMORY + "value tally(m, m)",
-        _LETTERS + 'memory m of (z == y) last 2 value tally(m, true) + tally(m, "A")',
-        _TAGS + "memory m of kind(z) last 2 value tally(m, n)",
-    ],
-    SUM: [_MEMORY + "value sum(m)", _TAGS + "memory m of kind(z) last 2 value sum(m)"],
-    TAGS: [
-        'loss f labels 0 1 count c when kind(z) == "B" value c',
-        _TAGS + 'count c when kind(kind(z)) == "B" value c',
-        _TAGS + 'count c when type("B") == "B" value c',
-        _TAGS + 'count c when type(i) == "x" value c',
-    ],
-    TABLE: [
-        "loss f(t: table = 1) labels A B count c by t[z, 1] value c",
-        "loss f(t: table = 1) labels O B-x count c by t[kind(z), y] value c",
-        'loss f(t: table = 1) labels 0 1 count c by t[z, "2"] value c',
-    ],
-    UNKNOWN: [
-        _LETTERS + 'count c when z == "b" value c',
-        _MEMORY + 'value tally(m, "AB")',
-        'loss f labels 0 1 count c when z == "A" value c',
-    ],
-}
 
 
 def fault(origin: str, source: str, place: Place, message: str, remedy: str = "") -> LossFileError:

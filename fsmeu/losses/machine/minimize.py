@@ -15,19 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.minimize import indistinguishable
 from fsmeu.losses.machine.absorb_states import fold
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.machine.refine import by_first, refine, refine_layers
+from fsmeu.losses.machine.refine import refine, refine_layers
 
-__all__ = ["ENGINES", "Unrolled", "minimize", "same_values", "unroll"]
+__all__ = ["Unrolled", "minimize", "same_values", "unroll"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-ENGINES = ("arrays", "openfst")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +47,14 @@ class Unrolled:
         """The number of states of each layer."""
         return np.bincount(self.depth, minlength=self.machine.n + 1)
 
-    def classes(self, engine: str = "arrays") -> Ints:
+    def classes(self) -> Ints:
         """The class of each unrolled state, numbered through all layers; -1 if no pair ends."""
         values = same_values(self.machine.values)[self.state]
         outputs = np.where(self.depth == self.machine.n, values, -1)
-        if engine == "openfst":
-            return by_first(indistinguishable(self.targets, outputs))
         return refine_layers(self.depth, self.targets, outputs)
 
 
-def minimize(
-    machine: Machine, *, layered: bool = False, engine: str = "arrays", limit: int | None = None
-) -> Machine:
+def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
     """A machine with fewer states that gives every pair of length n the same value.
 
     Args:
@@ -70,29 +62,24 @@ def minimize(
         layered: True for the least machine in layers. It is the same for all files of one loss,
             but a state that many depths share is there once for each. Otherwise states that
             several depths share stay shared, and there are never more of them than before.
-        engine: "arrays" sorts whole layers of states, "openfst" has OpenFst minimise them.
         limit: greatest number of states to unroll the machine to.
 
     Raises:
         SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
     """
-    if engine not in ENGINES:
-        must = f"engine must be one of {', '.join(ENGINES)}"
-        raise InputError(sentence("minimize", must, engine))
-    find = refine if engine == "arrays" else indistinguishable
-    smaller = _merged(machine, by_first(find(_steps(machine), same_values(machine.values))))
+    smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
     if not layered:
         most = max_states(limit)
         while _unrolled_size(smaller, most) <= most:
             before = smaller.states
-            smaller = _folded(smaller, engine)
+            smaller = _folded(smaller)
             if smaller.states == before:
                 break
         return smaller
     size = _unrolled_size(smaller, max_states(limit))
     guard_size(f"{machine.name}, in layers", size, limit, least=True)
     layers = unroll(smaller)
-    return _merged(_as_machine(layers), layers.classes(engine))
+    return _merged(_as_machine(layers), layers.classes())
 
 
 def unroll(machine: Machine) -> Unrolled:
@@ -157,10 +144,10 @@ def _as_machine(layers: Unrolled) -> Machine:
     return replace(machine, next=steps, values=values, registers=registers)
 
 
-def _folded(machine: Machine, engine: str) -> Machine:
+def _folded(machine: Machine) -> Machine:
     """The machine without states that others can stand in for at every depth they are met at."""
     layers = unroll(machine)
-    stand_in = fold(layers.depth, layers.state, layers.classes(engine), machine.states)
+    stand_in = fold(layers.depth, layers.state, layers.classes(), machine.states)
     kept = np.unique(stand_in)
     number = np.full(machine.states, -1, np.int64)
     number[kept] = np.arange(len(kept))
