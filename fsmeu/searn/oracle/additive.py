@@ -76,7 +76,8 @@ class AdditiveTables:
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
         layers, classes, _ = self._points(sentences, states, 1)
-        costs = self._costs.high[self._rows[layers] + classes] * self._scale[sentences][:, None]
+        relative = self._costs.high[self._rows[layers] + classes]
+        costs: Floats = relative * self._scale[sentences][:, None]
         costs[costs <= self.roundings[sentences][:, None]] = 0.0
         return costs
 
