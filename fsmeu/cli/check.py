@@ -23,11 +23,13 @@ from fsmeu.cli.inputs import (
     load_loss,
     read_loss_file,
 )
-from fsmeu.cli.losses import header_data, labels_text, signature
-from fsmeu.cli.output import emit, line, number, print_json, screen
+from fsmeu.cli.losses import labels_text
+from fsmeu.cli.output import emit, line, print_json, screen
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import level_sets
+from fsmeu.losses.header import header_data, signature
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.steps import whole_or_float
 
 __all__ = ["EXAMPLE_FAILS", "check"]
 
@@ -236,7 +238,7 @@ def _measured_data(found: Report) -> dict[str, Any]:
     """Labels and parameters of the measurement, and which of these had to be assumed."""
     loss = found.loss
     params = {
-        name: np.asarray(value).tolist() if np.ndim(value) else number(float(value))
+        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
         for name, value in loss.params.items()  # type: ignore[union-attr]
     }
     labels = list(loss.labels)  # type: ignore[union-attr]

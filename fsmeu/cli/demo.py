@@ -12,6 +12,7 @@ from rich.table import Table
 
 import fsmeu
 from fsmeu.cli.options import option
+from fsmeu.cli.output import place_for
 
 if TYPE_CHECKING:
     from fsmeu.losses.loss import SpecLoss
@@ -28,7 +29,7 @@ def demo(
     """Show what fsmeu does, on built-in data."""
     from fsmeu.cli.main import version_text
 
-    console = Console()
+    console, picture = Console(), place_for(output / "fscore.svg")
     console.print(version_text().replace("\n", ", "), style="dim")
     f1 = fsmeu.load("fscore", beta=1)
     n = len(INDEPENDENT)
@@ -42,7 +43,8 @@ def demo(
     console.print(_decisions(f1, models, n))
     for name, model in models.items():
         console.print(f"{name}: {fsmeu.explain(fsmeu.decode(f1, model))}")
-    console.print(f"\nThe automaton for three positions is drawn in {_draw(f1, output)}.")
+    fsmeu.draw(f1, n=3).save(picture)
+    console.print(f"\nThe automaton for three positions is drawn in {picture}.")
 
 
 def _definition(loss: SpecLoss) -> str:
@@ -68,10 +70,3 @@ def _decisions(f1: SpecLoss, models: Mapping[str, Model], n: int) -> Table:
             cells += ["".join(map(str, labels)), f"{fsmeu.expect(f1, labels, model).value:.4f}"]
         table.add_row(*cells, "yes" if best.exact else "no")
     return table
-
-
-def _draw(f1: SpecLoss, out: Path) -> Path:
-    out.mkdir(parents=True, exist_ok=True)
-    picture = out / "fscore.svg"
-    fsmeu.draw(f1, n=3).save(picture)
-    return picture

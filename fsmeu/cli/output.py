@@ -25,7 +25,6 @@ __all__ = [
     "fourths",
     "line",
     "note",
-    "number",
     "place_for",
     "print_json",
     "print_table",
@@ -114,11 +113,6 @@ def note(text: str) -> None:
 def fourths(values: Mapping[str, float]) -> str:
     """Names and their values with four digits, as in "F1 0.8125, recall 0.9000"."""
     return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-
-
-def number(value: float) -> int | float:
-    """The number, as an int when it is whole and small enough to be exact."""
-    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
 
 
 @contextmanager

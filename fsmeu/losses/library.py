@@ -27,7 +27,7 @@ _OTHER_NAMES = {
     "iou": "jaccard",
     "seqeval": "chunk_fscore",
 }
-"""What other tools call losses on the shelf, for hints."""
+"""What other tools call built-in losses, for hints."""
 
 
 def grammar_folder() -> Path:
@@ -40,7 +40,7 @@ def grammar_folder() -> Path:
 
 
 def library() -> list[str]:
-    """The names of the losses on the shelf."""
+    """The names of the built-in losses."""
     return sorted(path.stem for path in grammar_folder().glob(f"*{_SUFFIX}"))
 
 
@@ -51,7 +51,7 @@ def load(
     types: Sequence[str] | None = None,
     **params: Any,
 ) -> SpecLoss:
-    """A loss by its name on the shelf or by the path of its file.
+    """A built-in loss by its name, or a loss by the path of its file.
 
     Args:
         name: a name such as "fscore", or a path.
@@ -91,7 +91,7 @@ def read_spec(name: str | Path) -> Spec:
 
 def _find(name: str | Path) -> Path:
     if not isinstance(name, str | os.PathLike):
-        raise InputError(sentence("load", "a name on the shelf or a path is needed", name))
+        raise InputError(sentence("load", "the name of a built-in loss or a path is needed", name))
     text = str(name)
     shelf = grammar_folder() / f"{text}{_SUFFIX}"
     try:
@@ -106,4 +106,4 @@ def _find(name: str | Path) -> Path:
         raise InputError(sentence("load", f"there is no file {text}"))
     known = _OTHER_NAMES.get(text.lower(), text)
     hint = nearest(known, library()) or f"There are: {', '.join(library())}"
-    raise InputError(sentence("load", f"there is no loss {text!r} on the shelf", None, hint))
+    raise InputError(sentence("load", f"there is no built-in loss {text!r}", None, hint))
