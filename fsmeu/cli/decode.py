@@ -7,7 +7,7 @@ from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import CorpusOptions, answer_corpus, check_corpus_options
-from fsmeu.cli.inputs import given_model, load_loss, read_constraint, read_model, words
+from fsmeu.cli.inputs import given_model, load_loss, read_model, words
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
@@ -16,6 +16,7 @@ from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES, SECONDS

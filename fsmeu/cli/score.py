@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import check_jobs, corpus_bar, corpus_source
-from fsmeu.cli.inputs import STDIN, load_loss, read_constraint, words
+from fsmeu.cli.inputs import STDIN, load_loss, words
 from fsmeu.cli.output import (
     checked_picture,
     emit,
@@ -31,6 +31,7 @@ from fsmeu.corpora.score import ScoreQuestion, answer_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
 from fsmeu.corpora.whole import decide_whole
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
