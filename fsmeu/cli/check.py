@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import typer
@@ -12,9 +11,10 @@ from rich.table import Table
 
 from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
-from fsmeu.checking.facts import facts, growth_data, measured_with, property_data, selected_sizes
+from fsmeu.checking.facts import facts, measured_with, selected_sizes
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report, register_facts, report
+from fsmeu.checking.report_data import report_data
 from fsmeu.cli import options as opt
 from fsmeu.cli.inputs import (
     check_labels_known,
@@ -27,9 +27,8 @@ from fsmeu.cli.losses import labels_text
 from fsmeu.cli.output import emit, line, print_json, screen
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import level_sets
-from fsmeu.losses.header import header_data, signature
+from fsmeu.losses.header import signature
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.steps import whole_or_float
 
 __all__ = ["EXAMPLE_FAILS", "check"]
 
@@ -77,7 +76,7 @@ def check(
     with np.errstate(over="ignore", invalid="ignore"):  # said of the values above
         methods = exact_methods(measured) if measured is not None else ()
     if as_json:
-        print_json(_data(found, methods))
+        print_json(report_data(found, methods))
     else:
         _print_report(found, methods)
     if not found.holds:
@@ -206,53 +205,3 @@ def _example_text(result: ExampleResult) -> str:
 
 def _quoted(text: str) -> str:
     return f'"{text}"' if not text or " " in text else text
-
-
-def _data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
-    """The report for programs; what could not be measured is null."""
-    registers = [
-        {**asdict(register), "redundant": register.name in found.redundant}
-        for register in found.registers
-    ]
-    measured = found.loss is not None
-    return {
-        **header_data(found.spec),
-        "registers": registers,
-        "examples": [_example_data(result) for result in found.examples],
-        "holds": found.holds,
-        "measured": _measured_data(found) if measured else None,
-        "missing": found.missing or None,
-        "determinism": asdict(found.determinism) if found.determinism else None,
-        "properties": property_data(found.properties) if found.properties else None,
-        "growth": growth_data(found.growth) if found.growth else None,
-        "redundant": {
-            "alone": list(found.redundant),
-            "together": list(found.together),
-            "n": found.redundant_n,
-        },
-        "decoders": [asdict(method) for method in methods] if measured else None,
-    }
-
-
-def _measured_data(found: Report) -> dict[str, Any]:
-    """Labels and parameters of the measurement, and which of these had to be assumed."""
-    loss = found.loss
-    params = {
-        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
-        for name, value in loss.params.items()  # type: ignore[union-attr]
-    }
-    labels = list(loss.labels)  # type: ignore[union-attr]
-    return {"labels": labels, "parameters": params, "assumed": sorted(found.assumed)}
-
-
-def _example_data(result: ExampleResult) -> dict[str, object]:
-    return {
-        "line": result.example.place.line,
-        "z": result.example.z,
-        "y": result.example.y,
-        "with": dict(result.bindings),
-        "expected": result.expected,
-        "value": result.value,
-        "holds": result.holds,
-        "error": result.error,
-    }

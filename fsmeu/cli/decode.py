@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 from typing import Any
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import CorpusOptions, answer_corpus, check_corpus_options
-from fsmeu.cli.inputs import given_model, load_loss, read_constraint, read_model, words
+from fsmeu.cli.inputs import given_model, load_loss, read_model, words
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
+from fsmeu.decoding.compare import Compared, compare_methods
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
-from fsmeu.decoding.problem import Decision, RefusalError
-from fsmeu.errors import InputError, SizeLimitError, one_of, sentence
+from fsmeu.decoding.problem import Decision
+from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -24,7 +25,6 @@ from fsmeu.models import Model
 
 __all__ = ["decode_labels"]
 
-_QUICK = 0.5
 _MOMENT = 5  # calls of progress, of which there are ten in a second
 
 
@@ -103,7 +103,8 @@ def decode_labels(
     label_model = given_model(read_model(probs, model, loss_name=loss), given)
     loaded: Loss = load_loss(*chosen)
     if compare:
-        _print_comparison(_compare_methods(loaded, label_model, method, options), as_json)
+        named = None if method == "auto" else words(method)
+        _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
         return
     decision = _decide(loaded, label_model, {**options, "method": method, "engine": engine})
     if draw is not None:
@@ -169,51 +170,28 @@ def _text_line(data: dict[str, Any]) -> str:
     return "\t".join([*shown, data["explanation"]] if "explanation" in data else shown)
 
 
-def _compare_methods(
-    loss: Loss, model: Model, method: str, options: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """What each method decides and how long it takes, or why it does not."""
-    named = list(METHODS) if method == "auto" else words(method)
-    rows: list[dict[str, Any]] = []
-    for name in named:
-        try:
-            decision, seconds = _timed(loss, model, {**options, "method": name})
-        except (RefusalError, SizeLimitError) as error:
-            rows.append({"method": name, "refused": str(error)})
-            continue
-        row = {**_data(decision), "spelled": _spelled(decision.labels), "seconds": seconds}
-        rows.append({**row, "method": name})
-    return rows
-
-
-def _timed(loss: Loss, model: Model, options: dict[str, Any]) -> tuple[Decision, float]:
-    """A decision and the seconds it takes; what is quick is timed again, once all is loaded."""
-    begin = perf_counter()
-    decision = decode(loss, model, **options)
-    seconds = perf_counter() - begin
-    if seconds < _QUICK:
-        begin = perf_counter()
-        decode(loss, model, **options)
-        seconds = min(seconds, perf_counter() - begin)
-    return decision, seconds
-
-
-def _print_comparison(rows: list[dict[str, Any]], as_json: bool) -> None:
+def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
     if as_json:
-        print_json([{key: x for key, x in row.items() if key != "spelled"} for row in rows])
+        print_json([_compared_data(row) for row in rows])
         return
     cells = [
         (
-            row["method"],
-            row["spelled"],
-            f"{row['value']:.10g}",
-            "yes" if row["exact"] else "no",
-            f"{1000 * row['seconds']:.1f}",
+            row.method,
+            _spelled(row.decision.labels),
+            f"{row.decision.value:.10g}",
+            "yes" if row.decision.exact else "no",
+            f"{1000 * row.seconds:.1f}",
         )
         for row in rows
-        if "refused" not in row
+        if row.decision is not None
     ]
     emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
-    refused = [row["refused"] for row in rows if "refused" in row]
+    refused = [row.refused for row in rows if row.refused]
     for text in ["", *refused] if refused else []:
         line(text and text.partition(". Use method=")[0] + ".", wrap=True)
+
+
+def _compared_data(row: Compared) -> dict[str, Any]:
+    if row.decision is None:
+        return {"method": row.method, "refused": row.refused}
+    return {**_data(row.decision), "seconds": row.seconds, "method": row.method}

@@ -9,9 +9,10 @@ from rich.progress_bar import ProgressBar
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import CorpusOptions, answer_corpus, check_corpus_options
-from fsmeu.cli.inputs import given_model, load_loss, read_constraint, read_model, sequence, words
+from fsmeu.cli.inputs import given_model, load_loss, read_model, sequence, words
 from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.errors import InputError, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.query import fitted, further_tags

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.checking.examples import as_labels, labels_in
-from fsmeu.constraints import SCHEMES
 from fsmeu.errors import InputError, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.parse import MAX_SIZE
@@ -30,7 +30,6 @@ __all__ = [
     "given_model",
     "load_loss",
     "name_values",
-    "read_constraint",
     "read_loss_file",
     "read_model",
     "sequence",
@@ -38,8 +37,6 @@ __all__ = [
     "whereabouts",
     "words",
 ]
-
-_CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 
 def read_loss_file(name: str) -> Spec:
@@ -210,55 +207,8 @@ def _probability(word: str) -> float:
         raise InputError(sentence("--probs", must, word)) from None
 
 
-def read_constraint(option: str, text: str | None) -> Any:
-    """What ``model.given`` and ``decode`` take as a constraint; None where nothing was typed.
-
-    Args:
-        option: the option, for messages.
-        text: what was typed after it.
-
-    Raises:
-        InputError: a file cannot be read, or holds nothing.
-    """
-    if text is None:
-        return None
-    if text in SCHEMES:
-        return SCHEMES[text]()
-    path = _file(text)
-    if path is not None:
-        return _of_file(option, path)
-    if text.endswith(_CONSTRAINT_FILES):
-        must = "the file that a constraint is read from must be there"
-        raise InputError(sentence(option, must, text))
-    return text
-
-
 def given_model(model: Model, text: str | None) -> Model:
     """The model on the condition that was typed after --given; as it is where there is none."""
     from fsmeu.corpora.condition import conditioned
 
     return conditioned(model, read_constraint("--given", text))
-
-
-def _file(text: str) -> Path | None:
-    """The file of this name; None where there is none."""
-    try:
-        path = Path(text).expanduser()
-        return path if path.is_file() else None
-    except (OSError, RuntimeError, ValueError):  # an expression that can be no name
-        return None
-
-
-def _of_file(option: str, path: Path) -> Any:
-    from fsmeu.exchange.openfst import bytes_of_file, fst_from_bytes
-    from fsmeu.fst.binary import MACHINE_START
-    from fsmeu.reading import read_text
-
-    image = bytes_of_file(path)
-    if image.startswith(MACHINE_START):
-        return fst_from_bytes(image, f"{option} {path}")
-    found = " ".join(read_text(path, str(path)).split())
-    if not found:
-        must = "the file must hold a regular expression over labels, or an acceptor"
-        raise InputError(sentence(option, must, f"nothing in {path}"))
-    return found

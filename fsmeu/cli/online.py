@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +15,14 @@ from fsmeu.cli.models import classifiers, estimating, made_classifier, parameter
 from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.orders import Outcome, Plan, Task, run_orders
+from fsmeu.learning.online.orders import (
+    Outcome,
+    Plan,
+    Task,
+    curves_csv,
+    run_orders,
+    summary,
+)
 
 __all__ = ["checked_curves", "online_learners", "print_outcomes", "run_all", "write_curves"]
 
@@ -100,11 +105,11 @@ def write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) ->
     """Writes the measure against examples seen, in the format that the ending says."""
     kind = path.suffix.lstrip(".").lower()
     if kind == "json":
-        whole = {**_summary(facts, found), "seen": found[0].seen.tolist()}
+        whole = {**summary(facts, found), "seen": found[0].seen.tolist()}
         whole["curves"] = {one.name: one.curves.tolist() for one in found}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif kind == "csv":
-        write_output(path, _csv(found))
+        write_output(path, curves_csv(found))
     else:
         from fsmeu.drawing.plots.measure_plots import plot_curves
         from fsmeu.drawing.plots.plot_file import save_plot
@@ -113,18 +118,6 @@ def write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) ->
         value = f"online {names.pop()}" if len(names) == 1 else "online measure"
         curves = {one.name: one.curves for one in found}
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
-
-
-def _csv(found: Sequence[Outcome]) -> str:
-    """One line for each learner, order and point."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["learner", "measure", "order", "examples", "value"])
-    for one in found:
-        for k, curve in enumerate(one.curves, start=1):
-            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
-            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
-    return text.getvalue()
 
 
 def print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
@@ -139,29 +132,10 @@ def print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: boo
         columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
         cells = [*([] if what else [one.measure]), *map(_cell, columns)]
         rows.append([one.name, *cells, f"{one.speed:,.0f}"])
-    data = _summary(facts, found) if as_json else None
+    data = summary(facts, found) if as_json else None
     emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
 
 
 def _cell(values: Floats) -> str:
     spread = f" ± {values.std(ddof=1):.4f}" if len(values) > 1 else ""
     return f"{values.mean():.4f}{spread}"
-
-
-def _summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
-    rows = [
-        {
-            "learner": one.name,
-            "measure": one.measure,
-            "online": _moments(one.curves[:, -1]),
-            "test": None if one.tests is None else _moments(one.tests),
-            "examples_per_second": round(one.speed),
-        }
-        for one in found
-    ]
-    return {**facts, "learners": rows}
-
-
-def _moments(values: Floats) -> dict[str, float | None]:
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return {"mean": float(np.mean(values)), "sd": spread}

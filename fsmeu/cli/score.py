@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -13,7 +11,7 @@ from typing import Annotated, Any
 from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import check_jobs, corpus_bar, corpus_source
-from fsmeu.cli.inputs import STDIN, load_loss, read_constraint, words
+from fsmeu.cli.inputs import STDIN, load_loss, words
 from fsmeu.cli.output import (
     checked_picture,
     emit,
@@ -30,9 +28,10 @@ from fsmeu.corpora.gold import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import BAD, run
 from fsmeu.corpora.score import ScoreQuestion, answer_scores
-from fsmeu.corpora.tally import LEVELS, Row, Tally, rows_of
+from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
 from fsmeu.corpora.whole import decide_whole
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
@@ -42,7 +41,6 @@ from fsmeu.reading import read_text
 __all__ = ["score_corpus"]
 
 _FORMS = ("json", "csv")
-_HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
 _AUTO = re.compile(r"(?<==)auto(?=,|$)")
 _LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
@@ -164,9 +162,9 @@ def score_corpus(
     facts |= {"seed": seed, "baseline": chosen}
     types = {decision: type_scores(counts) for decision, counts in tally.types.items()}
     if form == "csv":
-        write_output(file, _csv(rows))
+        write_output(file, rows_csv(rows))
     elif form == "json":
-        document = {**facts, "scores": [_data(row) for row in rows]}
+        document = {**facts, "scores": [row_data(row) for row in rows]}
         document |= {"types": types} if by_type else {}
         write_output(file, json.dumps(document, allow_nan=False) + "\n")
     else:
@@ -288,24 +286,6 @@ def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
             else:
                 gap = "proven best" if one.decision.exact else f"within {one.decision.gap:.1g}"
                 note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
-
-
-def _data(row: Row) -> dict[str, Any]:
-    less = row.difference
-    numbers = [row.score.value, row.score.low, row.score.high]
-    numbers += [None] * 3 if less is None else [less.value, less.low, less.high]
-    names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
-    return {**names, **dict(zip(_HEADS, numbers, strict=True))}
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    """One line for each loss, decision and level."""
-    text = io.StringIO()
-    names = ["loss", "kind", "decision", "level", *_HEADS]
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_data(row) for row in rows)
-    return text.getvalue()
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:

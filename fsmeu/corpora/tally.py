@@ -6,6 +6,8 @@ the level of the corpus, counts are summed over the sentences and the value is t
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,11 +24,12 @@ from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.bound import BoundLoss
 
-__all__ = ["LEVELS", "Row", "Tally", "rows_of"]
+__all__ = ["LEVELS", "Row", "Tally", "row_data", "rows_csv", "rows_of"]
 
 Floats = NDArray[np.float64]
 
 LEVELS = ("sentence", "corpus")
+_HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
 
 
 @dataclass
@@ -207,3 +210,22 @@ def _values_of_totals(bound: BoundLoss, weights: Floats, counts: Floats, lengths
         values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
         found[rows] = values.reshape(len(rows), -1)
     return found
+
+
+def row_data(row: Row) -> dict[str, Any]:
+    """The row as plain data, its numbers by the names of ``_HEADS``."""
+    less = row.difference
+    numbers = [row.score.value, row.score.low, row.score.high]
+    numbers += [None] * 3 if less is None else [less.value, less.low, less.high]
+    names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
+    return {**names, **dict(zip(_HEADS, numbers, strict=True))}
+
+
+def rows_csv(rows: Sequence[Row]) -> str:
+    """The rows as csv text, one line for each loss, decision and level."""
+    text = io.StringIO()
+    names = ["loss", "kind", "decision", "level", *_HEADS]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row_data(row) for row in rows)
+    return text.getvalue()

@@ -17,11 +17,11 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.cli.inputs import read_constraint
 from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.source import open_corpus
+from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.library import grammar_folder, read_spec

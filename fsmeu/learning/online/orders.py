@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from fsmeu.learning.examples import Examples
 from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.streaming import Streamed, measured_on, stream
 
-__all__ = ["Outcome", "Plan", "Task", "run_orders", "two_classes"]
+__all__ = ["Outcome", "Plan", "Task", "curves_csv", "run_orders", "summary", "two_classes"]
 
 Floats = NDArray[np.float64]
 
@@ -188,3 +190,35 @@ def _measure_name(learner: OnlineClassifier) -> str:
     if learner.measure == "jaccard":
         return "Jaccard"
     return f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
+
+
+def curves_csv(found: Sequence[Outcome]) -> str:
+    """The curves as csv text, one line for each learner, order and point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in found:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    return text.getvalue()
+
+
+def summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+    """The facts, with mean and standard deviation of each learner over the orders."""
+    rows = [
+        {
+            "learner": one.name,
+            "measure": one.measure,
+            "online": _moments(one.curves[:, -1]),
+            "test": None if one.tests is None else _moments(one.tests),
+            "examples_per_second": round(one.speed),
+        }
+        for one in found
+    ]
+    return {**facts, "learners": rows}
+
+
+def _moments(values: Floats) -> dict[str, float | None]:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "sd": spread}
