@@ -12,6 +12,7 @@ LONGEST_FILE = 500
 ENGINE = {"pynini", "pywrapfst", "_pynini", "_pywrapfst"}
 # The package itself ("") gathers what the floors below it offer; the command line is the door.
 FLOORS = {
+    "arrays": 0,
     "display": 0,
     "errors": 0,
     "bootstrap": 1,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, nearest, sentence, shorten
 from fsmeu.fst.sequences import listed, plain
 
@@ -64,7 +64,7 @@ class Alphabet:
         table.update({label: k for k, label in enumerate(self.labels)})
         return table
 
-    def encode(self, sequence: Iterable[object], where: str = "sequence") -> NDArray[np.int64]:
+    def encode(self, sequence: Iterable[object], where: str = "sequence") -> Ints:
         """The indices of a label sequence; a str is read character by character."""
         labels = listed(sequence, where)
         try:
@@ -93,7 +93,7 @@ class Alphabet:
         names = [str(self.labels[k]) for k in indices]
         return ("" if all(len(str(x)) == 1 for x in self.labels) else " ").join(names)
 
-    def parse(self, text: str, where: str = "sequence") -> NDArray[np.int64]:
+    def parse(self, text: str, where: str = "sequence") -> Ints:
         """Indices of a sequence written as text: spaces or commas between labels, or none."""
         parts = text.replace(",", " ").split()
         if len(parts) == 1 and parts[0] not in self.index:

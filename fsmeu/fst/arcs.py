@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FstError, sentence
 
 __all__ = ["MAX_NUMBER", "ArcTable", "by_depth", "check_table", "without_zero_arcs"]
 
 MAX_NUMBER = 2**31 - 1
 """Greatest number of a label on a tape."""
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

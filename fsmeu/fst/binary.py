@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.compose import guard_arcs, guard_size
@@ -30,8 +31,6 @@ _SYMBOLS_MAGIC = 2125658996
 _WEIGHTS = {b"log64": "<f8", b"log": "<f4", b"standard": "<f4"}
 _VERSIONS = {b"vector": (2,), b"const": (1, 2)}
 _LEAST_SYMBOL = 12
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

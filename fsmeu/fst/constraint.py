@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fsmeu.fst.acceptor import acceptor_table, is_machine
+from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.determinize import acceptor_table, is_machine
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
 
 __all__ = ["Constraint", "Neighbours", "Walk", "as_constraint", "neighbours", "restricted", "walk"]
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
@@ -19,8 +19,6 @@ __all__ = [
     "log_layers_from_fst",
     "table_from_layered",
 ]
-
-Ints = NDArray[np.int64]
 
 
 def table_from_layered(layered: Layered) -> ArcTable:

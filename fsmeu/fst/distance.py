@@ -14,15 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 import pynini
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.arcs import ArcTable, without_zero_arcs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
 __all__ = ["backward", "forward", "minus_log", "signed_parts", "total_weight", "weights_of_inputs"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
@@ -117,7 +115,7 @@ def _accepted(table: ArcTable) -> float:
     return float(np.exp(-reduced.final[reduced.start])) if reduced.start >= 0 else 0.0
 
 
-def _distances(table: ArcTable, first: Floats | NDArray[np.bool_]) -> Floats:
+def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
     """The summed weight of all paths to each state from a start with these weights, (states,).
 
     Each state gets one arc that reads its own number, to a final state; the others read epsilon.

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fsmeu.arrays import Ints
 
 __all__ = ["distinct", "distinct_rows", "first_places", "row_keys"]
 
-Ints = NDArray[np.int64]
 
 _WIDEST = 8
 """A table may be as many times as long as the numbers are many; beyond that, sorting is faster."""

@@ -13,6 +13,7 @@ import numpy as np
 import pywrapfst
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MACHINE_START, read_machine
@@ -117,7 +118,7 @@ def _vector_body(table: ArcTable) -> NDArray[np.uint32]:
     return words
 
 
-def _put(words: NDArray[np.uint32], at: NDArray[np.int64], values: NDArray[np.generic]) -> None:
+def _put(words: NDArray[np.uint32], at: Ints, values: NDArray[np.generic]) -> None:
     """Writes each value's words at its place."""
     size = values.dtype.itemsize // 4
     parts = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), size)

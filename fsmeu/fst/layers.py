@@ -13,13 +13,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
 __all__ = [
+    "Floats",
+    "Ints",
     "Layer",
     "Layered",
     "LogLayered",
@@ -33,9 +35,6 @@ __all__ = [
     "reordered",
     "string_layers",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,12 @@ Revuz's algorithm if the machine is acyclic, Hopcroft's if not.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
 __all__ = ["indistinguishable"]
-
-Ints = NDArray[np.int64]
 
 
 def indistinguishable(targets: Ints, outputs: Ints) -> Ints:

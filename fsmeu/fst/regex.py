@@ -14,8 +14,8 @@ import re
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
@@ -25,7 +25,6 @@ from fsmeu.limits import CELLS_PER_STATE
 
 __all__ = ["regex_acceptor"]
 
-Ints = NDArray[np.int64]
 
 _SIGNS = "()[]{}|&!*+?.^"
 _TOKEN = re.compile(

@@ -86,6 +86,7 @@ class Terms:
         while self._terms[first].kind == "then":
             part, first = self._terms[first].parts
             spine.append(part)
+        self._spend(WORK_OF_PART * len(spine))
         found = self._pair(first, second)
         for part in reversed(spine):
             found = self._pair(part, found)
@@ -142,16 +143,30 @@ class Terms:
         """The term from low to high times; high may be infinite."""
         if number in (NONE, EMPTY) or high == 0:
             return EMPTY if number == EMPTY or low == 0 else NONE
-        short, long = self._lengths[number]
         if self._nullable[number]:
             low = 0
-        if high * max(short, 1.0) >= self._most:
+        if high * max(self._lengths[number][0], 1.0) >= self._most:
             high = math.inf
+        if (low, high) == (0, math.inf):
+            number = self._unstarred(number)
+        short, long = self._lengths[number]
         if high == 1 and (low == 1 or self._nullable[number]):
             return number
         most = high * long if long else 0.0
         term = _Term("repeat", (number,), low=low, high=high)
         return self._make(term, low == 0, low * short, most)
+
+    def _unstarred(self, number: int) -> int:
+        """A term with the same closure: alternatives that are closures, by what they repeat."""
+        inner = self._terms[number]
+        parts = [self._terms[p] for p in (inner.parts if inner.kind == "either" else (number,))]
+        free = [
+            t.parts[0]
+            if (t.kind, t.high) == ("repeat", math.inf) and t.low < 2
+            else self._numbers[t]
+            for t in parts
+        ]
+        return self.either(free)
 
     def after(self, number: int, symbol: int) -> int:
         """What may follow the symbol: the derivative of the term."""

@@ -52,6 +52,7 @@ def test_expressions_for_one_length_are_those_of_python(monkeypatch, few):
         ("(.{0,999}){0,999} 1", 5, lambda z: z[-1] == 1),
         ("!(.* 1 .{300})", 4, lambda z: True),
         ("(1{1000}){100} | 0*", 3, lambda z: not any(z)),
+        ("(0 | 1 | " * 90 + "0" + ")*" * 90, 9, lambda z: True),
     ],
 )
 def test_large_expressions_of_short_sequences(text, n, rule):
@@ -75,6 +76,7 @@ def test_sequences_that_are_too_short(text, n):
         "!(.* 1 .{16} 1 .*)",
         "(.* 1 .{16} .*) & (.* 0 .{15} 1 .*)",
         "((.{0,999}){0,999}){0,999} & (.* 1 .{30} 1 .{0,99} 0 .*)",
+        "(0 | 1?" * 90 + "0" + ")*" * 90,
     ],
 )
 def test_too_many_states_are_refused(text):
