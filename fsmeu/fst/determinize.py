@@ -2,8 +2,8 @@
 
 Determinising can take exponentially many states. States are therefore found as they are needed, up
 to a limit: first the plain ones, which serve every position; if there are many, those of each
-position apart, in which only what can still end at length n is told apart. The states of a machine's
-acceptor are sets of its states.
+position apart, in which only what can still end at length n is told apart. The states of the
+acceptor of a machine are sets of its states.
 """
 
 from __future__ import annotations
