@@ -156,18 +156,25 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
     return stream
 
 
-def read_arrays(path: str | Path, where: str) -> dict[str, NDArray[Any]]:
+def read_arrays(
+    path: str | Path, where: str, must: str = "must be an npz archive"
+) -> dict[str, NDArray[Any]]:
     """The arrays of an npz archive by name, each read once.
 
     Their sizes are summed before any is unpacked. Elements of fewer than eight bytes count as
     eight, since they are computed with as doubles. An archive may hold twice its own size whatever
     the limit: weights hardly compress, and a file that large is given on purpose.
 
+    Args:
+        path: the file.
+        where: what it is called in messages.
+        must: what is said of a file that is no archive.
+
     Raises:
         InputError: it is no archive of arrays of numbers and texts.
         SizeLimitError: the arrays are too large.
     """
-    with readable(where), open_input(path) as file, zipfile.ZipFile(file) as archive:
+    with readable(where), open_input(path) as file, _archive(file, where, must) as archive:
         members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
         room = max(input_limit(), 2 * file.seek(0, 2))
         need = sum(_bytes_of(archive, one, where) for one in members.values())
@@ -178,6 +185,13 @@ def read_arrays(path: str | Path, where: str) -> dict[str, NDArray[Any]]:
             with archive.open(one) as stream:
                 found[name] = npy.read_array(stream, allow_pickle=False)
         return found
+
+
+def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile:
+        raise InputError(sentence(where, must)) from None
 
 
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:

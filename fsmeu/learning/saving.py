@@ -63,7 +63,7 @@ def load(path: str | PathLike[str]) -> Any:
         InputError: the file is no such file.
     """
     where = f"load {path}"
-    arrays = read_arrays(Path(path), where)
+    arrays = read_arrays(Path(path), where, _WRITTEN)
     cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
         raise InputError(sentence(where, _WRITTEN))

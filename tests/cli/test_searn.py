@@ -126,7 +126,7 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
         (["train", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"], ["Did you mean 'chunking'"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "--space", "up"], ["space must be one of"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
-        (["predict", "{d}/t.txt", "{d}/t.txt"], ["t.txt: the file cannot be read"]),
+        (["predict", "{d}/t.txt", "{d}/t.txt"], ["written by save"]),
         (["eval", "{d}/one.txt"], ["line 1", "column"]),
     ],
 )

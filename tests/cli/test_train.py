@@ -230,7 +230,7 @@ def test_files_that_are_none(fsmeu, tmp_path, model):
     fsmeu("train", tmp_path / "train.csv").is_refused("--output")
     fsmeu("train", "-o", tmp_path / "x.npz").is_refused("FILE")
     fsmeu("predict", tmp_path / "none.npz", tmp_path / "train.csv").is_refused("none.npz")
-    fsmeu("predict", tmp_path / "train.csv", tmp_path / "train.csv").is_refused("not a zip file")
+    fsmeu("predict", tmp_path / "train.csv", tmp_path / "train.csv").is_refused("save")
     header = {"format": "fsmeu estimator 1", "class": "DTAClassifier"}
     header |= {"parameters": {}, "learned": {}}
     np.savez(tmp_path / "empty.npz", header=np.array(json.dumps(header)))
