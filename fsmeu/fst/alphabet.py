@@ -16,7 +16,7 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, nearest, sentence, shorten
 from fsmeu.fst.sequences import listed, plain
 
-__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet", "is_text"]
+__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet", "is_text", "label_text"]
 
 Label = int | str
 
@@ -43,16 +43,14 @@ class Alphabet:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
                 raise InputError(sentence("labels", must, label))
-            if isinstance(label, int) and abs(label) >= _TOO_LARGE:
-                must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
-                raise InputError(sentence("labels", must, None, "Write it as text"))
-            if isinstance(label, str) and not is_text(label):
+            text = label_text(label)
+            if not is_text(text):
                 must = "each label must be text that UTF-8 can write"
                 raise InputError(sentence("labels", must, ascii(label)))
-            if str(label) in seen:
+            if text in seen:
                 must = f"labels must differ, {label!r} is there twice"
                 raise InputError(sentence("labels", must))
-            seen.add(str(label))
+            seen.add(text)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -113,6 +111,18 @@ def is_text(name: object) -> bool:
 
 
 BINARY = Alphabet((0, 1))
+
+
+def label_text(label: Label) -> str:
+    """The text of a label.
+
+    Raises:
+        InputError: it is a number with too many digits.
+    """
+    if isinstance(label, int) and abs(label) >= _TOO_LARGE:
+        must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
+        raise InputError(sentence("labels", must, None, "Write it as text"))
+    return str(label)
 
 
 def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
@@ -127,7 +127,8 @@ class SpecLoss(Card):
         tables = {p.name for p in self.spec.params if p.type == "table"}
         if not self.labels_open or tables & self.params_given.keys():
             return self
-        seen = {str(x): x for one in sequences for x in map(plain, one) if type(x) in (int, str)}
+        given = [x for one in sequences for x in map(plain, one) if type(x) in (int, str)]
+        seen = {label_text(label): label for label in given}
         if self.spec.scheme:
             seen = {"O": "O", **seen}
         elif set(seen) <= {"0", "1"}:

@@ -239,7 +239,7 @@ def test_it_comes_back_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"loss": "fscor"}, "no loss 'fscor'"),
+        ({"loss": "fscor"}, "no built-in loss 'fscor'"),
         ({"loss": 3}, "a loss is needed"),
         ({"loss": "cost_matrix", "loss_params": {"cost": np.ones((3, 3))}}, "two labels"),
         ({"loss_params": [1]}, "loss_params must be a dictionary"),

@@ -304,7 +304,7 @@ def test_it_comes_back_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"loss": "chunk_fscor"}, "no loss"),
+        ({"loss": "chunk_fscor"}, "no built-in loss"),
         ({"c2": -1}, "c2 must be"),
         ({"utility_c2": "much"}, "utility_c2 must be"),
         ({"likelihood_iterations": -1}, "likelihood_iterations must be"),
