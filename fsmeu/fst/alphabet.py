@@ -25,6 +25,18 @@ _MOST_DIGITS = 1000
 _TOO_LARGE = 10**_MOST_DIGITS
 
 
+def label_text(label: Label) -> str:
+    """The text of a label.
+
+    Raises:
+        InputError: it is a number with too many digits.
+    """
+    if isinstance(label, int) and abs(label) >= _TOO_LARGE:
+        must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
+        raise InputError(sentence("labels", must, None, "Write it as text"))
+    return str(label)
+
+
 @dataclass(frozen=True)
 class Alphabet:
     """A finite, ordered set of labels.
@@ -111,18 +123,6 @@ def is_text(name: object) -> bool:
 
 
 BINARY = Alphabet((0, 1))
-
-
-def label_text(label: Label) -> str:
-    """The text of a label.
-
-    Raises:
-        InputError: it is a number with too many digits.
-    """
-    if isinstance(label, int) and abs(label) >= _TOO_LARGE:
-        must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
-        raise InputError(sentence("labels", must, None, "Write it as text"))
-    return str(label)
 
 
 def as_alphabet(labels: Alphabet | Sequence[Label] | str) -> Alphabet:
