@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.sequences import listed
+from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -16,7 +17,7 @@ from fsmeu.losses.semantics.domains import keep_bounds, keep_whole, memory_of
 from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, number
 from fsmeu.losses.semantics.evaluator import evaluate as evaluate_expr
 
-__all__ = ["encoded_pair", "evaluate", "trace_pairs", "values_of_pairs"]
+__all__ = ["at_end", "encoded_pair", "evaluate", "trace_pairs", "values_of_pairs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,9 +89,16 @@ def values_of_pairs(bound: BoundLoss, z: Ints, y: Ints) -> Floats:
 
 def value_of_state(bound: BoundLoss, state: dict[str, Floats], pairs: int, n: int) -> Floats:
     """What ending in these register values is worth, for each pair."""
-    memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
-    current = {**state, "n": float(n)}
-    scope = Scope(bound, current, state, memories)
-    values = np.broadcast_to(number(bound.spec.value, scope), (pairs,)).astype(np.float64)
+    values = at_end(bound, bound.spec.value, state, pairs, n)
     check_range(bound, n, values)
     return values
+
+
+def at_end(
+    bound: BoundLoss, expr: Expr, registers: Mapping[str, Lanes], states: int, n: int
+) -> Floats:
+    """An expression of the registers after the last position, shape (states,)."""
+    memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
+    current = {**registers, "n": float(n)}
+    values = number(expr, Scope(bound, current, current, memories))
+    return np.broadcast_to(values, (states,)).astype(np.float64)

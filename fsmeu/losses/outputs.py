@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.losses.algebra.affine import slope_in, starts_of
-from fsmeu.losses.evaluate import encoded_pair, trace_pairs
+from fsmeu.losses.evaluate import at_end, encoded_pair, trace_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.domains import memory_of
-from fsmeu.losses.semantics.evaluator import Scope, number
 
 __all__ = [
     "evaluate_outputs",
@@ -80,7 +78,8 @@ def output_values(bound: BoundLoss, registers: dict[str, Any], n: int) -> Floats
         registers: the values of all registers there, arrays of shape (states,).
         n: the length of the sequences.
     """
-    return np.array([_at_end(bound, o.value, registers, n) for o in bound.spec.outputs])
+    states = max((np.size(held) for held in registers.values()), default=1)
+    return np.array([at_end(bound, o.value, registers, states, n) for o in bound.spec.outputs])
 
 
 def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
@@ -97,13 +96,6 @@ def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
     expected: Floats = output_values(view.bound, at_start, view.n) @ mass[0]
     for k, output in enumerate(view.bound.spec.outputs):
         for row, name in zip(mass[1:], view.linear_names, strict=True):
-            expected[k] += _at_end(view.bound, slope_in(output.value, name), held, view.n) @ row
+            rise = slope_in(output.value, name)
+            expected[k] += at_end(view.bound, rise, held, len(codes), view.n) @ row
     return expected
-
-
-def _at_end(bound: BoundLoss, expr: Any, registers: dict[str, Any], n: int) -> Floats:
-    memories = {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
-    current = {**registers, "n": float(n)}
-    states = max((np.size(held) for held in registers.values()), default=1)
-    values = number(expr, Scope(bound, current, current, memories))
-    return np.broadcast_to(values, (states,)).astype(np.float64)
