@@ -66,7 +66,6 @@ def answer_scores(question: bytes, block: bytes) -> list[Result]:
     asked: ScoreQuestion = unpacked(question)
     return answer_block(
         pickle.loads(block),
-        [loss for _, loss in asked.losses] if "meu" in asked.ways else [],
         partial(read_gold, form=asked.form, places=asked.places, given=asked.given),
         partial(_scores, asked),
         partial(_alone, asked),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from fsmeu.decoding.additive import additive_many
 from fsmeu.decoding.choice import first_among
 from fsmeu.decoding.counting import counting_many
@@ -44,7 +42,6 @@ def by_tape_together(
     """
     if method not in ("auto", *_METHODS):
         return
-    positions = sum(model.n for model in models.values())
     for rows in _alike(models):
         first = models[rows[0]]
         bound = bind_labels(loss, first.alphabet, "decode_many")
@@ -52,17 +49,10 @@ def by_tape_together(
         name = first_among(Problem(bound, first, limits), method, _METHODS)
         if name is None or not isinstance(bound, SpecLoss):
             continue
-        _announce(bound, positions)
         problems = {row: Problem(bound, models[row], limits) for row in rows}
         for begin in range(0, len(rows), DECISIONS_AT_ONCE):
             block = {row: problems[row] for row in rows[begin : begin + DECISIONS_AT_ONCE]}
             yield _decided(bound, block, name)
-
-
-def _announce(loss: SpecLoss, positions: int) -> None:
-    from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
-
-    announce(loss, positions)
 
 
 def _alike(models: Mapping[int, Model]) -> list[list[int]]:
@@ -71,7 +61,8 @@ def _alike(models: Mapping[int, Model]) -> list[list[int]]:
     for row, model in models.items():
         if model.structure is not None:
             found.setdefault((model.labels, model.n, model.structure), []).append(row)
-    return [rows for rows in found.values() if len(rows) > 1]
+    alike = [rows for rows in found.values() if len(rows) > 1]
+    return sorted(alike, key=lambda rows: -models[rows[0]].n)  # one structure serves the shorter
 
 
 def _decided(loss: SpecLoss, problems: Mapping[int, Problem], name: str) -> dict[int, Decision]:
@@ -99,8 +90,8 @@ def _values_again(
     doubtful = [one for one in answers if not is_precise(one[2])]
     if not doubtful:
         return {}
-    z = np.stack([answer.indices for _, _, answer in doubtful])
-    again = split_values(loss, z, [problem.model for _, problem, _ in doubtful])
+    zs = [answer.indices for _, _, answer in doubtful]
+    again = split_values(loss, zs, [problem.model for _, problem, _ in doubtful])
     if again is None:
         return {}
-    return {row: float(value) for (row, _, _), value in zip(doubtful, again.values, strict=True)}
+    return {row: float(one.values[0]) for (row, _, _), one in zip(doubtful, again, strict=True)}

@@ -1,0 +1,97 @@
+"""Kernels as plain Python or compiled by numba: one source, the same operations, the same bits.
+
+Loading compiled loops takes about a second, so that small queries run as Python. Compiling them
+takes about half a minute, once for each version on each machine; what was compiled is kept in the
+user's cache folder, which two processes may use at once (numba writes files under another name and
+then renames them).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["entry", "inner", "kernels", "load_compiled", "unsigned_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
+
+SMALL_WORK = 20_000
+"""Products and sums of a query up to which Python is taken: about what loading the loops costs."""
+
+
+def kernels(work: int) -> ModuleType:
+    """The module of kernels for a query of about so many sums and products."""
+    if work <= SMALL_WORK and not load_compiled.cache_info().currsize:
+        from fsmeu.trellis import kernels as plain
+
+        return plain
+    return load_compiled()
+
+
+def unsigned_of() -> Callable[[int], Any]:
+    """What makes a number unsigned where kernels are compiled: such places need no sign check."""
+    return np.uint64 if _COMPILING.get() else int
+
+
+def inner(function: F) -> F:
+    """A function that kernels call; compiled where kernels are."""
+    return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def entry(function: F) -> F:
+    """A function that is called from Python; compiled where kernels are, and kept on disk.
+
+    It runs without the lock of the interpreter, so that threads work side by side.
+    """
+    return _jit(function, cache=True, nogil=True)
+
+
+def _jit(function: F, **options: bool) -> F:
+    """The function itself, or compiled: divisions as in numpy, no sum in another order."""
+    if not _COMPILING.get():
+        return function
+    from numba import njit
+
+    compiled: F = njit(error_model="numpy", **options)(function)
+    return compiled
+
+
+@lru_cache(maxsize=1)
+def load_compiled() -> ModuleType:
+    """The module of kernels once more, its functions compiled."""
+    from numba import config
+
+    name = "fsmeu.trellis._compiled_kernels"
+    source = Path(__file__).with_name("kernels.py")
+    spec = importlib.util.spec_from_file_location(name, source)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where numba looks for what it finds in its cache
+    folder, before = _cache_folder(), config.CACHE_DIR
+    if not any(folder.rglob("kernels.*.nbi")):
+        print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
+    token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        _COMPILING.reset(token)
+        config.CACHE_DIR = before
+    return module
+
+
+def _cache_folder() -> Path:
+    """The folder for compiled loops."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "fsmeu" / "numba"
