@@ -169,7 +169,7 @@ def _block(
     chances = own @ np.abs(basis)  # (batch, functions)
     rounding = 2.0 * relative_error(structure.roundings(n))
     errors = rounding * structure.greatest(n)[:, None, None] * chances
-    count = structure.amounts.count[structure.score_cells(n)[:, 1]]
+    count = structure.amounts.joint[structure.score_cells(n)[:, 1]]
     fits = _fits(basis, own)
     return Block(rows, n, structure, basis, scores, count, errors, fits, own)
 
@@ -188,7 +188,7 @@ def _expected(structure: Structure, models: list[Model], counts: int) -> Floats:
     term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
     begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
     most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)
-    count = structure.amounts.count[cells[begins, 1]]
+    count = structure.amounts.joint[cells[begins, 1]]
     np.add.at(found.T, count, most.T)
     return found
 

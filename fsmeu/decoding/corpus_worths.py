@@ -101,10 +101,11 @@ def _error(
 def _scores(block: Block, coefficients: Floats) -> Floats:
     """The scores of steps, (batch, cells)."""
     if len(coefficients) == 1:
-        return np.matmul(coefficients[0][:, None], block.scores)[:, 0]
-    if not len(coefficients):
-        return np.zeros((len(block.rows), block.scores.shape[2]))
-    found: Floats = np.einsum("bjc,cbj->bc", block.scores, coefficients[block.count])
+        found: Floats = np.matmul(coefficients[0][:, None], block.scores)[:, 0]
+    elif not len(coefficients):
+        found = np.zeros((len(block.rows), block.scores.shape[2]))
+    else:
+        found = np.einsum("bjc,cbj->bc", block.scores, coefficients[block.count])
     return found
 
 

@@ -29,7 +29,7 @@ class Amounts(NamedTuple):
         begins: where the amounts of each feature begin, (tables, features + 1).
         row: their score rows.
         amount: the amounts.
-        count: the joint count of each score row; -1 for one more, which is none.
+        joint: the joint count of each score row; -1 for one more, which is none.
         row_begins: where the amounts of each score row begin, (tables, rows + 2).
         feature: their features.
         row_amount: the amounts.
@@ -39,7 +39,7 @@ class Amounts(NamedTuple):
     begins: Ints
     row: Ints
     amount: Floats
-    count: Ints
+    joint: Ints
     row_begins: Ints
     feature: Ints
     row_amount: Floats
@@ -47,7 +47,7 @@ class Amounts(NamedTuple):
     @property
     def features(self) -> int:
         """The number of features of y."""
-        return self.begins.shape[1] - 1
+        return int(self.begins.shape[1]) - 1
 
     def greatest(self, counts: int, terms: Sequence[Term], sizes: Sequence[int]) -> Floats:
         """Bounds on what joint counts gain by so many positions, signs aside, (counts, n + 1).
@@ -70,16 +70,16 @@ class Amounts(NamedTuple):
 
     def greatest_of_rows(self) -> Floats:
         """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
-        found = np.zeros((len(self.begins), len(self.count)))
+        found = np.zeros((len(self.begins), len(self.joint)))
         for t, begins in enumerate(self.row_begins):
-            rows = np.repeat(np.arange(len(self.count)), np.diff(begins))
+            rows = np.repeat(np.arange(len(self.joint)), np.diff(begins))
             np.maximum.at(found[t], rows, self.row_amount[begins[0] : begins[-1]])
         return found
 
     def takes(self, counts: int) -> Bools:
         """Whether something is taken from each joint count, (counts,)."""
         found = np.zeros(counts, bool)
-        found[self.count[self.row[self.amount < 0]]] = True
+        found[self.joint[self.row[self.amount < 0]]] = True
         return found
 
     @property
@@ -133,7 +133,7 @@ def amounts_of(
         begins=begins,
         row=row[order],
         amount=amount[order],
-        count=np.append(count, -1),
+        joint=np.append(count, -1),
         row_begins=row_begins,
         feature=feature[row_order],
         row_amount=amount[row_order],

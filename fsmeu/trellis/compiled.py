@@ -57,21 +57,23 @@ def entry(function: F) -> F:
     return _jit(function, cache=True, nogil=True)
 
 
-def _jit(function: F, **options: bool) -> F:
+def _jit(function: F, **options: Any) -> F:
     """The function itself, or compiled: divisions as in numpy, no sum in another order."""
     if not _COMPILING.get():
         return function
     from numba import njit
 
-    compiled: F = njit(error_model="numpy", **options)(function)
+    compile_with: Any = njit(error_model="numpy", **options)
+    compiled: F = compile_with(function)
     return compiled
 
 
 @lru_cache(maxsize=1)
 def load_compiled() -> ModuleType:
     """The module of kernels once more, its functions compiled."""
-    from numba import config
+    from numba import config as numba_config
 
+    config: Any = numba_config
     name = "fsmeu.trellis._compiled_kernels"
     source = Path(__file__).with_name("kernels.py")
     spec = importlib.util.spec_from_file_location(name, source)

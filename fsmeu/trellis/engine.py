@@ -137,7 +137,7 @@ class Structure:
 
     def cells(self, n: int) -> int:
         """Numbers that the sweeps of a decision hold."""
-        rows = len(self.amounts.count)
+        rows = len(self.amounts.joint)
         return int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * rows
 
     def decide(self, models: Sequence[Layered], sign: float, jobs: int = 1) -> Decided:
@@ -260,7 +260,7 @@ class Structure:
         By position, then by row.
         """
         if "cells" not in self._memo:
-            first = np.full((len(self.z.kinds), len(self.amounts.count)), np.iinfo(np.int64).max)
+            first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
             for kind, arcs in zip(first, self.z.kinds, strict=True):
                 for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
                     np.minimum.at(kind, feature + begin, arcs[0])
@@ -305,7 +305,7 @@ class Structure:
     def _best(self, scores: Floats, n: int, ends: Ints | None) -> tuple[Floats, Ints]:
         found = np.empty((len(scores), int(self.h.columns[n])))
         labels = np.zeros((0 if ends is None else len(scores), n), np.int64)
-        score = np.zeros((n, len(self.amounts.count)))
+        score = np.zeros((n, len(self.amounts.joint)))
         run = kernels(len(scores) * int(self.h.at[n + 1]))
         ended = np.zeros(len(scores), np.int64) if ends is None else ends
         rooms = (score, *self._best_rooms(n))
@@ -360,7 +360,7 @@ class Structure:
             np.zeros(self.r.at[n + 1] + _ROOM),
             np.zeros(classes),
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
-            np.zeros((n, len(self.amounts.count))),
+            np.zeros((n, len(self.amounts.joint))),
             *self._best_rooms(n),
             np.empty((3, max(columns, most))),
             np.empty(most, bool),
@@ -371,8 +371,7 @@ class Structure:
         """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
         if "greatest" not in self._memo:
             sizes = np.diff(self.z.first_feature).tolist()
-            found = self.amounts.greatest(self.counts, self.tapes.terms, sizes)
-            self._memo["greatest"] = found
+            self._memo["greatest"] = self.amounts.greatest(self.counts, self.tapes.terms, sizes)
         found: Floats = self._memo["greatest"]
         return found
 
@@ -429,7 +428,7 @@ class Structure:
             caps = self._caps if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), np.ascontiguousarray(tables[-1]),
-                self._greatest, caps, rounding, LEAST * self._roundings, prunes,
+                self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64), prunes,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found

@@ -139,7 +139,7 @@ def add_arcs(r, s, into, goal, size, beyond, wider, weights, first):
 def add_feature(amounts, table, feature, q, flow, score):
     """Adds what flows through a feature of y to the scores of the rows of z that it meets."""
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
-        if amounts.count[amounts.row[e]] == q:
+        if amounts.joint[amounts.row[e]] == q:
             score[amounts.row[e]] += amounts.amount[e] * flow
 
 
@@ -211,7 +211,7 @@ def hypothesis_gains(h, amounts, i, state, label, gain, sign):
     after, colour = h.step[kind, state, label, 0], h.step[kind, state, label, 1]
     for t in range(h.early.shape[1]):
         for row in (h.early[colour, t], h.late[kind, after, t]):
-            q = amounts.count[row]
+            q = amounts.joint[row]
             if q >= 0:
                 for e in range(amounts.row_begins[table, row], amounts.row_begins[table, row + 1]):
                     if sign == 0.0:
