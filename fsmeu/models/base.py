@@ -13,15 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fsmeu.arrays import Floats
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import Floats, Layered
-from fsmeu.models.dense import Dense, dense
-from fsmeu.models.distances import total
-from fsmeu.models.marginals import log_probability, marginals, probability
+from fsmeu.fst.layers import Layered
 from fsmeu.models.most_probable import most_probable
-from fsmeu.models.sample import sample
+from fsmeu.models.paths import (
+    Dense,
+    dense,
+    log_probability,
+    marginals,
+    probability,
+    sample,
+    total,
+)
 
 __all__ = [
     "Gradient",
@@ -139,7 +145,7 @@ class Model(Text, ABC):
         Raises:
             EmptyError: no sequence that is allowed has positive probability.
         """
-        from fsmeu.models.given import given  # which makes models of several classes
+        from fsmeu.models.derived import given  # which makes models of several classes
 
         return given(self, constraint)
 
