@@ -107,9 +107,9 @@ class Bernoulli(_Independent):
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
         return np.array([arcs[1] - arcs[0] for arcs in arc_gradients], dtype=np.float64)
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        return {"model": "bernoulli", "p": self.p.tolist()}
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"model": "bernoulli", "p": self.p}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,10 +145,9 @@ class Independent(_Independent):
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
         return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        rows, labels = self.probabilities.tolist(), list(self.labels)
-        return {"model": "independent", "probabilities": rows, "labels": labels}
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"model": "independent", "probabilities": self.probabilities, "labels": self.labels}
 
 
 def as_model(value: object) -> Model:
@@ -274,15 +273,10 @@ class Markov(Parametrized):
         """What kind of distribution it is, in words."""
         return f"Markov chain of order {self.order}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        return {
-            "model": "markov",
-            "initial": self.initial.tolist(),
-            "transition": self.transition.tolist(),
-            "n": self.n,
-            "labels": list(self.labels),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        tables = {"initial": self.initial, "transition": self.transition}
+        return {"model": "markov", **tables, "n": self.n, "labels": self.labels}
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""

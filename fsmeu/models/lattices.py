@@ -80,7 +80,7 @@ class NBest(Model):
         flat = list(chain.from_iterable(given))
         alphabet = _seen(flat) if labels is None else labels_of(labels, "NBest labels")
         n = len(given[0])
-        rows = _encoded(flat, alphabet).reshape(len(given), n)
+        rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(given), n)
         distinct, group = _merged(rows)
         merged = group_sums(group, numbers, len(distinct))
         distinct.setflags(write=False)
@@ -102,15 +102,11 @@ class NBest(Model):
         """What kind of distribution it is, in words."""
         return f"list of {len(self.indices):,} sequences"
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        names = np.array(self.labels, dtype=object)
-        return {
-            "model": "nbest",
-            "sequences": names[self.indices].tolist(),
-            "weights": self.weights.tolist(),
-            "labels": list(self.labels),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        lines = np.array(self.labels, dtype=object)[self.indices]
+        found = {"model": "nbest", "sequences": lines, "weights": self.weights}
+        return {**found, "labels": self.labels}
 
 
 def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
@@ -177,14 +173,6 @@ def _plain(label: object) -> Any:
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
-
-
-def _encoded(flat: list[object], alphabet: Alphabet) -> Ints:
-    """Label indices by one look-up each; the slower ``encode`` words the error if one fails."""
-    try:
-        return np.array([alphabet.index[x] for x in flat], np.int64)  # type: ignore[index]
-    except Exception:  # not there, or whatever a strange label raises
-        return alphabet.encode(flat, "NBest sequences, one after the other")
 
 
 def _merged(rows: Ints) -> tuple[Ints, Ints]:
@@ -307,27 +295,12 @@ class Acceptor(Model):
         """What kind of distribution it is, in words."""
         return "lattice"
 
-    def to_json(self) -> dict[str, Any]:
-        """The layers as plain lists and numbers."""
-        scale = {"log_scale": self.log_scale} if self.log_scale else {}
-        return {
-            "model": "acceptor",
-            "labels": list(self.labels),
-            "normalize": self.normalized,
-            "start": self.machine.start.tolist(),
-            "layers": [
-                {
-                    "width": layer.width,
-                    "source": layer.source.tolist(),
-                    "label": layer.label.tolist(),
-                    "target": layer.target.tolist(),
-                    "weight": layer.weight.tolist(),
-                }
-                for layer in self.machine.layers
-            ],
-            "final": self.machine.final.tolist(),
-            **scale,
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        layers = [vars(layer) for layer in self.machine.layers]
+        found = {"model": "acceptor", "labels": self.labels, "normalize": self.normalized}
+        found |= {"start": self.machine.start, "layers": layers, "final": self.machine.final}
+        return found | ({"log_scale": self.log_scale} if self.log_scale else {})
 
 
 def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
@@ -421,13 +394,10 @@ class Mixture(Model):
         """What kind of distribution it is, in words."""
         return f"mixture of {len(self.models)} models"
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        return {
-            "model": "mixture",
-            "models": [part.to_json() for part in self.models],
-            "weights": self.weights.tolist(),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        parts = [part._parts for part in self.models]
+        return {"model": "mixture", "models": parts, "weights": self.weights}
 
 
 def _check_part(part: object, first: Model) -> None:

@@ -62,11 +62,7 @@ def backward(layered: Layered) -> tuple[Floats, ...]:
 
 def total(layered: Layered) -> float:
     """The weight of all paths."""
-    check_layers(layered)
-    mass = layered.start
-    for layer in layered.layers:
-        mass = group_sums(layer.target, mass[layer.source] * layer.weight, layer.width)
-    return float(mass @ layered.final)
+    return float(forward(layered)[-1] @ layered.final)
 
 
 def _log_backward(layered: Layered) -> tuple[list[Floats], float]:

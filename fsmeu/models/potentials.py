@@ -154,14 +154,10 @@ class Potentials(Parametrized):
         """What kind of distribution it is, in words."""
         return self._origin
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers; a forbidden potential is the text "-inf"."""
-        return {
-            "model": "potentials",
-            "unary": _plain(self.unary),
-            "pairwise": _plain(self.pairwise),
-            "labels": list(self.labels),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        tables = {"unary": self.unary, "pairwise": self.pairwise}
+        return {"model": "potentials", **tables, "labels": self.labels}
 
 
 def from_potentials(
@@ -208,13 +204,6 @@ def _scores(value: ArrayLike, where: str) -> Floats:
     must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
     check_entries(array, (np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array), where, must)
     return array
-
-
-def _plain(array: Floats) -> object:
-    """Nested lists in which -inf, for which JSON has no number, is the text "-inf"."""
-    if np.isfinite(array).all():
-        return array.tolist()
-    return np.where(np.isneginf(array), "-inf", array.astype(object)).tolist()
 
 
 # -- normalising -----------------------------------------------------------------------------------
