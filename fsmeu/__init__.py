@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from fsmeu.losses.library import library, load, loads
     from fsmeu.losses.outputs import evaluate_outputs
     from fsmeu.losses.sum_over_paths import compile_summed
-    from fsmeu.models.temperature import calibrate
+    from fsmeu.models.derived import calibrate
 
 __version__ = "0.1.0"
 
@@ -55,7 +55,7 @@ _ROOMS = ("constraints", "learning", "models", "searn")
 
 _HOMES = {
     "FsmeuError": "fsmeu.errors",
-    "calibrate": "fsmeu.models.temperature",
+    "calibrate": "fsmeu.models.derived",
     "compile_summed": "fsmeu.losses.sum_over_paths",
     "compose": "fsmeu.expectation.composition",
     "decode": "fsmeu.decoding.decode",

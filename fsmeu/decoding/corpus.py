@@ -108,8 +108,9 @@ def decode_corpus(
     corpus = corpus_of(loss, models, "decode_corpus")
     sign = 1.0 if loss.kind == "utility" else -1.0
     if engine == "openfst":
-        hypotheses, value = best_corpus_hypotheses(corpus, sign)
-        return CorpusDecision(_named(corpus, hypotheses), value, value, value, True, 0)
+        hypotheses, best = best_corpus_hypotheses(corpus, sign)
+        sides = (best.value, best.lower, best.upper, best.exact)
+        return CorpusDecision(_named(corpus, hypotheses), *sides, 0)
     unmet = unmet_condition(corpus.loss.split)
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"

@@ -2,24 +2,29 @@
 
 The tape of hypotheses is an acceptor of all sequences that are allowed. Composed with the loss and
 the model by pynini, and determinized on that tape by OpenFst, the machine has one path for each
-hypothesis, whose weight is its expected value. The best of them is proven: every hypothesis is
-valued, and the sums of positive numbers of which a value is made are good to 1e-12 of the expected
-absolute value.
+hypothesis, whose weight is its expected value. Every hypothesis is valued, so the best of them is
+proven where a bound on the rounding errors of all values leaves no other better.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.decoding.precision import PRECISION, checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import SizeLimitError, sentence
-from fsmeu.expectation.composition import Composition, advising_default, compose_layers
+from fsmeu.expectation.composition import (
+    Composition,
+    advising_default,
+    compose_layers,
+    path_roundings,
+)
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
@@ -37,6 +42,7 @@ from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import as_model
+from fsmeu.trellis.roundings import LEAST, Sums
 
 __all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
 
@@ -63,19 +69,21 @@ def explicit_answer(problem: Problem) -> Answer:
         raise RefusalError(sentence("decode", "a sequence must satisfy the constraint"))
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
-        values = _values(built, sequences)
+        values, errors = _values(built, sequences)
         how = f"is a path of one composition of {built.states:,} states"
     except SizeLimitError:
-        values = _one_by_one(problem, sequences)
+        values, errors = _one_by_one(problem, sequences)
         how = "was composed with loss and model"
-    best, count = int((problem.sign * values).argmax()), len(values)
-    check_finite("decode", values[best])
-    complete = count == len(sequences)
+    found, count = _best("decode", problem.sign, values, errors, sequences), len(values)
     why = f"each of the {count:,} allowed sequences {how}"
-    if not complete:
+    if count < len(sequences):
         late = f"the {problem.clock.seconds:g} seconds were over"
         why = f"the best of {count:,} sequences, of {len(sequences):,}: {late}"
-    return Answer(sequences[best], complete, why, count, float(values[best]))
+    elif not found.exact:
+        why = f"{why}; but rounding hides which is best"
+    exact = found.exact and count == len(sequences)
+    answer = Answer(sequences[found.row], exact, why, count, found.value, float(errors[found.row]))
+    return checked(problem, answer, found.value)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:
@@ -120,17 +128,62 @@ def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) ->
     return found
 
 
-def _values(built: Composition, sequences: Ints) -> Floats:
-    """The expected value of each sequence on the hypothesis tape, (sequences,).
+def _values(built: Composition, sequences: Ints) -> tuple[Floats, Floats]:
+    """The expected value of each sequence on the hypothesis tape and its error, (sequences,) each.
 
     Raises:
         SizeLimitError: determinization could take too long.
     """
-    _guard_prefixes(built.plain, len(sequences))
-    total = np.zeros(len(sequences))
-    for sign, part in signed_parts(built.values):
-        total += sign * weights_of_inputs(built.weighted(part), sequences + 1)
-    return total
+    parts = [(sign, built.weighted(part)) for sign, part in signed_parts(built.values)]
+    return _sums_of_inputs(parts, sequences, built.machine.n)
+
+
+def _sums_of_inputs(
+    parts: Iterable[tuple[float, ArcTable]], sequences: Ints, steps: int
+) -> tuple[Floats, Floats]:
+    """Sums of the weights of each input sequence with signs, and bounds on their errors.
+
+    Args:
+        parts: signs and machines.
+        sequences: label indices on the input tape, (sequences, length).
+        steps: the number of arcs of a path.
+
+    Returns:
+        Two arrays, (sequences,) each. Determinization sums, multiplies and divides where a sum over
+        paths only sums: thrice as many roundings.
+    """
+    total, size, roundings = np.zeros(len(sequences)), np.zeros(len(sequences)), 0
+    for sign, table in parts:
+        _guard_prefixes(table, len(sequences))
+        weights = weights_of_inputs(table, sequences + 1)
+        total, size = total + sign * weights, size + weights
+        roundings = max(roundings, 3 * path_roundings(table, steps))
+    return total, Sums(total, size, size, roundings).errors
+
+
+class _Best(NamedTuple):
+    """The best of some values: its row, bounds of what the best may be, whether it is proven."""
+
+    row: int
+    value: float
+    lower: float
+    upper: float
+    exact: bool
+
+
+def _best(where: str, sign: float, values: Floats, errors: Floats, sequences: Ints) -> _Best:
+    """The best value, proven where no other can be better by more than ``PRECISION``.
+
+    That is a part of the value itself, or of what changing one label does to it in the median.
+    """
+    row = int((sign * values).argmax())
+    value, error = float(values[row]), float(errors[row])
+    check_finite(where, value)
+    ends = [value - sign * error, sign * float((sign * values + errors).max())]
+    changed = (sequences[: len(values)] != sequences[row]).sum(axis=1) == 1
+    step = float(np.median(np.abs(values[changed] - value))) if changed.any() else 0.0
+    exact = max(ends) - min(ends) <= PRECISION * max(abs(value), step) + 4 * LEAST
+    return _Best(row, value, min(ends), max(ends), exact)
 
 
 def _guard_prefixes(table: ArcTable, sequences: int) -> None:
@@ -141,23 +194,24 @@ def _guard_prefixes(table: ArcTable, sequences: int) -> None:
     guard_size("composition", int(widths @ prefixes) // ELEMENTS_PER_STATE)
 
 
-def _one_by_one(problem: Problem, sequences: Ints) -> Floats:
-    """The expected value of as many sequences as there is time for, at least of the first."""
-    values: list[float] = []
+def _one_by_one(problem: Problem, sequences: Ints) -> tuple[Floats, Floats]:
+    """The expected values of as many sequences as there is time for, at least one, and errors."""
+    values: list[tuple[float, float]] = []
     for z in sequences:
         labels = problem.loss.alphabet.decode(z)
-        values.append(expect(problem.loss, labels, problem.model, engine="openfst").value)
+        found = expect(problem.loss, labels, problem.model, engine="openfst")
+        values.append((found.value, max(found.upper - found.value, found.value - found.lower)))
         problem.clock.tell(len(values) / len(sequences))
         if problem.clock.over():
             break
-    return np.array(values)
+    return np.array(values)[:, 0], np.array(values)[:, 1]
 
 
 # -- a corpus --------------------------------------------------------------------------------------
 
 
-def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], float]:
-    """The best hypothesis of each sentence, as label indices, and the expected value of the corpus.
+def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Best]:
+    """The best hypothesis of each sentence, as label indices, and the best value of the corpus.
 
     Each sentence is a composition whose ends write the counts of the pair; they follow each other
     in one machine, which is composed with an acceptor that sums the counts and knows the value.
@@ -179,14 +233,13 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], flo
         rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
         chosen = [one[row] for one, row in zip(each, rows, strict=True)]
         together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])
-        values = _corpus_values(corpus, together)
-    best = int((sign * values).argmax())
-    check_finite("decode_corpus", values[best])
-    return [one[best] for one in chosen], float(values[best])
+        values, errors = _corpus_values(corpus, together)
+    found = _best("decode_corpus", sign, values, errors, together)
+    return [one[found.row] for one in chosen], found
 
 
-def _corpus_values(corpus: Corpus, sequences: Ints) -> Floats:
-    """The expected value of the corpus for hypotheses side by side, (sequences,)."""
+def _corpus_values(corpus: Corpus, sequences: Ints) -> tuple[Floats, Floats]:
+    """The expected value of the corpus for hypotheses side by side and its error, two arrays."""
     names, bound = counts_read(corpus.loss.bound), corpus.loss.bound
     sentences = fst_from_table(_EMPTY_STRING)
     kinds: list[Floats] = []
@@ -199,15 +252,15 @@ def _corpus_values(corpus: Corpus, sequences: Ints) -> Floats:
     guard_size("composition", sentences.num_states() * totals.shape[1])
     added = dict(zip(names, totals, strict=True))
     ends = value_of_totals(bound, corpus.n, added, totals.shape[1])
-    found = np.zeros(len(sequences))
-    for sign, part in signed_parts(ends):
+
+    def valued(part: Floats) -> ArcTable:
         final = np.append(np.full(adder.states - len(part), np.inf), minus_log(part))
-        valued = fst_from_table(replace(adder, final=final))
-        whole = compose_fsts(sentences, valued, ("sentences", "sums of counts"))
-        table = table_from_fst(whole, "composition")
-        _guard_prefixes(table, len(sequences))
-        found += sign * weights_of_inputs(table, sequences + 1)
-    return found
+        ended = fst_from_table(replace(adder, final=final))
+        whole = compose_fsts(sentences, ended, ("sentences", "sums of counts"))
+        return table_from_fst(whole, "composition")
+
+    parts = ((sign, valued(part)) for sign, part in signed_parts(ends))
+    return _sums_of_inputs(parts, sequences, corpus.n + 2 * len(kinds))
 
 
 def _unvalued(loss: SpecLoss) -> SpecLoss:

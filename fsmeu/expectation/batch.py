@@ -19,7 +19,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.trajectory import trajectories
-from fsmeu.models.dense import Dense
+from fsmeu.models.paths import Dense
 from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.threads import one_thread
 from fsmeu.trellis.transfer import Transfer, forward_step

@@ -48,6 +48,7 @@ __all__ = [
     "compose_query",
     "explicit_expectation",
     "explicit_gradient",
+    "path_roundings",
     "run_loss",
     "summed_value",
     "window_form",
@@ -269,7 +270,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
             if keep is not None or not isinstance(asked.loss, SpecLoss):
                 raise
             return _added_up(asked, max_states)
-    roundings = _roundings(built.plain, asked.n)
+    roundings = path_roundings(built.plain, asked.n)
     if keep is not None:
         return kept_expectation(asked, _levels(built, _pruned_masses(built, keep)), roundings)
     value = size = built.total
@@ -281,7 +282,7 @@ def explicit_expectation(asked: Query, keep: int | None, max_states: int | None)
     return bounded_expectation(asked, found, lambda: _levels(built, built.ending))
 
 
-def _roundings(table: ArcTable, n: int) -> int:
+def path_roundings(table: ArcTable, n: int) -> int:
     """A bound on the units of rounding behind the mass of each path through a composition.
 
     OpenFst adds logarithms: a factor loses as many units in each sum as its logarithm is great,
@@ -333,7 +334,7 @@ def summed_value(asked: Query, max_states: int | None) -> Sums:
         part, shift = total_weight(table), machine.shift * mass
         value += sign * (part - shift)
         size += part + shift
-        roundings = max(roundings, _roundings(table, asked.n))
+        roundings = max(roundings, path_roundings(table, asked.n))
     values, masses, sizes = np.array([[value], [mass], [size]])
     return Sums(values, masses, sizes, roundings)
 

@@ -30,7 +30,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.dense import Dense
+from fsmeu.models.paths import Dense
 from fsmeu.parallel.engine import checked_jobs
 from fsmeu.parallel.shares import in_shares
 

@@ -17,7 +17,7 @@ from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
-from fsmeu.models.extended import extended
+from fsmeu.models.derived import extended
 from fsmeu.trellis.source import Source, model_source, pair_source
 
 __all__ = [

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fsmeu.expectation.batch import batch_values, whole_stack
 from fsmeu.limits import WINDOW_CELLS_AT_ONCE
 from fsmeu.losses.windows import Windows
-from fsmeu.models.dense import Dense
+from fsmeu.models.paths import Dense
 from fsmeu.trellis.roundings import Sums
 
 __all__ = ["windowed_value"]

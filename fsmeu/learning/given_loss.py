@@ -74,9 +74,10 @@ def label_name(value: Any) -> Label:
 def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
     """The loss whose k-th label stands for the k-th class.
 
-    A class is the label of its name. Of two classes, one that has no such label is the label that
-    is left; where neither has one, the last class is the positive label: the one named 1, else the
-    only one that the loss counts, else the second.
+    A class is the label of its name, where all classes have one. Else, of two classes, the last is
+    the positive label: the one named 1, else the only one that the loss counts, else the second.
+    Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
+    is the label that is left.
 
     Args:
         loss: a loss; where its labels are open, they become the names of the classes.
@@ -101,8 +102,11 @@ def _both(names: list[Label], loss: Loss) -> list[Label]:
     known = [k for k, name in enumerate(names) if name in labels]
     if len(known) == 2:
         return names
-    last = labels[_positive(loss)] if not known else names[1]
-    if known == [0]:
+    if not known or {str(label) for label in labels} == {"0", "1"}:
+        last = labels[_positive(loss)]
+    elif known == [1]:
+        last = names[1]
+    else:
         last = next(label for label in labels if label != names[0])
     return [next(label for label in labels if label != last), last]
 

@@ -93,7 +93,7 @@ def estimator_apart(estimator: Any) -> dict[str, Any]:
 
 
 def put_together(kind: str, parts: dict[str, Any]) -> Any:
-    """The part itself.
+    """The part itself; where it has ``check_parts``, its arrays fit together.
 
     Raises:
         KeyError, TypeError, ValueError, InputError: it is none that ``taken_apart`` has made.
@@ -103,8 +103,10 @@ def put_together(kind: str, parts: dict[str, Any]) -> Any:
     if kind == "pipeline":
         return Pipeline([(str(name), step) for name, step in parts["steps"]])
     classes = registered() if kind == "own" else _SAVED
-    made = classes[parts["class"]](**parts["parameters"])
-    return with_learned(made, parts["learned"])
+    made = with_learned(classes[parts["class"]](**parts["parameters"]), parts["learned"])
+    if hasattr(made, "check_parts"):
+        made.check_parts()
+    return made
 
 
 def learned(estimator: Any) -> dict[str, Any]:

@@ -109,7 +109,7 @@ def _try(made: Any, cells: int) -> None:
     Args:
         made: an estimator. Those of rows have ``n_features_in_``, or one within that is handed its
             rows has, or the rows are no numbers (texts, say) and nothing is tried; others have
-            ``_examples``, which gives three inputs that suit them, or none.
+            ``_examples``, which gives three inputs that they must predict, or none.
         cells: how many numbers the file holds.
     """
     if hasattr(made, "classes_"):
@@ -129,9 +129,10 @@ def _try(made: Any, cells: int) -> None:
             raise ValueError(features)
         tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
         examples = np.multiply.outer(tried, np.ones(features if tried else 0))
+    quiet = () if hasattr(made, "_examples") else (FsmeuError,)
     for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
         for name in ("predict", "predict_proba", "decision_function"):
-            with suppress(FsmeuError):
+            with suppress(*quiet):
                 getattr(made, name, len)(some)
 
 

@@ -23,6 +23,7 @@ from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.learning.training_sentences import TrainingSentences
 from fsmeu.losses.protocol import Loss
+from fsmeu.models.checks import check_shape
 
 __all__ = ["MaxExpectedUtilityTagger"]
 
@@ -203,8 +204,19 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         return float(np.mean([one == other for one, other in both]))
 
     def _examples(self) -> list[Any]:
-        """Three inputs that suit any such tagger."""
-        return [[{"": 1.0}]] * 3
+        """None: ``check_parts`` sees what a file holds, and a loss may refuse any example."""
+        return []
+
+    def check_parts(self) -> None:
+        """Refuses weights that are not of these features and tags.
+
+        Raises:
+            InputError: the shapes do not fit together.
+        """
+        if hasattr(self, "classes_"):
+            size, where = len(self.classes_), type(self).__name__
+            check_shape(self.state_weights_, (len(self.feature_names_), size), where)
+            check_shape(self.transition_weights_, (size, size), where)
 
     def _scores(self, X: Any) -> tuple[Floats, Lengths]:
         """Scores of tags at the positions of all sentences, and where these stand."""

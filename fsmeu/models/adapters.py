@@ -1,4 +1,4 @@
-"""Models from the tools that people train: logits of a network, sklearn-crfsuite, hmmlearn.
+"""Models from what people train: hidden Markov models, logits, sklearn-crfsuite, hmmlearn.
 
 None of these libraries is imported: arrays are whatever numpy can read (``__array__``), and a
 trained tagger is asked for its own numbers.
@@ -14,17 +14,106 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import EmptyError, InputError, sentence, shorten
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Floats
 from fsmeu.fst.sequences import listed, plain
-from fsmeu.models.checks import check_arcs, count, first_index, index_text, real_array
-from fsmeu.models.distances import logarithm
-from fsmeu.models.hidden import checked_rows, posterior
-from fsmeu.models.independent import Bernoulli, Independent
-from fsmeu.models.potentials import Potentials
+from fsmeu.models.chains import Bernoulli, Independent
+from fsmeu.models.checks import (
+    alphabet_of,
+    check_arcs,
+    check_entries,
+    check_rows,
+    count,
+    label_rows,
+    probability_array,
+    real_array,
+)
+from fsmeu.models.paths import logarithm
+from fsmeu.models.potentials import Potentials, first_impossible
 
-__all__ = ["from_crfsuite", "from_hmmlearn", "from_logits"]
+__all__ = ["from_crfsuite", "from_hmmlearn", "from_logits", "hmm"]
+
+# -- hidden Markov models --------------------------------------------------------------------------
+
+
+def hmm(
+    initial: ArrayLike,
+    transition: ArrayLike,
+    emission: ArrayLike,
+    observations: Iterable[int],
+    labels: Sequence[Label] | None = None,
+) -> Potentials:
+    """The posterior of the hidden labels of a hidden Markov model.
+
+    Args:
+        initial: P(y_1), shape (L,).
+        transition: P(y_{i+1} | y_i), shape (L, L) or (n - 1, L, L).
+        emission: P(x_i | y_i), shape (L, V).
+        observations: the n observed symbols, each from 0 to V - 1.
+        labels: the L labels, 0, ..., L - 1 unless given.
+
+    Raises:
+        EmptyError: the observations have probability 0; the message says from where on.
+    """
+    first = _checked_rows(initial, "hmm initial", 1)
+    size = len(first)
+    links = _checked_rows(transition, "hmm transition")
+    output = _checked_rows(emission, "hmm emission", 2)
+    seen = _observations(observations, output.shape[1])
+    steps = max(0, len(seen) - 1)
+    check_arcs("hmm", size + steps * size * size)
+    if links.size == 0:
+        links = links.reshape(0, size, size)
+    for array, shapes, where in (
+        (links, ((size, size), (steps, size, size)), "hmm transition"),
+        (output, ((size, output.shape[1]),), "hmm emission"),
+    ):
+        if array.shape not in shapes:
+            must = f"must have shape {' or '.join(map(str, shapes))}"
+            raise InputError(sentence(where, must, f"shape {array.shape}"))
+    alphabet = alphabet_of(labels, size, "hmm labels")
+    unary = logarithm(output[:, seen].T)
+    unary[:1] += logarithm(first)
+    pairwise = logarithm(links)
+    at = first_impossible(unary, pairwise)
+    if at is not None:
+        what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
+        must = f"must have positive probability, but {what}"
+        raise EmptyError(sentence("hmm observations", must))
+    return _posterior(Potentials(unary, pairwise, alphabet.labels))
+
+
+def _posterior(model: Potentials) -> Potentials:
+    """The same model, which says of itself that it is one of hidden labels, given observations."""
+    model._keep(_origin="hidden Markov model, given its observations")
+    return model
+
+
+def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floats:
+    """Probabilities whose rows sum to 1, with this many axes if that is said."""
+    array = probability_array(value, where)
+    if array.ndim != ndim and ndim is not None:
+        raise InputError(sentence(where, f"must have {ndim} axes", f"shape {array.shape}"))
+    if array.ndim == 0:
+        raise InputError(sentence(where, "must be an array", "a single number"))
+    if array.size or ndim is not None:
+        return check_rows(array, where, given=value)
+    return array
+
+
+def _observations(observations: Iterable[int], symbols: int) -> Ints:
+    where = "hmm observations"
+    given = listed(observations, where, "must be a sequence of whole numbers")
+    seen = [count(plain(x), f"{where}, position {k + 1}") for k, x in enumerate(given)]
+    for k, x in enumerate(seen):
+        if x >= symbols:
+            must = f"must be from 0 to {symbols - 1}, as emission has {symbols} columns"
+            raise InputError(sentence(where, must, f"{shorten(x)} at position {k + 1}"))
+    return np.array(seen, np.int64)
+
+
+# -- logits ----------------------------------------------------------------------------------------
 
 
 def from_logits(
@@ -43,11 +132,7 @@ def from_logits(
         _check_logits(scores[:, None])
         return Bernoulli(np.exp(-np.logaddexp(0.0, -scores)))
     names = None if labels is None else _column_labels(labels)
-    if scores.shape == (0,) and names is not None:
-        scores = scores.reshape(0, len(names))
-    if scores.ndim != 2 or scores.shape[1] == 0:
-        must = "must have shape (n, L), one row per position and one column per label"
-        raise InputError(sentence("logits", must, f"shape {scores.shape}"))
+    scores = label_rows(scores, names, "logits", "")
     _check_logits(scores)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return Independent(weights / weights.sum(axis=1, keepdims=True), names)
@@ -55,11 +140,8 @@ def from_logits(
 
 def _check_logits(scores: Floats) -> None:
     """Refuses scores that are no numbers or infinite, and rows that allow no label."""
-    bad = np.isnan(scores) | np.isposinf(scores)
-    if bad.any():
-        at = first_index(bad)
-        must = "each entry must be a number, or -inf to forbid a label"
-        raise InputError(sentence("logits", must, f"{float(scores[at])!r} at {index_text(at)}"))
+    must = "each entry must be a number, or -inf to forbid a label"
+    check_entries(scores, scores < np.inf, "logits", must)
     empty = np.isneginf(scores).all(axis=1) & (scores.shape[1] > 1)
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
@@ -194,14 +276,14 @@ def from_hmmlearn(
         must = f"the model must give a likelihood to the observations ({error})"
         raise InputError(sentence(where, must)) from error
     unary = real_array(emitted, f"{where} likelihoods")
-    start = checked_rows(first, f"{where} startprob_", 1)
-    transitions = logarithm(checked_rows(links, f"{where} transmat_", 2))
+    start = _checked_rows(first, f"{where} startprob_", 1)
+    transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
     ends = [len(unary)] if lengths is None else _ends(lengths, len(unary), f"{where} lengths")
     found = []
     for begin, end in pairwise([0, *ends]):
         part = unary[begin:end].copy()
         part[:1] += logarithm(start)
-        found.append(posterior(Potentials(part, transitions, labels)))
+        found.append(_posterior(Potentials(part, transitions, labels)))
     return found[0] if lengths is None else found
 
 

@@ -13,15 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fsmeu.arrays import Floats
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import Floats, Layered
-from fsmeu.models.dense import Dense, dense
-from fsmeu.models.distances import total
-from fsmeu.models.marginals import log_probability, marginals, probability
+from fsmeu.fst.layers import Layered
 from fsmeu.models.most_probable import most_probable
-from fsmeu.models.sample import sample
+from fsmeu.models.paths import (
+    Dense,
+    dense,
+    log_probability,
+    marginals,
+    probability,
+    sample,
+    total,
+)
 
 __all__ = [
     "Gradient",
@@ -74,13 +80,18 @@ class Model(Text, ABC):
         return None
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """What kind of distribution it is, in words, for pictures and cards."""
-        return type(self).__name__
 
+    @property
     @abstractmethod
+    def _parts(self) -> dict[str, Any]:
+        """The kind of the model and its arguments by name, as a file has them; arrays as such."""
+
     def to_json(self) -> dict[str, Any]:
         """The model as plain lists and numbers, for ``fsmeu.models.from_json``."""
+        return _plain(self._parts)  # type: ignore[no-any-return]
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -139,7 +150,7 @@ class Model(Text, ABC):
         Raises:
             EmptyError: no sequence that is allowed has positive probability.
         """
-        from fsmeu.models.given import given  # which makes models of several classes
+        from fsmeu.models.derived import given  # which makes models of several classes
 
         return given(self, constraint)
 
@@ -182,6 +193,17 @@ class Parametrized(Model):
         Returns:
             The derivatives in the shapes of the parameters; a dict by name if there are several.
         """
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can write: arrays as lists, and -inf, for which it has no number, as text."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == np.float64 and np.isneginf(value).any():
+            value = np.where(np.isneginf(value), "-inf", value.astype(object))
+        return value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def layered_many(models: Sequence[Model]) -> list[Layered]:

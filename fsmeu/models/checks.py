@@ -1,37 +1,37 @@
-"""What is asked of numbers, shapes and sizes before a model is built.
-
-Numbers: ``real_array``, ``probability_array``, ``check_rows``, ``normalized_rows``, ``unit_of``.
-Counts: ``count``, ``check_shape``. Sizes: ``MAX_ARCS``, ``arc_limit``, ``check_arcs``.
-"""
+"""What is asked of numbers, shapes, labels and sizes before a model is built."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import os
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence
-from fsmeu.fst.layers import Floats
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
+from fsmeu.fst.sequences import listed
 from fsmeu.limits import MAX_ARCS
 
 __all__ = [
     "MAX_ARCS",
-    "ROUNDING",
-    "SUM_TOLERANCE",
-    "arc_limit",
+    "alphabet_of",
     "check_arcs",
+    "check_entries",
     "check_rows",
     "check_shape",
     "count",
     "frozen",
+    "label_rows",
+    "labels_of",
     "normalized_rows",
     "probability_array",
     "real_array",
-    "unit_of",
 ]
 
 SUM_TOLERANCE = 1e-9
@@ -42,6 +42,9 @@ ROUNDING = 1e-12
 
 _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 """Difference between 1 and the next number, of types that are less precise than doubles."""
+
+
+# -- sizes and counts ------------------------------------------------------------------------------
 
 
 def arc_limit() -> int:
@@ -75,6 +78,9 @@ def count(value: object, where: str) -> int:
     if number is None:
         raise InputError(sentence(where, "must be a whole number, at least 0", value))
     return number
+
+
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def real_array(value: ArrayLike, where: str) -> Floats:
@@ -139,8 +145,9 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
     slack = max(ROUNDING, _UNITS.get(_type_name(value), 0.0))
     good = (array >= -slack) & (array <= 1 + slack)
     if not good.all():
-        at = first_index(~good)
-        must = f"each entry must be a probability, from 0 to 1; {place(at)} is not"
+        at = tuple(np.argwhere(~good)[0].tolist())
+        entry = f"entry {_index_text(at)}" if at else "the number"
+        must = f"each entry must be a probability, from 0 to 1; {entry} is not"
         raise InputError(sentence(where, must, float(array[at])))
     return np.clip(array, 0.0, 1.0)
 
@@ -167,8 +174,8 @@ def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> F
     tolerance = max(SUM_TOLERANCE, unit_of(given, array) * (4 + entries))
     bad = ~(far <= tolerance).reshape(array.shape[: array.ndim - axes])
     if bad.any():
-        at = first_index(bad)
-        must = "the entries must sum to 1" if not at else f"row {index_text(at)} must sum to 1"
+        at = tuple(np.argwhere(bad)[0].tolist())
+        must = "the entries must sum to 1" if not at else f"row {_index_text(at)} must sum to 1"
         total = float(sums.reshape(bad.shape)[at])
         remedy = "Divide by the sum"
         if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
@@ -184,10 +191,17 @@ def normalized_rows(array: Floats) -> Floats:
     return array / np.where(sums > 0, sums, 1.0)
 
 
-def check_shape(array: Floats, shape: tuple[int, ...], where: str, remedy: str = "") -> None:
-    """Refuses an array of another shape."""
-    if array.shape != shape:
-        raise InputError(sentence(where, f"must have shape {shape}", f"{array.shape}", remedy))
+def check_entries(array: Floats, good: Bools, where: str, must: str) -> None:
+    """Refuses an array with an entry that is not good; the first is told with its place."""
+    if not good.all():
+        at = tuple(np.argwhere(~good)[0].tolist())
+        got = f"{float(array[at])!r} at {_index_text(at)}"
+        raise InputError(sentence(where, must, got))
+
+
+def _index_text(index: tuple[int, ...]) -> str:
+    """An index as a reader would write it: 3, or (0, 2)."""
+    return str(index[0]) if len(index) == 1 else str(index)
 
 
 def frozen(array: Floats) -> Floats:
@@ -196,17 +210,47 @@ def frozen(array: Floats) -> Floats:
     return array
 
 
-def first_index(mask: NDArray[np.bool_] | np.bool_) -> tuple[int, ...]:
-    """The index of the first true entry; () for an array without axes."""
-    where = np.argwhere(mask)
-    return tuple(int(k) for k in where[0])
+# -- shapes and labels -----------------------------------------------------------------------------
 
 
-def index_text(index: tuple[int, ...]) -> str:
-    """An index as a reader would write it: 3, or (0, 2)."""
-    return str(index[0]) if len(index) == 1 else str(index)
+def check_shape(array: Floats, shape: tuple[int, ...], where: str, remedy: str = "") -> None:
+    """Refuses an array of another shape."""
+    if array.shape != shape:
+        raise InputError(sentence(where, f"must have shape {shape}", f"{array.shape}", remedy))
 
 
-def place(index: tuple[int, ...]) -> str:
-    """An entry in words: 'entry 3', 'entry (0, 2)' or 'the number'."""
-    return f"entry {index_text(index)}" if index else "the number"
+def label_rows(array: Floats, labels: Sequence[Label] | None, where: str, what: str) -> Floats:
+    """An array of one row per position and one column per label, (n, L), also where n is 0."""
+    if array.shape == (0,) and labels is not None:
+        array = array.reshape(0, len(labels_of(labels, f"{where} labels")))
+    if array.ndim != 2 or array.shape[1] == 0:
+        must = "must have shape (n, L), one row per position and one column per label"
+        raise InputError(sentence(f"{where} {what}".strip(), must, f"shape {array.shape}"))
+    return array
+
+
+def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphabet:
+    """The alphabet of ``size`` labels: those given, or 0, ..., size - 1."""
+    if labels is None:
+        return _kept(tuple(range(size)))
+    alphabet = labels_of(labels, where)
+    if len(alphabet) != size:
+        must = f"there must be {size} labels, as many as the model has"
+        raise InputError(sentence(where, must, list(alphabet.labels)))
+    return alphabet
+
+
+def labels_of(labels: Sequence[Label] | Alphabet, where: str) -> Alphabet:
+    """The alphabet of these labels, of whatever a caller or a file may give."""
+    if isinstance(labels, Alphabet):
+        return labels
+    given = listed(labels, where, "must be a list of labels")
+    if set(map(type, given)) <= {int, str}:  # not bool: True is equal to 1, but is no label
+        return _kept(tuple(given))
+    return as_alphabet(given)
+
+
+@lru_cache(maxsize=16)
+def _kept(labels: tuple[Label, ...]) -> Alphabet:
+    """The alphabet of these labels, checked once for all models of a corpus."""
+    return Alphabet(labels)

@@ -8,18 +8,22 @@ potentials, for which -inf is allowed, the text "-inf" stands for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.layers import Layer, Layered
+from fsmeu.models.adapters import hmm
 from fsmeu.models.base import Model
-from fsmeu.models.hidden import hmm
-from fsmeu.models.independent import Bernoulli, Independent
-from fsmeu.models.layers_json import acceptor_from_json
-from fsmeu.models.markov import Markov
-from fsmeu.models.mixture import Mixture
-from fsmeu.models.nbest import NBest
+from fsmeu.models.chains import Bernoulli, Independent, Markov
+from fsmeu.models.checks import check_arcs, check_entries, count, labels_of, real_array
+from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.potentials import Potentials
 from fsmeu.reading import read_text
 
@@ -129,6 +133,91 @@ def _mixture(models: object, weights: Any) -> Model:
     return Mixture(parts, weights)
 
 
+# -- layers out of plain lists ---------------------------------------------------------------------
+
+_KEYS = ("width", "source", "label", "target", "weight")
+
+
+def _acceptor(
+    labels: Sequence[Label],
+    start: object,
+    layers: object,
+    final: object,
+    normalize: bool = True,
+    log_scale: float = 0.0,
+) -> Acceptor:
+    """The acceptor with these layers; see ``Acceptor.to_json``."""
+    alphabet = labels_of(labels, "acceptor labels")
+    first = _weights(start, "acceptor start")
+    if not isinstance(layers, list):
+        raise InputError(sentence("acceptor layers", "must be a list of objects", layers))
+    built: list[Layer] = []
+    for k, content in enumerate(layers):
+        width = built[-1].width if built else len(first)
+        built.append(_layer(content, f"acceptor layers[{k}]", width, alphabet))
+    last = _weights(final, "acceptor final")
+    width = built[-1].width if built else len(first)
+    if len(last) != width:
+        must = f"must have {width} weights, one per state of the last layer"
+        raise InputError(sentence("acceptor final", must, f"{len(last)}"))
+    machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
+    machine = replace(machine, unambiguous=_is_deterministic(machine))
+    return Acceptor(machine, normalize=normalize, log_scale=log_scale)
+
+
+def _is_deterministic(layered: Layered) -> bool:
+    """Whether labels lead from one start state to one state each, along arcs of positive weight."""
+    if np.count_nonzero(layered.start) > 1:
+        return False
+    labels = len(layered.alphabet)
+    for layer in layered.layers:
+        pair = (layer.source * labels + layer.label)[layer.weight > 0]
+        if len(np.unique(pair)) < len(pair):
+            return False
+    return True
+
+
+def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
+    if not isinstance(content, Mapping) or set(content) != set(_KEYS):
+        raise InputError(
+            sentence(where, f"must be an object with keys {', '.join(_KEYS)}", content)
+        )
+    after = count(content["width"], f"{where} width")
+    check_arcs(f"{where} width", after, "states")
+    layer = Layer(
+        _numbers(content["source"], f"{where} source", width),
+        _numbers(content["label"], f"{where} label", len(alphabet)),
+        _numbers(content["target"], f"{where} target", after),
+        _weights(content["weight"], f"{where} weight"),
+        after,
+    )
+    lengths = {len(x) for x in (layer.source, layer.label, layer.target, layer.weight)}
+    if len(lengths) > 1:
+        must = "source, label, target and weight must have the same length"
+        raise InputError(sentence(where, must, f"lengths {sorted(lengths)}"))
+    return layer
+
+
+def _weights(value: Any, where: str) -> Floats:
+    array = real_array(value, where)
+    if array.ndim != 1:
+        raise InputError(sentence(where, "must be a list of numbers", f"shape {array.shape}"))
+    must = "each weight must be a finite number, at least 0"
+    check_entries(array, np.isfinite(array) & (array >= 0), where, must)
+    return array
+
+
+def _numbers(value: Any, where: str, limit: int) -> Ints:
+    array = real_array(value, where)
+    good = (array >= 0) & (array < limit) & (array == np.floor(array))
+    if array.ndim != 1 or not good.all():
+        must = f"must be a list of whole numbers from 0 to {limit - 1}"
+        raise InputError(sentence(where, must, value))
+    return array.astype(np.int64)
+
+
+# -- kinds -----------------------------------------------------------------------------------------
+
 _OPTIONS = ("normalize", "log_scale")
 
 KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] = {
@@ -138,7 +227,7 @@ KINDS: dict[str, tuple[Callable[..., Model], tuple[str, ...], tuple[str, ...]]] 
     "potentials": (_potentials, ("unary", "pairwise"), ("labels",)),
     "hmm": (hmm, ("initial", "transition", "emission", "observations"), ("labels",)),
     "nbest": (NBest, ("sequences", "weights"), ("labels", "log")),
-    "acceptor": (acceptor_from_json, ("labels", "start", "layers", "final"), _OPTIONS),
+    "acceptor": (_acceptor, ("labels", "start", "layers", "final"), _OPTIONS),
     "mixture": (_mixture, ("models", "weights"), ()),
 }
 """Kind of model: what builds it, the keys it needs, the keys it may have."""

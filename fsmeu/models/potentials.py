@@ -1,30 +1,50 @@
-"""Linear-chain conditional random fields: ``from_potentials`` makes a model of log-potentials."""
+"""Linear chains given by log-potentials: conditional random fields.
+
+A chain gives a sequence y the score sum_i unary[i, y_i] + sum_i pairwise[i, y_i, y_{i+1}]; a score
+of -inf forbids it. ``conditionals`` turns the scores into P(y_1) and P(y_{i+1} | y_i), many chains
+of one length at a time: by sums of products of potentials where these stay far from the limits of
+doubles, else with logarithms throughout, which takes several times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Floats, Layered
+from fsmeu.fst.layers import Layered
 from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model, Parametrized
-from fsmeu.models.chain import Conditionals, conditionals, first_impossible, marginals
-from fsmeu.models.checks import check_arcs, first_index, frozen, index_text, real_array
-from fsmeu.models.distances import forward
-from fsmeu.models.independent import alphabet_of, labels_of
-from fsmeu.models.markov import initial_layers, transition_layers
+from fsmeu.models.chains import initial_layers, transition_layers
+from fsmeu.models.checks import (
+    alphabet_of,
+    check_arcs,
+    check_entries,
+    frozen,
+    label_rows,
+    real_array,
+)
+from fsmeu.models.paths import forward
 
-__all__ = ["MAX_POTENTIAL", "Potentials", "from_potentials"]
+__all__ = ["Potentials", "first_impossible", "from_potentials"]
 
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
+
+_MOST_SPREAD = 150.0
+"""Scores that differ by no more than this are multiplied as they are: the least product of four of
+them is far above the least double."""
+
+_LEAST_REST = 1e-150
+"""What follows a label, as a part of the greatest at its position, may weigh as little as this: its
+product with two potentials is still above the least double, so that no sum becomes 0 by itself."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,12 +73,7 @@ class Potentials(Parametrized):
     def __init__(
         self, unary: ArrayLike, pairwise: ArrayLike, labels: Sequence[Label] | None = None
     ) -> None:
-        scores = _scores(unary, "potentials unary")
-        if scores.shape == (0,) and labels is not None:
-            scores = scores.reshape(0, len(labels_of(labels, "potentials labels")))
-        if scores.ndim != 2 or scores.shape[1] == 0:
-            must = "must have shape (n, L), one row per position and one column per label"
-            raise InputError(sentence("potentials unary", must, f"shape {scores.shape}"))
+        scores = label_rows(_scores(unary, "potentials unary"), labels, "potentials", "unary")
         links = _scores(pairwise, "potentials pairwise")
         n, size = scores.shape
         if links.shape == (0,):
@@ -71,7 +86,10 @@ class Potentials(Parametrized):
         alphabet = alphabet_of(labels, size, "potentials labels")
         self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
         self._keep(alphabet=alphabet)
-        _check_possible(scores, links)
+        at = first_impossible(scores, links)
+        if at is not None:
+            what = f"the -inf among them leave no label for position {at + 1}"
+            raise EmptyError(sentence("potentials", f"must allow some sequence, but {what}"))
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:
@@ -86,7 +104,7 @@ class Potentials(Parametrized):
     def _marginals_many(cls, models: Sequence[Potentials]) -> Floats:
         found = np.empty((len(models), *models[0].unary.shape))
         for rows in _blocks(models) if models[0].n else ():
-            found[rows] = marginals(*_stacked([models[row] for row in rows]))
+            found[rows] = chain_marginals(*_stacked([models[row] for row in rows]))
         return found
 
     @cached_property
@@ -136,14 +154,10 @@ class Potentials(Parametrized):
         """What kind of distribution it is, in words."""
         return self._origin
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers; a forbidden potential is the text "-inf"."""
-        return {
-            "model": "potentials",
-            "unary": _plain(self.unary),
-            "pairwise": _plain(self.pairwise),
-            "labels": list(self.labels),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        tables = {"unary": self.unary, "pairwise": self.pairwise}
+        return {"model": "potentials", **tables, "labels": self.labels}
 
 
 def from_potentials(
@@ -187,26 +201,205 @@ def _stacked(block: Sequence[Potentials]) -> tuple[Floats, Floats]:
 
 def _scores(value: ArrayLike, where: str) -> Floats:
     array = real_array(value, where)
-    if array.size and array.min() >= -MAX_POTENTIAL and array.max() <= MAX_POTENTIAL:
-        return array
-    bad = ~((np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array))
-    if bad.any():
-        at = first_index(bad)
-        must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
-        got = f"{float(array[at])!r} at {index_text(at)}"
-        raise InputError(sentence(where, must, got))
+    must = f"each entry must be a number up to {MAX_POTENTIAL:g} in size, or -inf to forbid"
+    check_entries(array, (np.abs(array) <= MAX_POTENTIAL) | np.isneginf(array), where, must)
     return array
 
 
-def _check_possible(unary: Floats, pairwise: Floats) -> None:
-    at = first_impossible(unary, pairwise)
-    if at is not None:
-        what = f"the -inf among them leave no label for position {at + 1}"
-        raise EmptyError(sentence("potentials", f"must allow some sequence, but {what}"))
+# -- normalising -----------------------------------------------------------------------------------
 
 
-def _plain(array: Floats) -> object:
-    """Nested lists in which -inf, for which JSON has no number, is the text "-inf"."""
-    if np.isfinite(array).all():
-        return array.tolist()
-    return np.where(np.isneginf(array), "-inf", array.astype(object)).tolist()
+@dataclass(frozen=True, eq=False)
+class Conditionals:
+    """A chain of conditional probabilities.
+
+    Attributes:
+        first: P(y_1), shape (L,).
+        steps: P(y_{i+1} | y_i), shape (n - 1, L, L); a row of zeros where y_i is a dead end.
+        log_partition: logarithm of the sum of exp(score) over all sequences.
+    """
+
+    first: Floats
+    steps: Floats
+    log_partition: float
+
+
+def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
+    """The conditional probabilities of each chain of a batch.
+
+    The chains have one length, at least 1, and each allows some sequence.
+
+    Args:
+        unary: log-potentials, shape (batch, n, L).
+        pairwise: log-potentials, shape (batch, tables, L, L): one table for all positions of a
+            chain, or n - 1 of them.
+    """
+    part = _products(unary, pairwise)
+    n, _, labels = part.ahead.shape
+    found = {}
+    for k, row in enumerate(part.rows.tolist()):
+        steps = np.empty((n - 1, labels, labels))
+        np.multiply(part.double[k % len(part.double)], part.ahead[1:, k, None], out=steps)
+        steps /= part.sums[:, k, :, None]
+        found[row] = Conditionals(part.first[k], steps, float(part.logs[k]))
+    others = (k for k in range(len(unary)) if k not in found)
+    found |= {k: _by_logarithms(unary[k], pairwise[k]) for k in others}
+    return [found[k] for k in range(len(unary))]
+
+
+def chain_marginals(unary: Floats, pairwise: Floats) -> Floats:
+    """P(y_i = l) under each chain of a batch, (batch, n, L); arguments as for ``conditionals``."""
+    part = _products(unary, pairwise)
+    rows, found = part.rows, np.empty(unary.shape)
+    found[rows, 0] = part.first
+    for i in range(1, unary.shape[1]):
+        known = found[rows, i - 1] / part.sums[i - 1]
+        table = part.double[:, (i - 1) % part.double.shape[1]]
+        found[rows, i] = np.matmul(known[:, None], table)[:, 0] * part.ahead[i]
+    for row in np.setdiff1d(np.arange(len(unary)), rows).tolist():
+        chain = _by_logarithms(unary[row], pairwise[row])
+        found[row, 0] = chain.first
+        for i, step in enumerate(chain.steps):
+            found[row, i + 1] = found[row, i] @ step
+    return found
+
+
+class _Products(NamedTuple):
+    """Sums of products of potentials, of the chains for which these stay within doubles.
+
+    P(y_1) is ``first``, and P(y_{i+1} | y_i) is ``double`` times what may follow y_{i+1}
+    (``ahead``), divided by the sum of that over y_{i+1} (``sums``).
+
+    Attributes:
+        rows: the places of the chains in the batch, (chains,).
+        double: potentials of neighbours, (chains, tables, L, L), or one for all.
+        first: (chains, L).
+        ahead: (n, chains, L).
+        sums: (n - 1, chains, L); 1 for a dead end.
+        logs: logarithms of the sums over all sequences, (chains,).
+    """
+
+    rows: Ints
+    double: Floats
+    first: Floats
+    ahead: Floats
+    sums: Floats
+    logs: Floats
+
+
+def _products(unary: Floats, pairwise: Floats) -> _Products:
+    """The sums for all chains of a batch of which scores do not differ much."""
+    n = unary.shape[1]
+    if n == 1:
+        pairwise = pairwise[:, :0]
+    rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
+    if len(rows) < len(unary):
+        unary, pairwise = unary[rows], pairwise[rows]
+    if (pairwise[1:] == pairwise[:1]).all():
+        pairwise = pairwise[:1]
+    tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
+    single = np.exp(unary - tops[:, :, None]).transpose(1, 0, 2)
+    double = np.exp(pairwise - link_tops[:, :, None, None])
+    with np.errstate(divide="ignore", invalid="ignore"):  # where sums became 0, which is seen below
+        ahead, sums, factors = _sums_ahead(single, double)
+        totals = ahead[0].sum(axis=1)
+        logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
+        logs = logs + link_tops.sum(axis=1) * ((n - 1) / max(1, link_tops.shape[1]))
+        first = ahead[0] / totals[:, None]
+    held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
+    sums[sums == 0] = 1.0
+    if not held.all():
+        rows, first, logs = rows[held], first[held], logs[held]
+        ahead, sums = ahead[:, held], sums[:, held]
+        double = double[held] if len(double) > 1 else double
+    return _Products(rows, double, first, ahead, sums, logs)
+
+
+def _spread(scores: Floats) -> Floats:
+    """The difference between the greatest and the least finite score of each chain, (batch,)."""
+    if not scores.size:
+        return np.zeros(len(scores))
+    flat = scores.reshape(len(scores), -1)
+    top, least = flat.max(axis=1), flat.min(axis=1)
+    if least.min() == -np.inf:
+        least = np.where(flat == -np.inf, top[:, None], flat).min(axis=1)
+    difference: Floats = top - least
+    return difference
+
+
+def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]:
+    """What the rest of a sequence weighs from each position on, up to a factor.
+
+    Args:
+        single: potentials of labels, shape (n, batch, L).
+        double: potentials of neighbours, shape (batch, tables, L, L), or those of one chain for
+            all, (1, tables, L, L).
+
+    Returns:
+        The weight of each label with all that may follow it, divided by the factors of later
+        positions, (n, batch, L); the sum over what may follow it, (n - 1, batch, L); and the
+        factors, the greatest of these sums, (n - 1, batch, 1).
+    """
+    n, batch, labels = single.shape
+    ahead, sums = np.empty((n, batch, labels)), np.empty((n - 1, batch, labels))
+    factors = np.empty((n - 1, batch, 1))
+    rest: Floats | float = 1.0
+    for i in range(n - 2, -1, -1):
+        after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
+        table = double[:, i % double.shape[1]]
+        # A product for each chain: one for all of them would round as their number has it.
+        np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
+        np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
+        rest = sums[i] / factors[i]
+    np.multiply(single[0], rest, out=ahead[0])
+    return ahead, sums, factors
+
+
+def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
+    """The conditional probabilities of one chain, whatever its potentials.
+
+    Args:
+        unary: log-potentials, shape (n, L).
+        pairwise: log-potentials, shape (tables, L, L).
+    """
+    n, labels = unary.shape
+    steps = np.empty((n - 1, labels, labels))
+    rest = np.zeros(labels)
+    shifts = np.zeros(n)
+    for i in range(n - 2, -1, -1):
+        steps[i], logs = _softmax(pairwise[i % len(pairwise)] + (unary[i + 1] + rest))
+        shifts[i + 1] = logs.max()
+        rest = logs - shifts[i + 1]
+    first, shifts[0] = _softmax(unary[0] + rest)
+    return Conditionals(first, steps, float(shifts.sum()))
+
+
+def _softmax(scores: Floats) -> tuple[Floats, Floats]:
+    """Rows of exp(scores) divided by their sums, and the logarithms of the sums.
+
+    A row of -inf becomes a row of zeros with logarithm -inf.
+    """
+    top = scores.max(axis=-1)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    weights = np.exp(scores - shift[..., None])
+    sums = weights.sum(axis=-1)
+    alive = sums > 0
+    divisor = np.where(alive, sums, 1.0)
+    logs = np.where(alive, np.log(divisor) + shift, -np.inf)
+    return weights / divisor[..., None], logs
+
+
+def first_impossible(unary: Floats, pairwise: Floats) -> int | None:
+    """The first position (from 0) that no allowed sequence reaches, or None.
+
+    Args:
+        unary: log-potentials, shape (n, L).
+        pairwise: log-potentials, shape (L, L) for all positions, or (n - 1, L, L).
+    """
+    allowed, linked = np.isfinite(unary), np.isfinite(pairwise)
+    if not linked.all():
+        linked = np.broadcast_to(linked, (max(0, len(unary) - 1), *linked.shape[-2:]))
+        for i in range(1, len(unary)):
+            allowed[i] &= (linked[i - 1] & allowed[i - 1, :, None]).any(axis=0)
+    rows = np.flatnonzero(~allowed.any(axis=1))
+    return int(rows[0]) if len(rows) else None

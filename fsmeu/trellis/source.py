@@ -13,7 +13,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.limits import CUBE_CELLS_PER_STATE, LARGE_CUBE, MANY_LABELS, SPARSE_CUBE
 from fsmeu.models import Model
-from fsmeu.models.dense import Dense
+from fsmeu.models.paths import Dense
 from fsmeu.trellis.chain_step import ChainStep
 
 __all__ = ["Source", "cube_source", "model_source", "pair_source"]

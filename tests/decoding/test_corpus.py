@@ -72,6 +72,32 @@ def test_the_explicit_engine_decides_any_value_of_counts():
         assert found.exact
 
 
+@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+def test_outcomes_that_cancel_leave_no_proof(engine):
+    """Expected values of about 1 are differences of sums of about 10^12 here."""
+    text = (
+        "utility f labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1 "
+        "count ref when y == 1 value 10^12 * (2 * ref - n) + 2 * tp / (hyp + ref + 1)"
+    )
+    loss, p = fsmeu.loads(text), [0.375, 0.625, 0.25, 0.75]  # as many 1s as 0s are expected
+
+    def expected(z):
+        total = Fraction(0)
+        for y in product((0, 1), repeat=4):
+            chance = np.prod([Fraction(q if y[i] else 1 - q) for i, q in enumerate(p)])
+            both, ones = sum(z[i] * y[i] for i in range(4)), sum(y)
+            total += chance * (10**12 * (2 * ones - 4) + Fraction(2 * both, sum(z) + ones + 1))
+        return total
+
+    best = max(expected(z) for z in product((0, 1), repeat=4))
+    alone = fsmeu.decode(loss, p, engine=engine)
+    assert not alone.exact
+    found = fsmeu.decode_corpus(loss, [p[:2], p[2:]], engine=engine)
+    assert not found.exact
+    assert found.lower <= best <= found.upper
+    assert found.lower <= expected([one for z in found.labels for one in z]) <= found.upper
+
+
 def test_sizes_of_the_explicit_engine_are_guarded():
     f1 = fsmeu.load("fscore")
     with pytest.raises(SizeLimitError, match="The default engine has no such limit"):

@@ -163,7 +163,7 @@ from fsmeu.expectation.composition import compose
 from fsmeu.expectation.expect import expect
 from fsmeu.losses.library import load
 from fsmeu.losses.sum_over_paths import compile_summed
-from fsmeu.models.independent import Bernoulli
+from fsmeu.models.chains import Bernoulli
 found = expect(load("hamming"), "10", [0.9, 0.5])
 held = [Bernoulli([0.9, 0.5]), found, found.levels]
 machines = [load("hamming").compile(2), compile_summed(load("hamming"), 2),

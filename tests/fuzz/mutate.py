@@ -5,6 +5,7 @@ import io
 import json
 import re
 import zipfile
+from copy import deepcopy
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def _json(text, draw):
         elif kind == 3:
             holder[key] = [holder[key]] * draw.choice([1, 2, 50])
         else:
-            holder[key] = draw.choice(_VALUES)
+            holder[key] = deepcopy(draw.choice(_VALUES))  # what is put in may be changed next
     return json.dumps(data) if draw.random() < 0.95 else "[" * 3000 + json.dumps(data)
 
 

@@ -35,6 +35,13 @@ def test_a_few_inputs_of_every_reader(files):
     assert all(tally.counts["refused"] and tally.counts["value"] for tally in tallies.values())
 
 
+def test_an_input_does_not_depend_on_those_before():
+    good = {"a.json": b'{"a": [[1, 2], {"b": []}], "c": {"d": [3]}}'}
+    forwards = [run.make_input("model", 0, k, good) for k in range(600)]
+    backwards = [run.make_input("model", 0, k, good) for k in reversed(range(600))]
+    assert backwards[::-1] == forwards
+
+
 def faulty(path):
     """Fails in each way there is, by the sum of the bytes."""
     kind = sum(path.read_bytes()) % 5

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 
 import fsmeu
+from fsmeu import learning
 from fsmeu.errors import InputError
 from fsmeu.learning import (
     DTAClassifier,
@@ -16,6 +17,7 @@ from fsmeu.learning import (
     MaxExpectedUtilityClassifier,
     MaxExpectedUtilityTagger,
 )
+from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.learning.saving import load, save
 from fsmeu.searn import CostOracle, CostOracles, Searn
@@ -194,13 +196,13 @@ BINARY = {
     "example-wise": lambda loss: ExampleWiseClassifier(loss),
     "utility": lambda loss: MaxExpectedUtilityClassifier(loss, restarts=0, max_iter=8),
 }
-CLASSES = [(0, 1), (False, True), ("0", "1"), (3, 1), ("no", "yes")]
+CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "yes")]
 
 
 @pytest.mark.parametrize("kind", BINARY)
 @pytest.mark.parametrize("classes", CLASSES, ids=str)
 def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path):
-    """Class 1 by its name, else the greater one, wherever the loss writes its label 1."""
+    """The greater class, as in scikit-learn, wherever the loss writes its label 1."""
     X, truth = rare()
     names = np.array(classes)
     found = {}
@@ -213,6 +215,27 @@ def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path
         save(made, tmp_path / "one.npz")
         assert load(tmp_path / "one.npz").predict(X).tolist() == made.predict(X).tolist()
     assert np.array_equal(found["0 1"], found["1 0"])
+
+
+EVERY = [
+    kind
+    for name, kind in sorted(vars(learning).items())
+    if isinstance(kind, type) and issubclass(kind, BinaryClassifier)
+]
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_one_rule_for_every_estimator_of_two_classes(kind):
+    """Which of two classes is positive is told by their order: other names learn the same."""
+    X, truth = rare()
+    few = {"random_state": 0, "restarts": 1, "max_iter": 8}
+    known = kind().get_params()
+    made = kind(**{name: value for name, value in few.items() if name in known})
+    wanted = made.fit(X, truth).predict(X)
+    assert 0 < wanted.sum() < len(X)
+    for classes in CLASSES:
+        y = np.array(classes)[truth.astype(int)]
+        assert np.array_equal(made.fit(X, y).predict(X) == classes[1], wanted)
 
 
 @pytest.mark.parametrize("kind", BINARY)

@@ -13,7 +13,6 @@ from fsmeu.models import (
     Bernoulli,
     Markov,
     NBest,
-    chain,
     from_potentials,
     layered_many,
     marginals_many,
@@ -169,7 +168,7 @@ def test_blocks_of_any_size(monkeypatch, cells):
 
 def test_layers_are_kept(monkeypatch):
     """Each chain is normalised once, however often and with whichever others it is asked for."""
-    seen, plain = [], chain.conditionals
+    seen, plain = [], potentials.conditionals
     monkeypatch.setattr(
         potentials, "conditionals", lambda u, p: seen.extend(range(len(u))) or plain(u, p)
     )

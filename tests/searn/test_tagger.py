@@ -1,11 +1,14 @@
 """``ColumnTagger``: features by templates, training, files."""
 
+import numpy as np
 import pytest
 
 from fsmeu.errors import InputError
+from fsmeu.learning import MaxExpectedUtilityTagger
 from fsmeu.learning.saving import load, save
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.joint import Alternating
 from fsmeu.searn.spaces.tagging import LeftToRight
 from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags
 
@@ -30,6 +33,37 @@ def test_it_learns_what_it_is_shown_and_comes_back_from_a_file(tmp_path, space):
     unseen = [[("a", "DT"), ("man", "NN"), ("swam", "VBD")]]
     assert again.predict(unseen) == made.predict(unseen)
     assert again.width_ == 2
+
+
+def trained(kind):
+    """A tagger of a kind, or a ColumnTagger in this space."""
+    words = [[{"word": row[0]} for row in one] for one in X]
+    if kind == "field":
+        made = MaxExpectedUtilityTagger(likelihood_iterations=2, utility_iterations=0)
+        return made.fit(words, Y)
+    if kind == "joint":
+        searn = few(Alternating()).set_params(loss="hamming", bits=8)
+        return searn.fit(words, [[(tag, tag[0]) for tag in one] for one in Y])
+    return ColumnTagger(searn=few(kind), bits=8).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["field", "joint", *SPACES[:2]])
+def test_files_whose_arrays_do_not_fit_together_are_refused(tmp_path, kind):
+    """Else predictions read beyond the end of the weights, or stretch one weight to all labels."""
+    made = trained(kind)
+    save(made, tmp_path / "good.npz")
+    with np.load(tmp_path / "good.npz") as file:
+        arrays = dict(file)
+    tried = 0
+    for name in arrays.keys() - {"header"}:
+        size = arrays[name].shape
+        for axis, m in [(k, m) for k, most in enumerate(size) for m in {0, 1, most - 1} - {most}]:
+            changed = np.take(arrays[name], range(m), axis)
+            np.savez(tmp_path / "bad.npz", **{**arrays, name: changed})
+            with pytest.raises(InputError):
+                load(tmp_path / "bad.npz")
+            tried += 1
+    assert tried > 10
 
 
 def test_templates_of_ones_own():

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.learning.saving import register
+from fsmeu.models.checks import check_shape
 
 __all__ = ["LinearModel", "column_table", "numbered_columns"]
 
@@ -53,6 +54,16 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         self.columns = columns
         self.weights = weights
         self.probabilistic = probabilistic
+
+    def check_parts(self) -> None:
+        """Refuses weights without a row for each column, which would be read beyond their end.
+
+        Raises:
+            InputError: the shapes do not fit together.
+        """
+        actions = self.weights.shape[-1]
+        check_shape(self.columns, (self.columns.size,), "LinearModel columns")
+        check_shape(self.weights, (self.columns.size + 1, actions), "LinearModel weights")
 
     def scores(self, rows: csr_array) -> NDArray[Any]:
         """The score of each action for each row, (R, A)."""

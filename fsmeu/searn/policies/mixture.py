@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.models.checks import check_shape
 from fsmeu.searn.features.draws import uniform
 from fsmeu.searn.learners.protocol import CostSensitiveModel
 from fsmeu.searn.spaces.protocol import Search
@@ -169,14 +170,16 @@ def model_scores(
     rows, begins = features
     if at is None:
         at = np.arange(len(allowed))
+    starts, per_state = None, 1
     if begins is None:
         rows = rows if len(at) == rows.shape[0] else rows[at]
-        return np.where(allowed[at], model.scores(rows), -np.inf)
-    counts = np.diff(begins)[at]
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    picked = np.arange(starts[-1]) + np.repeat(begins[at] - starts[:-1], counts)
-    scores = padded(model.scores(rows[picked]), starts, allowed.shape[1])
-    return np.where(allowed[at], scores, -np.inf)
+    else:
+        counts, per_state = np.diff(begins)[at], int(np.diff(begins).max(initial=1))
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        rows = rows[np.arange(starts[-1]) + np.repeat(begins[at] - starts[:-1], counts)]
+    scores = model.scores(rows)
+    check_shape(scores, (rows.shape[0], allowed.shape[1] // per_state), "scores of actions")
+    return np.where(allowed[at], padded(scores, starts, allowed.shape[1]), -np.inf)
 
 
 def mixed_scores(

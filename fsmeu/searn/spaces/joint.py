@@ -24,7 +24,7 @@ from fsmeu.searn.oracle.cost_oracle import CostOracles
 from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
 from fsmeu.searn.spaces.label_space import LabelSpace, labels_per_position, sorted_labels
 from fsmeu.searn.spaces.states import LabelStates, joined, start_states
-from fsmeu.searn.spaces.tags import follows
+from fsmeu.searn.spaces.tags import check_follows, follows
 
 __all__ = ["Alternating", "JointSearch", "JointTask"]
 
@@ -125,6 +125,11 @@ class JointTask:
     history: int
     own_history: int
     crossed_history: int
+
+    def __post_init__(self) -> None:
+        """Refuses tables that are not of these labels."""
+        for table, labels in zip(self.follows, self.labels, strict=True):
+            check_follows(table, labels)
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
         """What it is made of, by name."""

@@ -26,7 +26,7 @@ from fsmeu.searn.spaces.states import (
     start_states,
     state_keys,
 )
-from fsmeu.searn.spaces.tags import follows
+from fsmeu.searn.spaces.tags import check_follows, follows
 
 __all__ = ["LeftToRight", "RightToLeft", "TaggingSearch", "TaggingTask", "WordAtATime"]
 
@@ -124,6 +124,11 @@ class TaggingTask:
     crossed_history: int
     backwards: bool
     follows: NDArray[np.bool_] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses a table that is not of these labels."""
+        if self.follows is not None:
+            check_follows(self.follows, self.labels)
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
         """What it is made of, by name."""

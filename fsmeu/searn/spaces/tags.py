@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
+from fsmeu.models.checks import check_shape
 
-__all__ = ["chunks_of", "follows", "meanings", "opening_tags", "tag_parts"]
+__all__ = ["check_follows", "chunks_of", "follows", "meanings", "opening_tags", "tag_parts"]
 
 
 def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
@@ -41,6 +42,13 @@ def follows(labels: Sequence[Any]) -> NDArray[np.bool_]:
         if kind == "I":
             found[:, k] = [other != "O" and theirs == name for other, theirs in (*parts, ("O", ""))]
     return found
+
+
+def check_follows(table: NDArray[np.bool_], labels: Sequence[Any]) -> None:
+    """Refuses a table of which label may follow which that is not bool (L + 1, L)."""
+    check_shape(table, (len(labels) + 1, len(labels)), "which label may follow which")
+    if table.dtype != bool:
+        raise InputError(sentence("which label may follow which", "must be bool", table.dtype))
 
 
 def meanings(labels: Sequence[Any]) -> NDArray[np.int64]:

@@ -1,8 +1,7 @@
-"""Models at a temperature, and the temperature that suits held-out references best.
+"""Models made of models: given a constraint, over more labels, at another temperature.
 
-At temperature t a sequence has a probability proportional to P(y) ** (1 / t): above 1 a model is
-less sure than it was, below 1 surer. Guo, Pleiss, Sun and Weinberger (2017) choose it by maximum
-likelihood for classifiers; here whole sequences take the place of classes.
+Chains that look back one label at most stay chains: all three change their log-potentials. What is
+no such chain becomes an acceptor.
 """
 
 from __future__ import annotations
@@ -10,28 +9,113 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from fsmeu.errors import InputError, sentence
-from fsmeu.fst.layers import Floats, Ints, from_logs, in_logs
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
+from fsmeu.fst.layers import from_logs, in_logs, reordered
 from fsmeu.fst.sequences import listed
 from fsmeu.limits import COLDEST, HOTTEST
-from fsmeu.models.acceptor import Acceptor
 from fsmeu.models.base import Model, prepare_many
-from fsmeu.models.chain_scores import chain_scores
-from fsmeu.models.checks import real_array
-from fsmeu.models.coerce import as_model
-from fsmeu.models.distances import normalize
-from fsmeu.models.independent import Bernoulli, Independent
-from fsmeu.models.marginals import log_probability
+from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
+from fsmeu.models.checks import normalized_rows, real_array
+from fsmeu.models.lattices import Acceptor
+from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["Calibration", "calibrate", "tempered"]
+__all__ = ["Calibration", "calibrate", "extended", "given", "tempered"]
+
+
+def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
+    """The log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain; None of other models.
+
+    A chain here is one of at least one label, each of which looks at most at its neighbour.
+    """
+    if isinstance(model, Potentials) and model.n:
+        return model.unary, model.pairwise
+    size = len(model.labels)
+    if isinstance(model, Bernoulli | Independent) and model.n:
+        return logarithm(model.rows), np.zeros((size, size))
+    if isinstance(model, Markov) and model.order == 1 and model.n:
+        unary = np.zeros((model.n, size))
+        unary[0] = logarithm(model.initial)
+        return unary, logarithm(normalized_rows(model.transition))
+    return None
+
+
+# -- given a constraint ----------------------------------------------------------------------------
+
+
+def given(model: Model, constraint: Any) -> Model:
+    """The model of P(y | y is allowed): a chain where it can be one, else an acceptor.
+
+    Where the constraint only looks at neighbouring labels, a label or a pair that is not allowed
+    gets the log-potential -inf.
+
+    Raises:
+        EmptyError: no sequence that is allowed has positive probability.
+    """
+    limits = as_constraint(constraint, model.alphabet, model.n)
+    if limits is None:
+        must = "a regular expression over labels or an acceptor is needed"
+        raise InputError(sentence("given", must, constraint))
+    local = neighbours(limits)
+    scores = None if local is None else _chain_scores(model)
+    try:
+        if local is not None and scores is not None:
+            return Potentials(*_masked(*scores, local), model.labels)
+        return Acceptor(restricted(model.layered(), limits, "given"))
+    except EmptyError:
+        must = "some sequence that the constraint allows must have positive probability"
+        raise EmptyError(sentence("given", must)) from None
+
+
+def _masked(unary: Floats, pairwise: Floats, local: Neighbours) -> tuple[Floats, Floats]:
+    """The potentials with -inf for what is not allowed."""
+    unary = unary.copy()
+    unary[0, ~local.first] = -np.inf
+    unary[-1, ~local.last] = -np.inf
+    return unary, np.where(local.pairs, pairwise, -np.inf)
+
+
+# -- over more labels ------------------------------------------------------------------------------
+
+
+def extended(model: Model, alphabet: Alphabet) -> Model:
+    """The same distribution over an alphabet that begins with the model's labels.
+
+    Further labels have probability zero. Independent labels stay independent.
+    """
+    more = len(alphabet) - len(model.labels)
+    if not more:
+        return model
+    if isinstance(model, Bernoulli | Independent):
+        return Independent(_padded(model.rows, (1,), more, 0.0), alphabet.labels)
+    scores = _chain_scores(model)
+    if scores is None:
+        return Acceptor(reordered(model.layered(), alphabet), normalize=False)
+    unary, pairwise = scores
+    last = (pairwise.ndim - 2, pairwise.ndim - 1)
+    return Potentials(
+        _padded(unary, (1,), more, -np.inf), _padded(pairwise, last, more, 0.0), alphabet.labels
+    )
+
+
+def _padded(array: Floats, axes: tuple[int, ...], more: int, value: float) -> Floats:
+    """The array with more entries, all of one value, at the end of some axes."""
+    widths = [(0, more if axis in axes else 0) for axis in range(array.ndim)]
+    return np.pad(array, widths, constant_values=value)
+
+
+# -- at a temperature ------------------------------------------------------------------------------
 
 
 def tempered(model: Model, temperature: float) -> Model:
-    """The model of P(y) ** (1 / temperature), normalised.
+    """The model of P(y) ** (1 / temperature), normalised: above 1 less sure, below 1 surer.
 
     Raises:
         InputError: the temperature is not positive, or several paths of the model read the same
@@ -41,7 +125,7 @@ def tempered(model: Model, temperature: float) -> Model:
     if t.ndim or not np.isfinite(t) or t <= 0:
         raise InputError(sentence("temperature", "must be a positive number", temperature))
     power = 1.0 / float(t)
-    scores = chain_scores(model) if model.n else None
+    scores = _chain_scores(model)
     if scores is not None:
         return _tempered_chain(model, *(part * power for part in scores))
     layers = in_logs(normalize(model.layered()))
@@ -85,6 +169,8 @@ class Calibration:
 def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) -> Calibration:
     """The temperature, the same for all models, at which held-out references are most probable.
 
+    Guo, Pleiss, Sun and Weinberger (2017) choose it so for classifiers; here whole sequences take
+    the place of classes.
     The logarithm of the likelihood is a concave function of 1 / temperature, so that the greatest
     is found; temperatures from 0.01 to 100 are looked at.
 

@@ -1,7 +1,8 @@
-"""Markov chains of any order, homogeneous or with a transition table for each position."""
+"""Chains given by probabilities: independent labels, and Markov chains of any order."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,23 +11,170 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence, shorten
-from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Floats, Ints, Layer, Layered
+from fsmeu.fst.alphabet import BINARY, Label
+from fsmeu.fst.layers import Layer, Layered
 from fsmeu.limits import SHARED_ARCS
-from fsmeu.models.base import Parametrized
+from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.checks import (
+    alphabet_of,
     check_arcs,
     check_rows,
     check_shape,
     count,
     frozen,
+    label_rows,
     normalized_rows,
     probability_array,
+    real_array,
 )
-from fsmeu.models.independent import alphabet_of
+from fsmeu.models.paths import Dense
 
-__all__ = ["Markov", "initial_layers", "transition_layers"]
+__all__ = [
+    "Bernoulli",
+    "Independent",
+    "Markov",
+    "as_model",
+    "chances_of_ones",
+    "initial_layers",
+    "transition_layers",
+]
+
+# -- independent labels ----------------------------------------------------------------------------
+
+
+class _Independent(Parametrized):
+    """Independent labels: every layer has one state, and an arc for each label in their order."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Floats:
+        """P(y_i = l), shape (n, L), each row summing to 1."""
+
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), 0
+
+    @property
+    def title(self) -> str:
+        """What kind of distribution it is, in words."""
+        return "independent labels"
+
+    def _build(self) -> Layered:
+        label, one = np.arange(len(self.labels), dtype=np.int64), np.ones(1)
+        zero = np.zeros_like(label)
+        layers = tuple(Layer(zero, label, zero, row, 1) for row in self.rows)
+        return Layered(self.alphabet, one, layers, one, unambiguous=True)
+
+    def dense(self) -> Dense:
+        """One state per layer: no layers need be built."""
+        return Dense(self.rows[:, None, :, None], np.ones(1), np.ones(1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bernoulli(_Independent):
+    """Independent labels 0 and 1.
+
+    Every layer has two arcs: label 0 with weight 1 - p_i, then label 1 with weight p_i.
+
+    Attributes:
+        p: p[i] = P(y_i = 1), shape (n,).
+        labels: always (0, 1).
+        n: the length of every sequence.
+    """
+
+    p: Floats
+    labels: tuple[Label, ...]
+    n: int
+
+    def __init__(self, p: ArrayLike) -> None:
+        array = probability_array(p, "Bernoulli p")
+        if array.ndim != 1:
+            must = "must be one-dimensional, one probability per position"
+            remedy = "For more labels use Independent(probabilities, labels)"
+            raise InputError(sentence("Bernoulli p", must, f"shape {array.shape}", remedy))
+        check_arcs("Bernoulli", 2 * array.size)
+        self._keep(p=frozen(array), labels=BINARY.labels, n=len(array))
+
+    @property
+    def rows(self) -> Floats:
+        """P(y_i = l), shape (n, L)."""
+        return np.stack((1.0 - self.p, self.p), axis=1)
+
+    def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
+        """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
+        return np.array([arcs[1] - arcs[0] for arcs in arc_gradients], dtype=np.float64)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"model": "bernoulli", "p": self.p}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Independent(_Independent):
+    """Independent labels, each position with its own distribution.
+
+    Every layer has L arcs, in the order of the labels.
+
+    Attributes:
+        probabilities: P(y_i = l), shape (n, L), each row summing to 1.
+        labels: the L labels, 0, ..., L - 1 unless given.
+        n: the length of every sequence.
+    """
+
+    probabilities: Floats
+    labels: tuple[Label, ...]
+    n: int
+
+    def __init__(self, probabilities: ArrayLike, labels: Sequence[Label] | None = None) -> None:
+        array = probability_array(probabilities, "Independent probabilities")
+        array = label_rows(array, labels, "Independent", "probabilities")
+        array = check_rows(array, "Independent probabilities", given=probabilities)
+        alphabet = alphabet_of(labels, array.shape[1], "Independent labels")
+        self._keep(probabilities=frozen(array), labels=alphabet.labels, n=len(array))
+        self._keep(alphabet=alphabet)
+
+    @property
+    def rows(self) -> Floats:
+        """P(y_i = l), shape (n, L)."""
+        return normalized_rows(self.probabilities)
+
+    def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
+        """dE/d(probabilities), shape (n, L), every entry being a free variable."""
+        return np.array(arc_gradients, dtype=np.float64).reshape(self.probabilities.shape)
+
+    @property
+    def _parts(self) -> dict[str, Any]:
+        return {"model": "independent", "probabilities": self.probabilities, "labels": self.labels}
+
+
+def as_model(value: object) -> Model:
+    """The model that the value stands for.
+
+    A model stands for itself, a list of probabilities for ``Bernoulli``, a table of probabilities
+    whose rows sum to 1 for ``Independent``.
+    """
+    if isinstance(value, Model):
+        return value
+    array = real_array(value, "model")  # type: ignore[arg-type]
+    if array.ndim in (1, 2):
+        return (Bernoulli if array.ndim == 1 else Independent)(value)  # type: ignore[arg-type]
+    must = "must be a label model, a list of probabilities, or a table, one row per position"
+    raise InputError(sentence("model", must, f"an array of shape {array.shape}"))
+
+
+def chances_of_ones(model: object) -> Floats | None:
+    """P(y_i = second label), (n,), when labels are independent and there are two, else None."""
+    if isinstance(model, Bernoulli):
+        return model.p
+    if isinstance(model, Independent) and len(model.labels) == 2:
+        return model.probabilities[:, 1]
+    return None
+
+
+# -- Markov chains ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,15 +273,10 @@ class Markov(Parametrized):
         """What kind of distribution it is, in words."""
         return f"Markov chain of order {self.order}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The model as plain lists and numbers."""
-        return {
-            "model": "markov",
-            "initial": self.initial.tolist(),
-            "transition": self.transition.tolist(),
-            "n": self.n,
-            "labels": list(self.labels),
-        }
+    @property
+    def _parts(self) -> dict[str, Any]:
+        tables = {"initial": self.initial, "transition": self.transition}
+        return {"model": "markov", **tables, "n": self.n, "labels": self.labels}
 
     def __repr__(self) -> str:
         """Names the order, the length and the labels."""

@@ -1,0 +1,320 @@
+"""Questions that are sums over the paths of layers: distances, probabilities, samples.
+
+``forward`` and ``backward`` are distances in the real semiring: weights of partial paths, summed;
+``total`` sums those of whole paths. ``normalize`` divides by the total and moves the weights so
+that every step is a conditional probability; it works with logarithms and so takes layers of any
+scale.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import EmptyError, InputError, as_whole, sentence
+from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
+from fsmeu.limits import MAX_DENSE_ENTRIES
+from fsmeu.models.checks import check_arcs, count
+
+__all__ = [
+    "Dense",
+    "backward",
+    "dense",
+    "dense_tables",
+    "forward",
+    "group_sums",
+    "log_probability",
+    "log_sums",
+    "log_total",
+    "logarithm",
+    "marginals",
+    "normalize",
+    "probability",
+    "sample",
+    "total",
+]
+
+# -- distances -------------------------------------------------------------------------------------
+
+
+def forward(layered: Layered) -> tuple[Floats, ...]:
+    """For layers 0, ..., n: the weight of all paths from the start to each state."""
+    check_layers(layered)
+    values = [layered.start]
+    for layer in layered.layers:
+        mass = values[-1][layer.source] * layer.weight
+        values.append(group_sums(layer.target, mass, layer.width))
+    return tuple(values)
+
+
+def backward(layered: Layered) -> tuple[Floats, ...]:
+    """For layers 0, ..., n: the weight of all paths from each state to the end."""
+    check_layers(layered)
+    values = [layered.final]
+    for layer, width in zip(layered.layers[::-1], layered.widths[-2::-1], strict=True):
+        mass = values[-1][layer.target] * layer.weight
+        values.append(group_sums(layer.source, mass, width))
+    return tuple(values[::-1])
+
+
+def total(layered: Layered) -> float:
+    """The weight of all paths."""
+    return float(forward(layered)[-1] @ layered.final)
+
+
+def _log_backward(layered: Layered) -> tuple[list[Floats], float]:
+    """Logarithms of the backward distances, each layer shifted so that its greatest is 0.
+
+    Returns:
+        The shifted logarithms for layers 0, ..., n, and the sum of all shifts.
+    """
+    check_layers(layered)
+    logs = in_logs(layered)
+    values, shift = _shifted(logs.final)
+    result, shifts = [values], [shift]
+    for layer, width in zip(logs.layers[::-1], logs.widths[-2::-1], strict=True):
+        values = log_sums(layer.source, layer.weight + values[layer.target], width)
+        values, shift = _shifted(values)
+        result.append(values)
+        shifts.append(shift)
+    return result[::-1], float(np.sum(shifts))
+
+
+def log_total(layered: Layered) -> float:
+    """The logarithm of the weight of all paths, -inf when there is none."""
+    check_layers(layered)
+    logs = in_logs(layered)
+    values, shift = _log_backward(logs)
+    ends = logs.start + values[0]
+    return float(log_sums(np.zeros(len(ends), np.int64), ends, 1)[0]) + shift
+
+
+def normalize(layered: Layered, where: str = "model") -> Layered:
+    """The same acceptor with total weight 1 and the weights pushed towards the start.
+
+    Afterwards the start weights sum to 1, the arcs that leave a state that can reach the end sum
+    to 1, and such a state of the last layer has final weight 1. The arcs keep their order.
+
+    Raises:
+        EmptyError: no path has positive weight.
+    """
+    check_layers(layered)
+    logs = in_logs(layered)
+    values, _ = _log_backward(logs)
+    start = logs.start + values[0]
+    if not np.isfinite(start).any():
+        raise EmptyError(sentence(where, "at least one sequence must have positive weight"))
+    layers = tuple(
+        _pushed(layer, before, after)
+        for layer, before, after in zip(logs.layers, values, values[1:], strict=False)
+    )
+    first = np.exp(start - start.max())
+    final = np.isfinite(logs.final).astype(np.float64)
+    return Layered(layered.alphabet, first / first.sum(), layers, final, layered.unambiguous)
+
+
+def _pushed(layer: Layer, before: Floats, after: Floats) -> Layer:
+    """The arcs of a layer as conditional probabilities, from the logarithms of their weights."""
+    log_mass = layer.weight + after[layer.target]
+    alive = np.isfinite(log_mass)
+    mass = np.zeros(len(log_mass))
+    top = _group_maxima(layer.source, log_mass, len(before))
+    mass[alive] = np.exp(log_mass[alive] - top[layer.source[alive]])
+    sums = group_sums(layer.source, mass, len(before))
+    weight = mass / np.where(sums > 0, sums, 1.0)[layer.source]
+    return Layer(layer.source, layer.label, layer.target, weight, layer.width)
+
+
+def _shifted(values: Floats) -> tuple[Floats, float]:
+    """The values minus their greatest, and that; nothing to shift if none is finite."""
+    top = float(values.max(initial=-np.inf))
+    return (values - top, top) if np.isfinite(top) else (values, top)
+
+
+def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
+    """The sums of the values within each group."""
+    sums: Floats = np.bincount(group, values, groups)  # type: ignore[assignment]
+    return sums
+
+
+def _group_maxima(group: Ints, values: Floats, groups: int) -> Floats:
+    maxima = np.full(groups, -np.inf)
+    np.maximum.at(maxima, group, values)
+    return maxima
+
+
+def log_sums(group: Ints, values: Floats, groups: int) -> Floats:
+    """Logarithms of the sums of exp(values) within each group."""
+    maxima = _group_maxima(group, values, groups)
+    alive = np.isfinite(values)
+    scaled = np.exp(values[alive] - maxima[group[alive]])
+    sums = group_sums(group[alive], scaled, groups)
+    result = np.full(groups, -np.inf)
+    some = sums > 0
+    result[some] = maxima[some] + np.log(sums[some])
+    return result
+
+
+def logarithm(array: Floats) -> Floats:
+    """The natural logarithm, -inf at 0 without a warning."""
+    with np.errstate(divide="ignore"):
+        return np.log(array)
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+def _scaled_probability(layered: Layered, indices: Ints) -> tuple[float, int]:
+    """The weight of a label sequence as (mantissa, exponent): mantissa * 2**exponent.
+
+    The powers of two keep long sequences from underflow without rounding.
+    """
+    if len(indices) != layered.n:
+        must = f"must have {layered.n} labels, as the model has"
+        raise InputError(sentence("sequence", must, f"{len(indices)} labels"))
+    mass, exponent = layered.start, 0
+    for layer, label in zip(layered.layers, indices, strict=True):
+        on = layer.label == label
+        mass = group_sums(layer.target[on], mass[layer.source[on]] * layer.weight[on], layer.width)
+        power = math.frexp(float(mass.max(initial=0.0)))[1]
+        mass, exponent = np.ldexp(mass, -power), exponent + power
+    return float(mass @ layered.final), exponent
+
+
+def probability(layered: Layered, indices: Ints) -> float:
+    """The weight of a label sequence, summed over its paths."""
+    mantissa, exponent = _scaled_probability(layered, indices)
+    return math.ldexp(mantissa, exponent)
+
+
+def log_probability(layered: Layered, indices: Ints) -> float:
+    """The natural logarithm of the weight of a label sequence, -inf when it is 0."""
+    mantissa, exponent = _scaled_probability(layered, indices)
+    return math.log(mantissa) + exponent * math.log(2.0) if mantissa > 0 else -math.inf
+
+
+def marginals(layered: Layered) -> Floats:
+    """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
+    before, after = forward(layered), backward(layered)
+    whole = float(before[-1] @ layered.final)
+    if not whole > 0:
+        raise EmptyError(sentence("model", "at least one sequence must have positive weight"))
+    rows = np.zeros((layered.n, len(layered.alphabet)))
+    for k, layer in enumerate(layered.layers):
+        mass = before[k][layer.source] * layer.weight * after[k + 1][layer.target]
+        rows[k] = group_sums(layer.label, mass, rows.shape[1])
+    return rows / whole
+
+
+# -- samples ---------------------------------------------------------------------------------------
+
+
+def sample(layered: Layered, size: int, seed: int | np.random.Generator | None = None) -> Ints:
+    """Label sequences drawn with probabilities proportional to their weights.
+
+    Args:
+        layered: the acceptor.
+        size: how many sequences.
+        seed: a numpy Generator, or the seed of a new one.
+
+    Returns:
+        Label indices of shape (size, n).
+    """
+    size = count(size, "sample size")
+    check_arcs("sample", size * layered.n, "labels")
+    random = _generator(seed)
+    pushed = normalize(layered)
+    nowhere, everyone = np.zeros(len(pushed.start), np.int64), np.zeros(size, np.int64)
+    state = _pick(nowhere, pushed.start, 1, everyone, random)
+    drawn = np.empty((size, layered.n), np.int64)
+    for k, layer in enumerate(pushed.layers):
+        arc = _pick(layer.source, layer.weight, pushed.widths[k], state, random)
+        drawn[:, k] = layer.label[arc]
+        state = layer.target[arc]
+    return drawn
+
+
+def _generator(seed: object) -> np.random.Generator:
+    """A generator of random numbers; numpy is asked only with what it is known to take."""
+    sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
+    if seed is None or isinstance(seed, sources):
+        return np.random.default_rng(seed)
+    number = as_whole(seed, least=0)
+    if number is None:
+        must = "must be a whole number, at least 0, or a numpy Generator"
+        raise InputError(sentence("sample seed", must, seed))
+    return np.random.default_rng(number)
+
+
+def _pick(
+    group: Ints, weight: Floats, groups: int, wanted: Ints, random: np.random.Generator
+) -> Ints:
+    """For each wanted group, a random member: an index into ``group`` and ``weight``.
+
+    The weights of a group sum to 1, so the running sum of all weights, sorted by group, holds the
+    distribution of group g between two whole numbers. Members of weight 0 are left out first.
+    """
+    members = np.flatnonzero(weight > 0)
+    members = members[np.argsort(group[members], kind="stable")]
+    sizes = np.bincount(group[members], minlength=groups)
+    ends = np.cumsum(sizes)
+    sums = np.concatenate(([0.0], np.cumsum(weight[members])))
+    low, high = sums[ends - sizes][wanted], sums[ends][wanted]
+    point = low + random.random(len(wanted)) * (high - low)
+    at = np.searchsorted(sums[1:], point, side="right")
+    picked: Ints = members[np.clip(at, (ends - sizes)[wanted], ends[wanted] - 1)]
+    return picked
+
+
+# -- dense tables ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """A layered acceptor with every layer padded to the widest.
+
+    Attributes:
+        tables: weight of (position, state, label, next state), shape (n, M, L, M).
+        start: weight of starting in each state, shape (M,).
+        final: weight of ending in each state, shape (M,).
+    """
+
+    tables: Floats
+    start: Floats
+    final: Floats
+
+
+def dense(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Dense | None:
+    """The layers as dense arrays; None if they need more than ``limit`` entries."""
+    tables = dense_tables(layered, limit)
+    if tables is None:
+        return None
+    width = max(layered.widths)
+    start, final = (np.pad(v, (0, width - len(v))) for v in (layered.start, layered.final))
+    return Dense(tables, start, final)
+
+
+def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:
+    """The arc weights as an array T[i, s, l, t]; None if it needs more than ``limit`` entries.
+
+    T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the
+    arcs of position i from state s with label l to state t; states past a layer's width have none.
+    """
+    check_layers(layered)
+    width, labels = max(layered.widths), len(layered.alphabet)
+    shape = (layered.n, width, labels, width)
+    if layered.n * width * labels * width > limit:
+        return None
+    tables = np.zeros(shape)
+    if layered.n:
+        layers = layered.layers
+        position = np.repeat(np.arange(layered.n), [len(x.source) for x in layers])
+        source = np.concatenate([x.source for x in layers])
+        label = np.concatenate([x.label for x in layers])
+        target = np.concatenate([x.target for x in layers])
+        weight = np.concatenate([x.weight for x in layers])
+        np.add.at(tables, (position, source, label, target), weight)
+    return tables
