@@ -150,8 +150,6 @@ KEPT_FREE = 31 << 20
 
 # Corpora as a whole.
 
-EVALUATED_CELLS = 1 << 22
-"""Cells of the registers of sentences of one length that are evaluated at once: 32 MB."""
 MOST_CORPUS_TABLE = 4_000_000
 """Tuples of totals of a corpus whose distribution is tabled: 32 MB, several times while summed."""
 CORPUS_SCORE_CELLS = 1 << 26

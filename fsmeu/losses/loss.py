@@ -230,7 +230,7 @@ class SpecLoss(Card):
 
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
-        return values_of_pairs(self.bound, z, y)
+        return values_of_pairs(self.bound, list(zip(z, y, strict=True)))
 
 
 def _shown(value: Any) -> str:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.composition import compose_machines
+from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.layers import string_layers
 from fsmeu.losses.language.read import read
 from fsmeu.losses.machine import partition
+from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.machine.minimize import minimize, same_values, unroll
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
@@ -232,6 +234,16 @@ def test_a_python_loss_is_minimised_as_well():
     merged = loss.compile(5, minimize=True)
     assert merged.states == sum(range(1, 7))
     np.testing.assert_array_equal(ends(merged), values(loss, 5))
+
+
+def test_states_that_lead_to_no_end_are_left_out():
+    """As where a model restricts what is compiled: state 2 has no step, and no pair ends there."""
+    steps = np.full((4, 2, 2), -1)
+    steps[0, :, 0], steps[0, :, 1], steps[1] = 1, 2, 3
+    ending = np.array([np.nan, np.nan, np.nan, 5.0])
+    machine = minimize(Machine("m", 2, BINARY, steps, ending, 0.0, {}))
+    assert machine.next[0].tolist() == [[1, -1], [1, -1]]
+    assert machine.values[machine.next[1]].tolist() == [[5.0, 5.0], [5.0, 5.0]]
 
 
 def test_too_many_layers_are_refused():
