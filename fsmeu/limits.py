@@ -35,16 +35,6 @@ WALK_STEPS_PER_STATE = 80
 ELEMENTS_PER_STATE = 20
 """Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
 """
-CONSTRAINT_SHARE = 250
-"""The part of the states that a constraint may have: it is composed with the model and the loss."""
-CONSTRAINT_WORK_PER_STATE = 60
-"""Work on a constraint for each state that it may have, so that a hard one is refused early."""
-WORK_OF_TERM = 8
-"""Work that making one more term of a regular expression counts as; terms are kept."""
-WORK_OF_PART = 4
-"""Work that a look at one part of a term counts as: cheaper than making one."""
-FEW_CONSTRAINT_STATES = 1000
-"""States of a constraint for all lengths; one with more is made for the length asked for alone."""
 MAX_ARCS = 20_000_000
 """Arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, as four numbers of eight bytes each."""
 MAX_DOMAIN = 1_000_000
