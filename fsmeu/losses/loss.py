@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
@@ -31,9 +31,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
 
 __all__ = ["SpecLoss", "bind_loss"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

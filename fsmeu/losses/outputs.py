@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.affine import slope_in, starts_of
 from fsmeu.losses.evaluate import at_end, encoded_pair, registers_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
@@ -29,9 +29,6 @@ __all__ = [
     "output_values",
     "output_view",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:
