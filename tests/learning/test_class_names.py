@@ -134,6 +134,7 @@ def test_searn_learns_the_same_for_every_order(name, space):
 @pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("asked", [TAGS, TAGS[::-1]])
+@pytest.mark.thirds
 def test_oracles_of_every_order(name, order, asked):
     """Costs stand in the order that is asked for; each is that of a list of all completions."""
     loss, y = tagger_losses(order)[name], ("B-X", "I-X", "O")
@@ -199,6 +200,7 @@ CLASSES = [(0, 1), (False, True), ("0", "1"), (3, 1), ("no", "yes")]
 
 @pytest.mark.parametrize("kind", BINARY)
 @pytest.mark.parametrize("classes", CLASSES, ids=str)
+@pytest.mark.thirds
 def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path):
     """Class 1 by its name, else the greater one, wherever the loss writes its label 1."""
     X, truth = rare()
@@ -218,6 +220,7 @@ def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path
 @pytest.mark.parametrize("kind", BINARY)
 @pytest.mark.parametrize("labels", ["ham spam", "spam ham"])
 @pytest.mark.parametrize("classes", [("ham", "spam"), ("no", "yes"), ("z", "spam")])
+@pytest.mark.thirds
 def test_the_counted_label_has_a_name_of_its_own(kind, labels, classes):
     X, truth = rare()
     loss = fsmeu.loads(F1.format(labels=labels, one='"spam"'))
