@@ -11,10 +11,9 @@ from rich.table import Table
 
 from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
-from fsmeu.checking.facts import facts, measured_with, selected_sizes
+from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report, register_facts, report
-from fsmeu.checking.report_data import report_data
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import (
