@@ -16,7 +16,7 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load
-from fsmeu.searn.tagger import ColumnTagger
+from fsmeu.searn.tagger import ColumnTagger, tag_scores
 
 __all__ = ["predict"]
 
@@ -87,8 +87,7 @@ def predict(
 
 def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
     """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
-    from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
-    from fsmeu.searn.tasks.measures import counts_of
+    from fsmeu.corpora.conll import inputs_and_tags, read_sentences, written
 
     if beam is not None:
         made.searn_.set_params(beam=beam)
@@ -97,9 +96,7 @@ def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: 
     if len(sentences[0][0]) == made.width_ + 1:
         inputs, given = inputs_and_tags(sentences)
     tags = made.predict(inputs)
-    found = None
-    if given is not None:
-        found = {name: float(v) for name, v in counts_of(tags, given).scores().items()}
+    found = None if given is None else tag_scores(tags, given)
     if as_json:
         print_json({"tags": tags, "measures": found})
         return

@@ -233,9 +233,8 @@ def _train_tagger(
     as_json: bool,
 ) -> None:
     """Trains a tagger on sentences in columns by SEARN."""
-    from fsmeu.searn.tagger import are_chunk_tags
-    from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences
-    from fsmeu.searn.tasks.measures import counts_of
+    from fsmeu.corpora.conll import inputs_and_tags, read_sentences
+    from fsmeu.searn.tagger import are_chunk_tags, tag_scores
 
     inputs, tags = inputs_and_tags(read_sentences(file, least=2))
     others = None if test is None else inputs_and_tags(read_sentences(test, least=2))
@@ -259,8 +258,7 @@ def _train_tagger(
         "seconds": round(seconds, 3),
     }
     if others is not None:
-        counts = counts_of(model.predict(others[0]), others[1])
-        found["test"] = {name: float(value) for name, value in counts.scores().items()}
+        found["test"] = tag_scores(model.predict(others[0]), others[1])
     _print(found, as_json)
 
 
