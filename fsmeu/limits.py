@@ -230,8 +230,6 @@ HOTTEST = 100.0
 
 # Corpora of search-based prediction.
 
-MOST_BEAM_CELLS = 1 << 28
-"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
 MOST_LABEL_CELLS = 1 << 28
 """Labels of the sentences of a search, each as long as the longest: a gigabyte."""
 MOST_ITERATIONS = 10_000

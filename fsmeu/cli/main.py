@@ -31,7 +31,6 @@ COMMANDS = {
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
-    "searn": (_LEARNING, "searn:searn", "Repeat the experiments of the SEARN paper."),
     "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
 }
 

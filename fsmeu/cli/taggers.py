@@ -11,13 +11,12 @@ from typing import Any
 from fsmeu.cli import options as opt
 from fsmeu.cli.models import estimating, parameters
 from fsmeu.cli.output import fourths, note, print_json, write_output
+from fsmeu.corpora.conll import inputs_and_tags, read_sentences, written
 from fsmeu.errors import one_of
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.sets import SETS, template_set
 from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags
-from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
-from fsmeu.searn.tasks.measures import counts_of
+from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags, tag_scores
 
 _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
 _TAGGERS = {"rich_help_panel": "Taggers"}
@@ -79,7 +78,7 @@ def train_tagger(
         "seconds": round(seconds, 3),
     }
     if others is not None:
-        found["test"] = _scores(model.predict(others[0]), others[1])
+        found["test"] = tag_scores(model.predict(others[0]), others[1])
     return found
 
 
@@ -98,10 +97,6 @@ def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], s
     return ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
-def _scores(tags: Any, given: Any) -> dict[str, float]:
-    return {name: float(value) for name, value in counts_of(tags, given).scores().items()}
-
-
 def predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
     """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
     if beam is not None:
@@ -111,7 +106,7 @@ def predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: b
     if len(sentences[0][0]) == made.width_ + 1:
         inputs, given = inputs_and_tags(sentences)
     tags = made.predict(inputs)
-    found = None if given is None else _scores(tags, given)
+    found = None if given is None else tag_scores(tags, given)
     if as_json:
         print_json({"tags": tags, "measures": found})
         return

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.tasks import experiment as module
-from fsmeu.searn.tasks.experiment import Plan, differences, experiment, rows_of
-from fsmeu.searn.tasks.measures import Counts, Means, interval
-from fsmeu.searn.tasks.results import read_folder
-from fsmeu.searn.tasks.task import Method, Part, Split, Task
+from searn import experiment as module
+from searn.experiment import Plan, differences, experiment, rows_of
+from searn.measures import Counts, Means, interval
+from searn.results import read_folder
+from searn.task import Method, Part, Split, Task
 
 
 def part(seed, sentences=12):

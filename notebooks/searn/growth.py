@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import whole
-from fsmeu.searn.vine.collection import Collection
+from searn.collection import Collection
 
 __all__ = [
     "Growth",

@@ -14,11 +14,11 @@ from sklearn.base import clone
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.extras import is_installed
-from fsmeu.searn.tasks.measures import Measure, interval
-from fsmeu.searn.tasks.methods import runs_of
-from fsmeu.searn.tasks.results import Result, mark_of, read_results, result_file, write_results
-from fsmeu.searn.tasks.row import Difference, Row, Told
-from fsmeu.searn.tasks.task import Method, Split, Task
+from searn.measures import Measure, interval
+from searn.methods import runs_of
+from searn.results import Result, mark_of, read_results, result_file, write_results
+from searn.row import Difference, Row, Told
+from searn.task import Method, Split, Task
 
 __all__ = ["Plan", "as_data", "curve", "differences", "experiment", "rows_of"]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from fsmeu import extras
-from fsmeu.searn.tasks import crf
-from fsmeu.searn.tasks.perceptron import ChainModel, best_labels, perceptron
+from searn import crf
+from searn.perceptron import ChainModel, best_labels, perceptron
 
 
 def data(seed, sentences=6, columns=5, labels=3, longest=4):

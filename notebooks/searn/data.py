@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.corpora.conll import Sentence, read_sentences
 from fsmeu.data_folder import data_file
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.reading import read_text
-from fsmeu.searn.tasks.conll import Sentence, read_sentences
 
 __all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters"]
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.searn.features.words import stem
-from fsmeu.searn.vine.collection import subtree_order
-from fsmeu.searn.vine.growth import Growth, State, summary
+from searn.collection import subtree_order
+from searn.growth import Growth, State, summary
 
 __all__ = ["UnitFeatures", "action_features", "unit_features"]
 

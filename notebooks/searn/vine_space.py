@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.errors import one_of, whole
 from fsmeu.learning.saving import register
-from fsmeu.searn.vine.beam_policy import action_costs, best_completion
-from fsmeu.searn.vine.collection import Collection
-from fsmeu.searn.vine.features import UnitFeatures, action_features, unit_features
-from fsmeu.searn.vine.growth import Growth, State, actions, extraction, step, summary, vine_growth
-from fsmeu.searn.vine.matches import Matches, matches_of
-from fsmeu.searn.vine.rouge import rouge
+from searn.beam_policy import action_costs, best_completion
+from searn.collection import Collection
+from searn.growth import Growth, State, actions, extraction, step, summary, vine_growth
+from searn.matches import Matches, matches_of
+from searn.rouge import rouge
+from searn.vine_features import UnitFeatures, action_features, unit_features
 
 __all__ = ["GrowingSummary", "SummaryState"]
 

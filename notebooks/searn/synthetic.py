@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from fsmeu.errors import whole
-from fsmeu.searn.vine.collection import Collection, checked
+from searn.collection import Collection, checked
 
 __all__ = ["synthetic_collections"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from fsmeu.errors import one_of
 from fsmeu.searn.searn import Searn
-from fsmeu.searn.tasks.crf import crf_predictions
-from fsmeu.searn.tasks.perceptron import best_labels, perceptron
-from fsmeu.searn.tasks.resources import Clock, peak_memory, reset_peak
-from fsmeu.searn.tasks.summarisation import first_sentences, oracle_summary
-from fsmeu.searn.tasks.task import Labels, Method, Split
+from searn.crf import crf_predictions
+from searn.perceptron import best_labels, perceptron
+from searn.resources import Clock, peak_memory, reset_peak
+from searn.summarisation import first_sentences, oracle_summary
+from searn.task import Labels, Method, Split
 
 __all__ = ["KINDS", "Run", "runs_of"]
 

@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmeu import limits
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.searn.vine import beam_policy
-from fsmeu.searn.vine.beam_policy import action_costs, best_completion
-from fsmeu.searn.vine.collection import Collection, checked
-from fsmeu.searn.vine.features import action_features, unit_features
-from fsmeu.searn.vine.growth import actions, extraction, step, summary, vine_growth
-from fsmeu.searn.vine.matches import matches_of
-from fsmeu.searn.vine.rouge import rouge
-from fsmeu.searn.vine.space import GrowingSummary
-from fsmeu.searn.vine.synthetic import synthetic_collections
+from searn import beam_policy
+from searn.beam_policy import action_costs, best_completion
+from searn.collection import Collection, checked
+from searn.growth import actions, extraction, step, summary, vine_growth
+from searn.matches import matches_of
+from searn.rouge import rouge
+from searn.synthetic import synthetic_collections
+from searn.vine_features import action_features, unit_features
+from searn.vine_space import GrowingSummary
 
 
 def collection(words, heads, sentences, references, query=()):
@@ -137,7 +136,6 @@ def test_a_narrow_beam_gives_summaries(held, limit, width):
 
 
 def test_too_large_beams_are_refused(monkeypatch):
-    assert limits.MOST_BEAM_CELLS == beam_policy.MOST_BEAM_CELLS
     monkeypatch.setattr(beam_policy, "MOST_BEAM_CELLS", 10)
     with pytest.raises(SizeLimitError, match="at most 10 cells"):
         best_completion(vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
-from fsmeu.searn.vine.rouge import rouge
+from searn.rouge import rouge
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=7)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.searn.tasks.measures import chunks, counts_of, interval, pair_counts
+from searn.measures import chunks, counts_of, interval, pair_counts
 
 TAGS = ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
 PAIRS = st.lists(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.tasks.measures import Measure, counts_of
+from searn.measures import Measure, counts_of
 
 __all__ = ["Method", "Part", "Split", "Task", "held_out", "part_of"]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.searn.vine.collection import Collection
-from fsmeu.searn.vine.rouge import ngrams
+from searn.collection import Collection
+from searn.rouge import ngrams
 
 __all__ = ["Matches", "matches_of"]
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, sentence
 from fsmeu.files import write_file
 from fsmeu.reading import read_text
-from fsmeu.searn.tasks.measures import MEASURES, Measure
-from fsmeu.searn.tasks.task import Method, Split
+from searn.measures import MEASURES, Measure
+from searn.task import Method, Split
 
 __all__ = ["Result", "mark_of", "read_folder", "read_results", "result_file", "write_results"]
 
@@ -122,7 +122,7 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
             return None
         return [_result(one) for one in held["results"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        must = "must hold results of fsmeu searn run"
+        must = "must hold results of a run"
         raise InputError(sentence(f"file {path}", must, None, "Remove it")) from None
 
 
@@ -145,7 +145,7 @@ def read_folder(folder: Path) -> Iterator[Result]:
     """
     files = sorted(folder.glob("*/*.json.gz"))
     if not files:
-        remedy = "Make some with fsmeu searn run TASK -o FOLDER"
+        remedy = "Make some with run TASK -o FOLDER"
         raise InputError(sentence(f"folder {folder}", "it must hold results", None, remedy))
     for path in files:
         yield from read_results(path) or []

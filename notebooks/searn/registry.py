@@ -1,7 +1,7 @@
 """The experiments by name, with the settings that were chosen on held-out training data.
 
 Seen on test data, with 95% intervals of a bootstrap over sentences and seconds of one processor
-(``fsmeu searn table`` prints such a table from the runs in a folder):
+(``table`` prints such a table from the runs in a folder):
 
 - chunking: SEARN for chunk F1 with a beam of 10, three seeds, 94.11 (93.76 to 94.47) after 54 s;
   its first iteration 94.11; SEARN for Hamming loss 94.08. Optimising chunk F1 in place of Hamming
@@ -37,10 +37,10 @@ from typing import Any
 from fsmeu.searn.learners.logistic import Logistic
 from fsmeu.searn.spaces.joint import Alternating
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
-from fsmeu.searn.tasks.measures import pair_counts
-from fsmeu.searn.tasks.ocr import folds, held_out_folds
-from fsmeu.searn.tasks.summarisation import LIMIT, collections, rouge_means
-from fsmeu.searn.tasks.tagged import (
+from searn.measures import pair_counts
+from searn.ocr import folds, held_out_folds
+from searn.summarisation import LIMIT, collections, rouge_means
+from searn.tagged import (
     chunking,
     chunking_held_out,
     joint,
@@ -48,8 +48,8 @@ from fsmeu.searn.tasks.tagged import (
     names,
     names_held_out,
 )
-from fsmeu.searn.tasks.task import Method, Task
-from fsmeu.searn.vine.space import GrowingSummary
+from searn.task import Method, Task
+from searn.vine_space import GrowingSummary
 
 __all__ = ["CURVES", "TASKS"]
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fsmeu.searn.tasks.measures import Means
-from fsmeu.searn.tasks.task import Part, Split
-from fsmeu.searn.vine.beam_policy import best_completion
-from fsmeu.searn.vine.collection import Collection
-from fsmeu.searn.vine.growth import State, actions, extraction, step, summary
-from fsmeu.searn.vine.matches import matches_of
-from fsmeu.searn.vine.rouge import rouge
-from fsmeu.searn.vine.space import UNITS
-from fsmeu.searn.vine.synthetic import synthetic_collections
+from searn.beam_policy import best_completion
+from searn.collection import Collection
+from searn.growth import State, actions, extraction, step, summary
+from searn.matches import matches_of
+from searn.measures import Means
+from searn.rouge import rouge
+from searn.synthetic import synthetic_collections
+from searn.task import Part, Split
+from searn.vine_space import UNITS
 
 __all__ = ["LIMIT", "collections", "first_sentences", "oracle_summary", "rouge_means"]
 

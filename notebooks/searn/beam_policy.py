@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import SizeLimitError, sentence, whole
-from fsmeu.limits import MOST_BEAM_CELLS
-from fsmeu.searn.vine.growth import Growth, State, actions, allowed, words_of
-from fsmeu.searn.vine.matches import Matches
+from searn.growth import Growth, State, actions, allowed, words_of
+from searn.matches import Matches
 
 __all__ = ["action_costs", "best_completion"]
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+
+MOST_BEAM_CELLS = 1 << 28
+"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
 
 
 def action_costs(
