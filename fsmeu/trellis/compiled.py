@@ -8,35 +8,46 @@ then renames them).
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["entry", "inner", "kernels", "load_compiled", "unsigned_of"]
+__all__ = ["entry", "inner", "kernels", "load_compiled", "part", "unsigned_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
 
+_FOLDER = Path(__file__).parent
+
 SMALL_WORK = 20_000
 """Products and sums of a query up to which Python is taken: about what loading the loops costs."""
 
 
-def kernels(work: int) -> ModuleType:
-    """The module of kernels for a query of about so many sums and products."""
+def kernels(name: str, work: int) -> ModuleType:
+    """A module of kernels of this package, for a query of about so many sums and products."""
     if work <= SMALL_WORK and not load_compiled.cache_info().currsize:
-        from fsmeu.trellis import kernels as plain
+        return importlib.import_module(f"{__package__}.{name}")
+    return load_compiled(name)
 
-        return plain
-    return load_compiled()
+
+def part(name: str) -> ModuleType:
+    """A module of kernels for other kernels to call; compiled where these are."""
+    return (
+        load_compiled(name)
+        if _COMPILING.get()
+        else importlib.import_module(f"{__package__}.{name}")
+    )
 
 
 def unsigned_of() -> Callable[[int], Any]:
@@ -68,21 +79,20 @@ def _jit(function: F, **options: Any) -> F:
     return compiled
 
 
-@lru_cache(maxsize=1)
-def load_compiled() -> ModuleType:
-    """The module of kernels once more, its functions compiled."""
+@cache
+def load_compiled(name: str) -> ModuleType:
+    """A module of kernels once more, its functions compiled."""
     from numba import config as numba_config
 
     config: Any = numba_config
-    name = "fsmeu.trellis._compiled_kernels"
-    source = Path(__file__).with_name("kernels.py")
-    spec = importlib.util.spec_from_file_location(name, source)
+    alias = f"{__package__}._compiled_{name}"
+    spec = importlib.util.spec_from_file_location(alias, _FOLDER / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where numba looks for what it finds in its cache
+    sys.modules[alias] = module  # where numba looks for what it finds in its cache
     folder, before = _cache_folder(), config.CACHE_DIR
-    if not any(folder.rglob("kernels.*.nbi")):
+    if not folder.exists() and not _COMPILING.get():
         print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
     token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
     try:
@@ -93,7 +103,9 @@ def load_compiled() -> ModuleType:
     return module
 
 
+@lru_cache(maxsize=1)
 def _cache_folder() -> Path:
-    """The folder for compiled loops."""
+    """The folder for loops compiled from the kernels as they are: another edit has another one."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "fsmeu" / "numba"
+    sources = b"".join(path.read_bytes() for path in sorted(_FOLDER.glob("*kernels.py")))
+    return Path(base) / "fsmeu" / "numba" / sha256(sources).hexdigest()[:16]

@@ -7,10 +7,9 @@ sentence depends on that sentence alone: kernels go through a batch one sentence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,90 +20,18 @@ from fsmeu.limits import KEPT_CELLS_PER_STATE, LEAST_TRELLIS_LENGTH, MOST_TRELLI
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.trellis.amounts import Amounts, amounts_of
+from fsmeu.trellis.batches import Batch, Decided, Values, in_threads, part_of
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.nonnegative import stays_nonnegative
+from fsmeu.trellis.composed import Composed, compose
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
-from fsmeu.trellis.structure import (
-    Composed,
-    Hypotheses,
-    References,
-    compose,
-    hypotheses,
-    padded,
-    references,
-)
+from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, references
 from fsmeu.trellis.tapes import Tapes, value_tables
 
-__all__ = ["Decided", "Engine", "Structure", "engine_of"]
+__all__ = ["Engine", "Structure", "engine_of"]
 
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
 """
-
-
-class Values(NamedTuple):
-    """The values of several lengths: value = sum of joint counts q times slope + offset.
-
-    Attributes:
-        at: where the tables (k, s) of each length begin, (n + 1,).
-        slope: g_q(k, s), (joint counts, cells).
-        offset: h(k, s), (cells,).
-        greatest: bounds on joint counts, signs aside, (joint counts, n + 1).
-        cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
-        rounding: bounds on relative errors of sums without signs, (n + 1,).
-        underflow: what is lost where numbers are too small for doubles, (n + 1,).
-        prunes: whether one end bounds the others, (n + 1,).
-    """
-
-    at: Ints
-    slope: Floats
-    offset: Floats
-    greatest: Floats
-    cap: Floats
-    rounding: Floats
-    underflow: Floats
-    prunes: Bools
-
-
-class Batch(NamedTuple):
-    """The sentences of a batch, as arrays.
-
-    Attributes:
-        weights: the weights of all arcs of all models, one after the other.
-        begins: where those of each model begin, and the end.
-        weight_at: where those of each position begin, among those of a model.
-        lengths: the length of each sentence.
-        start: start weights, (batch, states).
-        final: final weights, (batch, states).
-        labels: label indices, (batch, longest).
-    """
-
-    weights: Floats
-    begins: Ints
-    weight_at: Ints
-    lengths: Ints
-    start: Floats
-    final: Floats
-    labels: Ints
-
-
-class Decided(NamedTuple):
-    """Best hypotheses.
-
-    Attributes:
-        labels: label indices, (batch, longest).
-        best: where the counter of each ends, (batch,); -1 where no sequence is allowed.
-        values: the best value of each end k, or a bound on it that is not above the best,
-            (batch, k); -inf where no sequence ends there.
-        errors: bounds on their errors, (batch, k).
-        tried: how many ends were valued, (batch,).
-    """
-
-    labels: Ints
-    best: Ints
-    values: Floats
-    errors: Floats
-    tried: Ints
 
 
 @dataclass(eq=False)
@@ -154,16 +81,16 @@ class Structure:
         values = self._values(sorted({model.n for model in models}), sign)
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
-        run = kernels(self._work(batch, 2 * max(1, self.counts)))
+        run = kernels("best_kernels", self._work(batch, 2 * max(1, self.counts)))
 
         def part(rows: slice) -> None:
-            some = _part(batch, rows)
+            some = part_of(batch, rows)
             rooms = self._decision_rooms(longest)
             run.decide_batch(
                 self.r, self.h, self.amounts, values, some, rooms, ends[rows], best[rows]
             )
 
-        _in_threads(part, batch.lengths, jobs)
+        in_threads(part, batch.lengths, jobs)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
 
     def sums(
@@ -177,7 +104,7 @@ class Structure:
         longest = max(model.n for model in models)
         found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
-        run = kernels(self._work(batch, 1 + self.counts))
+        run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
 
         def part(rows: slice) -> None:
             layer, classes = self._layer_cells(longest)
@@ -189,10 +116,10 @@ class Structure:
                 np.zeros(classes),
                 np.zeros((self.counts, self.amounts.features + 1)),
             )
-            some = _part(batch, rows)
+            some = part_of(batch, rows)
             run.mean_batch(self.r, self.h, self.amounts, some, rooms, found[rows], ended[rows])
 
-        _in_threads(part, batch.lengths, jobs)
+        in_threads(part, batch.lengths, jobs)
         return found, ended
 
     def expectations(
@@ -246,7 +173,7 @@ class Structure:
             np.zeros(longest, np.int64),
         )
         slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
-        run = kernels(self._work(batch, 3 * (1 + self.counts)))
+        run = kernels("adjoint_kernels", self._work(batch, 3 * (1 + self.counts)))
         run.adjoint_batch(self.r, self.h, self.amounts, values, batch, rooms, slopes, found)
         parts = [
             np.split(slopes[begin:end], self.weight_at[1 : model.n])
@@ -281,7 +208,7 @@ class Structure:
         cells = self.score_cells(n)
         found = np.zeros((len(models), len(basis), len(cells)))
         mass, sums, back, score, *_ = self._decision_rooms(n)
-        run = kernels(self._work(batch, 2 * len(basis) * self.counts))
+        run = kernels("sum_kernels", self._work(batch, 2 * len(basis) * self.counts))
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
@@ -306,7 +233,7 @@ class Structure:
         found = np.empty((len(scores), int(self.h.columns[n])))
         labels = np.zeros((0 if ends is None else len(scores), n), np.int64)
         score = np.zeros((n, len(self.amounts.joint)))
-        run = kernels(len(scores) * int(self.h.at[n + 1]))
+        run = kernels("best_kernels", len(scores) * int(self.h.at[n + 1]))
         ended = np.zeros(len(scores), np.int64) if ends is None else ends
         rooms = (score, *self._best_rooms(n))
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
@@ -395,7 +322,7 @@ class Structure:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             found = np.zeros((self.n + 1, int(self.h.columns[self.n])))
             rooms = self._best_rooms(self.n)
-            run = kernels(int(self.h.at[self.n + 1]))
+            run = kernels("best_kernels", int(self.h.at[self.n + 1]))
             run.most_by_count(self.h, self.n, score, *rooms, found)
             self._memo["caps"] = np.maximum(found, 0.0)
         caps: Floats = self._memo["caps"]
@@ -405,9 +332,12 @@ class Structure:
     def _nonnegative(self) -> bool:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
         if "nonnegative" not in self._memo:
-            self._memo["nonnegative"] = self.counts == 1 and stays_nonnegative(
-                self.z, self.y, self.amounts
-            )
+            known = self.counts == 1
+            if known and (self.amounts.amount < 0).any():
+                from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
+
+                known = stays_nonnegative(self.z, self.y, self.amounts)
+            self._memo["nonnegative"] = known
         found: bool = self._memo["nonnegative"]
         return found
 
@@ -432,32 +362,6 @@ class Structure:
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
-
-
-def _part(batch: Batch, rows: slice) -> Batch:
-    """Some sentences of a batch; arrays that are filled are views."""
-    begins = batch.begins[rows.start : rows.stop + 1]
-    return batch._replace(
-        begins=begins,
-        lengths=batch.lengths[rows],
-        start=batch.start[rows],
-        final=batch.final[rows],
-        labels=batch.labels[rows],
-    )
-
-
-def _in_threads(part: Callable[[slice], None], lengths: Ints, jobs: int) -> None:
-    """Calls a function with the rows of each of several parts of about equal work."""
-    if jobs == 1 or len(lengths) < 2 * jobs:
-        part(slice(0, len(lengths)))
-        return
-    pieces = 4 * jobs  # so that a thread that ends early takes another
-    ends = np.searchsorted(np.cumsum(lengths), np.linspace(0, lengths.sum(), pieces + 1)[1:])
-    ends = np.unique(np.append(ends[:-1], len(lengths)))
-    starts = np.append(0, ends[:-1])
-    rows = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if b > a]
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(part, rows))
 
 
 class Engine:

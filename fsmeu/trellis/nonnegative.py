@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csr_array
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.trellis.amounts import Amounts
-from fsmeu.trellis.structure import Composed
+from fsmeu.trellis.composed import Composed
 
 __all__ = ["stays_nonnegative"]
 

@@ -7,8 +7,10 @@ from fsmeu.trellis import compiled, engine
 
 def run_kernels(how, set_to=setattr):
     """Has all queries run by plain or by compiled kernels from now on."""
-    if how == "plain":
-        plain = importlib.import_module("fsmeu.trellis.kernels")
-        set_to(engine, "kernels", lambda work: plain)
-    else:
-        set_to(engine, "kernels", lambda work: compiled.load_compiled())
+
+    def kernels(name, work):
+        if how == "compiled":
+            return compiled.load_compiled(name)
+        return importlib.import_module(f"fsmeu.trellis.{name}")
+
+    set_to(engine, "kernels", kernels)
