@@ -87,7 +87,7 @@ def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     """The answer to one of several problems."""
     values, errors, end = decided.values[row], decided.errors[row], int(decided.best[row])
     settled = end >= 0 or problem.constraint is not None
-    if not settled or not np.isfinite(errors).all() or np.isinf(values[end]):
+    if not settled or not np.isfinite(errors).all() or (end >= 0 and np.isinf(values[end])):
         return "the worth of a step must be a number that doubles can hold"
     if end < 0:
         raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
