@@ -70,13 +70,14 @@ def load(path: str | PathLike[str]) -> Any:
     try:
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in registered():
-            raise InputError(sentence(where, f"a file must hold one of {_known()}"))
+            raise InputError(sentence("estimator", f"a file must hold one of {_known()}"))
         parts: dict[str, Any] = {"class": header["class"]}
         for part in ("parameters", "learned"):
             parts[part] = {k: _unpacked(v, arrays) for k, v in header[part].items()}
         made = put_together("own", parts)
-    except InputError:
-        raise
+    except FsmeuError as error:
+        message = f"{where}: {error}"
+        raise InputError(message) from None
     except _FAULTS as error:
         raise InputError(sentence(where, _WRITTEN)) from error
     with first_use(where):
@@ -95,8 +96,9 @@ def first_use(where: str) -> Iterator[None]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             yield
-    except FsmeuError:
-        raise
+    except FsmeuError as error:
+        message = f"{where}: {error}"
+        raise InputError(message) from None
     except Exception as error:  # whatever wrong types, names and shapes raise
         must = "what was learned must be there as save has written it"
         told = shorten(f"{type(error).__name__}: {error}")

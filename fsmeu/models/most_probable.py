@@ -152,7 +152,8 @@ def best_first(
     children: list[tuple[_Prefix, Floats]] = [((), logarithm(layered.start))]
     while len(found) < k:
         for prefix, log_weights in children:
-            bound = _log_sum(log_weights + bounds[len(prefix)])
+            values = log_weights + bounds[len(prefix)]
+            bound = float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
             if bound > -math.inf:
                 heapq.heappush(queue, (-bound, prefix, log_weights))
                 held += len(prefix) + len(log_weights)
@@ -193,10 +194,6 @@ def _extensions(layer: Layer, prefix: _Prefix, log_weights: Floats) -> list[tupl
     sums = log_sums(row * layer.width + target, values, len(present) * layer.width)
     rows = sums.reshape(len(present), layer.width)
     return [((*prefix, label), row) for label, row in zip(present.tolist(), rows, strict=True)]
-
-
-def _log_sum(values: Floats) -> float:
-    return float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
 
 
 def _too_many(limit: int, found: int, k: int) -> SizeLimitError:

@@ -9,13 +9,13 @@ scale.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, as_whole, sentence
-from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
+from fsmeu.fst.layers import Layered, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
 
@@ -32,6 +32,7 @@ __all__ = [
     "logarithm",
     "marginals",
     "normalize",
+    "normalized",
     "probability",
     "sample",
     "total",
@@ -65,31 +66,9 @@ def total(layered: Layered) -> float:
     return float(forward(layered)[-1] @ layered.final)
 
 
-def _log_backward(layered: Layered) -> tuple[list[Floats], float]:
-    """Logarithms of the backward distances, each layer shifted so that its greatest is 0.
-
-    Returns:
-        The shifted logarithms for layers 0, ..., n, and the sum of all shifts.
-    """
-    check_layers(layered)
-    logs = in_logs(layered)
-    values, shift = _shifted(logs.final)
-    result, shifts = [values], [shift]
-    for layer, width in zip(logs.layers[::-1], logs.widths[-2::-1], strict=True):
-        values = log_sums(layer.source, layer.weight + values[layer.target], width)
-        values, shift = _shifted(values)
-        result.append(values)
-        shifts.append(shift)
-    return result[::-1], float(np.sum(shifts))
-
-
 def log_total(layered: Layered) -> float:
     """The logarithm of the weight of all paths, -inf when there is none."""
-    check_layers(layered)
-    logs = in_logs(layered)
-    values, shift = _log_backward(logs)
-    ends = logs.start + values[0]
-    return float(log_sums(np.zeros(len(ends), np.int64), ends, 1)[0]) + shift
+    return _pushed(layered)[1]
 
 
 def normalize(layered: Layered, where: str = "model") -> Layered:
@@ -101,31 +80,36 @@ def normalize(layered: Layered, where: str = "model") -> Layered:
     Raises:
         EmptyError: no path has positive weight.
     """
+    return normalized(layered, where)[0]
+
+
+def normalized(layered: Layered, where: str = "model") -> tuple[Layered, float]:
+    """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths."""
+    pushed, whole = _pushed(layered)
+    if whole == -np.inf:
+        raise EmptyError(sentence(where, "at least one sequence must have positive weight"))
+    return pushed, whole
+
+
+def _pushed(layered: Layered) -> tuple[Layered, float]:
+    """The acceptor with conditional probabilities, and the logarithm of the weight of all paths.
+
+    From the end to the start: what leaves a state, as shares of the backward distance from there.
+    These distances are shifted in each layer so that the greatest logarithm is 0.
+    """
     check_layers(layered)
     logs = in_logs(layered)
-    values, _ = _log_backward(logs)
-    start = logs.start + values[0]
-    if not np.isfinite(start).any():
-        raise EmptyError(sentence(where, "at least one sequence must have positive weight"))
-    layers = tuple(
-        _pushed(layer, before, after)
-        for layer, before, after in zip(logs.layers, values, values[1:], strict=False)
-    )
-    first = np.exp(start - start.max())
+    behind, whole = _shifted(logs.final)
+    layers = []
+    for layer, width in zip(logs.layers[::-1], logs.widths[-2::-1], strict=True):
+        shares, sums = _shares(layer.source, layer.weight + behind[layer.target], width)
+        layers.append(replace(layer, weight=shares))
+        behind, shift = _shifted(sums)
+        whole += shift
+    start, sums = _shares(np.zeros(len(logs.start), np.int64), logs.start + behind, 1)
     final = np.isfinite(logs.final).astype(np.float64)
-    return Layered(layered.alphabet, first / first.sum(), layers, final, layered.unambiguous)
-
-
-def _pushed(layer: Layer, before: Floats, after: Floats) -> Layer:
-    """The arcs of a layer as conditional probabilities, from the logarithms of their weights."""
-    log_mass = layer.weight + after[layer.target]
-    alive = np.isfinite(log_mass)
-    mass = np.zeros(len(log_mass))
-    top = _group_maxima(layer.source, log_mass, len(before))
-    mass[alive] = np.exp(log_mass[alive] - top[layer.source[alive]])
-    sums = group_sums(layer.source, mass, len(before))
-    weight = mass / np.where(sums > 0, sums, 1.0)[layer.source]
-    return Layer(layer.source, layer.label, layer.target, weight, layer.width)
+    pushed = Layered(logs.alphabet, start, tuple(layers[::-1]), final, logs.unambiguous)
+    return pushed, whole + float(sums[0])
 
 
 def _shifted(values: Floats) -> tuple[Floats, float]:
@@ -135,27 +119,25 @@ def _shifted(values: Floats) -> tuple[Floats, float]:
 
 
 def group_sums(group: Ints, values: Floats, groups: int) -> Floats:
-    """The sums of the values within each group."""
+    """The sums of the values within each group, (groups,)."""
     sums: Floats = np.bincount(group, values, groups)  # type: ignore[assignment]
     return sums
 
 
-def _group_maxima(group: Ints, values: Floats, groups: int) -> Floats:
+def _shares(group: Ints, values: Floats, groups: int) -> tuple[Floats, Floats]:
+    """exp(values) as shares of the sum of their group, and logarithms of the sums, (groups,)."""
     maxima = np.full(groups, -np.inf)
     np.maximum.at(maxima, group, values)
-    return maxima
+    maxima[maxima == -np.inf] = 0.0
+    scaled = np.exp(values - maxima[group])
+    sums = group_sums(group, scaled, groups)
+    divisors = np.where(sums > 0, sums, 1.0)
+    return scaled / divisors[group], np.where(sums > 0, maxima + np.log(divisors), -np.inf)
 
 
 def log_sums(group: Ints, values: Floats, groups: int) -> Floats:
-    """Logarithms of the sums of exp(values) within each group."""
-    maxima = _group_maxima(group, values, groups)
-    alive = np.isfinite(values)
-    scaled = np.exp(values[alive] - maxima[group[alive]])
-    sums = group_sums(group[alive], scaled, groups)
-    result = np.full(groups, -np.inf)
-    some = sums > 0
-    result[some] = maxima[some] + np.log(sums[some])
-    return result
+    """Logarithms of the sums of exp(values) within each group, (groups,)."""
+    return _shares(group, values, groups)[1]
 
 
 def logarithm(array: Floats) -> Floats:

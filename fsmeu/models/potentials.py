@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Layered
+from fsmeu.fst.layers import Layered, LogLayered
 from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.chains import initial_layers, transition_layers
@@ -31,7 +31,7 @@ from fsmeu.models.checks import (
     label_rows,
     real_array,
 )
-from fsmeu.models.paths import forward
+from fsmeu.models.paths import forward, normalized
 
 __all__ = ["Potentials", "first_impossible", "from_potentials"]
 
@@ -356,37 +356,21 @@ def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
-    """The conditional probabilities of one chain, whatever its potentials.
+    """The conditional probabilities of one chain, whatever its potentials, as of any acceptor.
 
     Args:
         unary: log-potentials, shape (n, L).
         pairwise: log-potentials, shape (tables, L, L).
     """
     n, labels = unary.shape
-    steps = np.empty((n - 1, labels, labels))
-    rest = np.zeros(labels)
-    shifts = np.zeros(n)
-    for i in range(n - 2, -1, -1):
-        steps[i], logs = _softmax(pairwise[i % len(pairwise)] + (unary[i + 1] + rest))
-        shifts[i + 1] = logs.max()
-        rest = logs - shifts[i + 1]
-    first, shifts[0] = _softmax(unary[0] + rest)
-    return Conditionals(first, steps, float(shifts.sum()))
-
-
-def _softmax(scores: Floats) -> tuple[Floats, Floats]:
-    """Rows of exp(scores) divided by their sums, and the logarithms of the sums.
-
-    A row of -inf becomes a row of zeros with logarithm -inf.
-    """
-    top = scores.max(axis=-1)
-    shift = np.where(np.isfinite(top), top, 0.0)
-    weights = np.exp(scores - shift[..., None])
-    sums = weights.sum(axis=-1)
-    alive = sums > 0
-    divisor = np.where(alive, sums, 1.0)
-    logs = np.where(alive, np.log(divisor) + shift, -np.inf)
-    return weights / divisor[..., None], logs
+    tables = np.broadcast_to(pairwise, (n - 1, labels, labels)) + unary[1:, None]
+    layers = initial_layers(unary[0], labels, 1)
+    layers += transition_layers(tables.reshape(n - 1, labels * labels), labels)
+    zero, alphabet = np.zeros(1), alphabet_of(None, labels, "labels")
+    logs = LogLayered(alphabet, zero, tuple(layers), np.zeros(labels), unambiguous=True)
+    pushed, log_partition = normalized(logs)
+    first, *steps = (layer.weight for layer in pushed.layers)
+    return Conditionals(first, np.reshape(steps, tables.shape), log_partition)
 
 
 def first_impossible(unary: Floats, pairwise: Floats) -> int | None:
