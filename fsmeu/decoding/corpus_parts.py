@@ -30,7 +30,7 @@ from fsmeu.limits import (
     KEPT_CELLS_PER_STATE,
 )
 from fsmeu.losses.algebra.split import Split
-from fsmeu.models import Model, layered_many
+from fsmeu.models import Model, arc_weights_many
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.sum_windows import SumWindow, all_but_one, sum_of_all
@@ -165,7 +165,7 @@ def _block(
     """The sentences of one length and structure."""
     n = models[0].n
     basis = basis_of(own.shape[1], functions)
-    scores = structure.scores(layered_many(models), np.ascontiguousarray(basis.T))
+    scores = structure.scores(arc_weights_many(models), np.ascontiguousarray(basis.T))
     chances = own @ np.abs(basis)  # (batch, functions)
     rounding = 2.0 * relative_error(structure.roundings(n))
     errors = rounding * structure.greatest(n)[:, None, None] * chances
@@ -184,7 +184,7 @@ def _expected(structure: Structure, models: list[Model], counts: int) -> Floats:
     if not len(cells):
         return found
     one = np.ones((1, int(structure.r.columns[n])))
-    scores = structure.scores(layered_many(models), one, absolute=True)[:, 0]
+    scores = structure.scores(arc_weights_many(models), one, absolute=True)[:, 0]
     term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
     begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
     most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)

@@ -45,7 +45,7 @@ from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import layered_many
+from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.engine import engine_of
 from fsmeu.trellis.tape import UncountableError
@@ -76,7 +76,7 @@ def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | s
     try:
         engine, model = engine_of(first.loss, form, first.n), first.model
         structure = engine.structure(model.layered(), model.structure, _allowed(first))
-        models = layered_many([problem.model for problem in problems])
+        models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, jobs)
     except UncountableError as error:
         return [str(error)] * len(problems)

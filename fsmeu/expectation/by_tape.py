@@ -12,7 +12,7 @@ from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model, layered_many
+from fsmeu.models import Model, arc_weights_many
 from fsmeu.trellis.roundings import Sums
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def split_values(
 
     try:
         structure = _structure(loss, models[0], max_states)
-        return structure.expectations(layered_many(models), zs, jobs)
+        return structure.expectations(arc_weights_many(models), zs, jobs)
     except (LossFileError, SizeLimitError, UncountableError):
         return None
 
@@ -74,7 +74,7 @@ def split_gradients(
     from fsmeu.trellis.tape import UncountableError
 
     try:
-        return _structure(loss, models[0], None).gradients(layered_many(models), zs)
+        return _structure(loss, models[0], None).gradients(arc_weights_many(models), zs)
     except (LossFileError, SizeLimitError, UncountableError):
         return None
 

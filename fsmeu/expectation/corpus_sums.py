@@ -16,7 +16,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
-from fsmeu.models import layered_many
+from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure, engine_of
 from fsmeu.trellis.sum_windows import SumWindow
 
@@ -64,7 +64,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         cells = quantities * int(structure.r.columns[n] * structure.r.width[n])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", n * cells)
-        layered = layered_many([corpus.models[row] for row in rows])
+        layered = arc_weights_many([corpus.models[row] for row in rows])
         ending, hyp[rows] = structure.sums(layered, [zs[row] for row in rows])
         takes = structure.amounts.takes(quantities - 1)
         cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)

@@ -54,7 +54,7 @@ def expect_many(
         loss: a loss or utility.
         zs: hypotheses, label sequences of any lengths; or an array (sequences, n).
         models: a label model for each; vectors of probabilities stand for ``Bernoulli``.
-        jobs: how many processes compute.
+        jobs: how many threads compute; processes, where the loss does not split by tape.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             compute.
 
@@ -73,15 +73,22 @@ def expect_many(
     if open_tags(loss):
         hypotheses = [_listed(z, row) for row, z in enumerate(hypotheses)]
     references = _references(loss, hypotheses, given)
-    if checked_jobs("expect_many", jobs) > 1 or scheduler is not None:
+    threads = checked_jobs("expect_many", jobs)
+    if scheduler is not None:
         return _expect_in_shares(loss, hypotheses, references, jobs, scheduler)
-    values = np.empty(len(hypotheses))
+    values, left = np.empty(len(hypotheses)), []
     for rows in _alike(hypotheses, references):
-        together = _together(loss, rows, hypotheses, references)
+        together = _together(loss, rows, hypotheses, references, threads)
         if together is None:
-            pairs = [(hypotheses[row], references[row].given) for row in rows]
-            together = np.array([expect(loss, z, model).value for z, model in pairs])
-        values[rows] = together
+            left += rows
+        else:
+            values[rows] = together
+    some = [(hypotheses[row], references[row]) for row in left]
+    if threads > 1 and len(left) > 1:
+        zs, models = zip(*some, strict=True)
+        values[left] = _expect_in_shares(loss, zs, models, jobs, scheduler)
+    else:
+        values[left] = [expect(loss, z, reference.given).value for z, reference in some]
     return values
 
 
@@ -196,12 +203,15 @@ def _probabilities(value: Any) -> Floats | None:
 
 
 def _alike(hypotheses: Sequence[Any], references: Sequence[_Reference]) -> list[list[int]]:
-    """The rows of each bucket; distributions as hypotheses, and large models, are in one."""
+    """The rows of each bucket; distributions as hypotheses, and large models, are in one.
+
+    The longest first: the structure that serves them serves the shorter ones, too.
+    """
     buckets: dict[Hashable, list[int]] = {}
     for row, (z, reference) in enumerate(zip(hypotheses, references, strict=True)):
         kind = None if isinstance(z, Model) else reference.kind
         buckets.setdefault(kind, []).append(row)
-    return list(buckets.values())
+    return sorted(buckets.values(), key=lambda rows: -references[rows[0]].n)
 
 
 def _together(
@@ -209,6 +219,7 @@ def _together(
     rows: list[int],
     hypotheses: Sequence[Any],
     references: Sequence[_Reference],
+    threads: int,
 ) -> Floats | None:
     """The values of a bucket, None when its sequences cannot be walked together.
 
@@ -217,6 +228,7 @@ def _together(
         rows: the rows of the bucket.
         hypotheses: all hypotheses.
         references: all models.
+        threads: how many threads compute.
     """
     first = references[rows[0]]
     if first.kind is None or isinstance(hypotheses[rows[0]], Model):
@@ -227,18 +239,21 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    found = _by_tape(bound, z, [references[row].model for row in rows])
+    found = _by_tape(bound, z, [references[row] for row in rows], threads)
     if found is not None or first.arrays is None:
         return found
     together = batch_values(bound, z, _stacked([references[row] for row in rows]))
     return None if together is None else together.values
 
 
-def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Floats | None:
+def _by_tape(
+    loss: SpecLoss, z: Ints, references: Sequence[_Reference], threads: int
+) -> Floats | None:
     """The values where the loss splits by tape."""
-    if models[0] is None or models[0].structure is None:
+    models = [as_model(one.given) for one in references]
+    if models[0].structure is None:
         return None
-    found = split_values(loss, z, models)  # type: ignore[arg-type]
+    found = split_values(loss, list(z), models, jobs=threads)
     if found is None:
         return None
     values, masses = (np.concatenate(one) for one in zip(*(s[:2] for s in found), strict=True))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
 __all__ = [
+    "ArcWeights",
     "Floats",
     "Ints",
     "Layer",
@@ -27,6 +28,7 @@ __all__ = [
     "LogLayered",
     "all_arcs",
     "any_layers",
+    "arc_weights",
     "arcs_by_label",
     "check_layers",
     "from_logs",
@@ -83,6 +85,28 @@ class Layered:
     def widths(self) -> tuple[int, ...]:
         """The number of states of layers 0, ..., n."""
         return (len(self.start), *(layer.width for layer in self.layers))
+
+
+class ArcWeights(NamedTuple):
+    """The weights of a layered acceptor without its arcs, for models whose arcs are the same.
+
+    Attributes:
+        n: the number of labels on every path.
+        arcs: the weights of all arcs, one position after the other.
+        start: weight of starting in each state of layer 0.
+        final: weight of ending in each state of layer n.
+    """
+
+    n: int
+    arcs: Floats
+    start: Floats
+    final: Floats
+
+
+def arc_weights(layered: Layered) -> ArcWeights:
+    """The weights of a layered acceptor."""
+    arcs = np.concatenate([np.zeros(0), *(layer.weight for layer in layered.layers)])
+    return ArcWeights(layered.n, arcs, layered.start, layered.final)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,14 @@ asked of numbers and sizes is in ``checks``.
 """
 
 from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_logits, hmm
-from fsmeu.models.base import Gradient, Model, Parametrized, layered_many, marginals_many
+from fsmeu.models.base import (
+    Gradient,
+    Model,
+    Parametrized,
+    arc_weights_many,
+    layered_many,
+    marginals_many,
+)
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.derived import calibrate, tempered
@@ -46,6 +53,7 @@ __all__ = [
     "NBest",
     "Parametrized",
     "Potentials",
+    "arc_weights_many",
     "as_model",
     "backward",
     "calibrate",

@@ -17,7 +17,7 @@ from fsmeu.arrays import Floats
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import Layered
+from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
 from fsmeu.models.most_probable import most_probable
 from fsmeu.models.paths import (
     Dense,
@@ -33,6 +33,7 @@ __all__ = [
     "Gradient",
     "Model",
     "Parametrized",
+    "arc_weights_many",
     "layered_many",
     "marginal_roundings",
     "marginals_many",
@@ -105,6 +106,10 @@ class Model(Text, ABC):
     def layered(self) -> Layered:
         """The acyclic acceptor of the model, in layers; built once and kept."""
         return self._layered
+
+    def arc_weights(self) -> ArcWeights:
+        """The weights of the arcs of ``layered()``, without these where that is faster."""
+        return arc_weights(self.layered())
 
     def dense(self) -> Dense | None:
         """The layers as dense arrays, or None if those would be large."""
@@ -210,6 +215,12 @@ def layered_many(models: Sequence[Model]) -> list[Layered]:
     """The layers of each model, as ``layered()`` gives them; together where that is faster."""
     prepare_many(models)
     return [model.layered() for model in models]
+
+
+def arc_weights_many(models: Sequence[Model]) -> list[ArcWeights]:
+    """The weights of each model's arcs; together where that is faster."""
+    prepare_many(models)
+    return [model.arc_weights() for model in models]
 
 
 def prepare_many(models: Sequence[Model]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import BINARY, Label
-from fsmeu.fst.layers import Layer, Layered
+from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.limits import SHARED_ARCS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.checks import (
@@ -67,6 +67,10 @@ class _Independent(Parametrized):
         zero = np.zeros_like(label)
         layers = tuple(Layer(zero, label, zero, row, 1) for row in self.rows)
         return Layered(self.alphabet, one, layers, one, unambiguous=True)
+
+    def arc_weights(self) -> ArcWeights:
+        """The probabilities of all labels."""
+        return ArcWeights(self.n, np.ascontiguousarray(self.rows).ravel(), np.ones(1), np.ones(1))
 
     def dense(self) -> Dense:
         """One state per layer: no layers need be built."""

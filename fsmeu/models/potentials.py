@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import Layered, LogLayered
+from fsmeu.fst.layers import ArcWeights, Layered, LogLayered
 from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.chains import initial_layers, transition_layers
@@ -128,6 +128,13 @@ class Potentials(Parametrized):
         tables = self._chain.steps.reshape(-1, size * size)
         layers = initial_layers(self._chain.first, size, 1) + transition_layers(tables, size)
         return Layered(self.alphabet, one, tuple(layers), np.ones(size), unambiguous=True)
+
+    def arc_weights(self) -> ArcWeights:
+        """P(y_1), and P(y_{i+1} | y_i) of all positions."""
+        if self.n == 0:
+            return super().arc_weights()
+        arcs = np.concatenate([self._chain.first, self._chain.steps.ravel()])
+        return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels)))
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(unary) and dE/d(pairwise).

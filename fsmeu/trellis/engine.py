@@ -15,7 +15,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.fst.layers import ArcWeights, Layer, Layered, any_layers
 from fsmeu.limits import KEPT_CELLS_PER_STATE, LEAST_TRELLIS_LENGTH, MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
@@ -67,7 +67,7 @@ class Structure:
         rows = len(self.amounts.joint)
         return int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * rows
 
-    def decide(self, models: Sequence[Layered], sign: float, jobs: int = 1) -> Decided:
+    def decide(self, models: Sequence[ArcWeights], sign: float, jobs: int = 1) -> Decided:
         """The best hypothesis under each model.
 
         Args:
@@ -94,7 +94,7 @@ class Structure:
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
 
     def sums(
-        self, models: Sequence[Layered], zs: Sequence[Ints], jobs: int = 1
+        self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1
     ) -> tuple[Floats, Ints]:
         """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
 
@@ -123,7 +123,7 @@ class Structure:
         return found, ended
 
     def expectations(
-        self, models: Sequence[Layered], zs: Sequence[Ints], jobs: int = 1
+        self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1
     ) -> list[Sums]:
         """The expected value of each hypothesis under its model, with what bounds its error."""
         found, ended = self.sums(models, zs, jobs)
@@ -145,7 +145,7 @@ class Structure:
         return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
 
     def gradients(
-        self, models: Sequence[Layered], zs: Sequence[Ints]
+        self, models: Sequence[ArcWeights], zs: Sequence[Ints]
     ) -> tuple[Floats, list[list[Floats]]]:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
         batch = self._batch(models, zs)
@@ -196,7 +196,7 @@ class Structure:
         found: Ints = self._memo["cells"]
         return np.ascontiguousarray(found[: np.searchsorted(found[:, 0], n)])
 
-    def scores(self, models: Sequence[Layered], basis: Floats, absolute: bool = False) -> Floats:
+    def scores(self, models: Sequence[ArcWeights], basis: Floats, absolute: bool = False) -> Floats:
         """Scores for every function of y's count, (batch, functions, cells).
 
         Args:
@@ -248,11 +248,10 @@ class Structure:
         found: Floats = self._greatest[:, n]
         return found
 
-    def _batch(self, models: Sequence[Layered], zs: Sequence[Ints] | None = None) -> Batch:
+    def _batch(self, models: Sequence[ArcWeights], zs: Sequence[Ints] | None = None) -> Batch:
         lengths = np.array([model.n for model in models], np.int64)
         begins = np.append(0, np.cumsum(self.weight_at[lengths]))
-        parts = [layer.weight for model in models for layer in model.layers]
-        weights = np.concatenate(parts) if parts else np.zeros(0)
+        weights = np.concatenate([model.arcs for model in models])
         width = max(len(model.final) for model in models)
         final = np.zeros((len(models), width))
         labels = np.zeros((len(models), int(lengths.max())), np.int64)
