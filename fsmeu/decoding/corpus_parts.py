@@ -22,7 +22,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_sums, structure_of
+from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import (
     CORPUS_SCORE_CELLS,
@@ -125,7 +125,7 @@ def parts_of(corpus: Corpus) -> Parts:
     blocks: list[Block] = []
     functions = _functions(corpus)
     for rows in corpus.alike():
-        structure, n = structure_of(corpus, rows[0]), models[rows[0]].n
+        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         guard_size("decode_corpus", structure.cells(n) // KEPT_CELLS_PER_STATE)
         hyp += [structure.tapes.z.reachable(n)] * len(rows)
         ref += [structure.tapes.y.reachable(n)] * len(rows)
@@ -201,7 +201,7 @@ def _functions(corpus: Corpus) -> int:
     """
     cells = 0
     for alike in corpus.alike():
-        structure, n = structure_of(corpus, alike[0]), corpus.models[alike[0]].n
+        structure, n = sentence_structure(corpus, alike[0]), corpus.models[alike[0]].n
         cells += len(alike) * len(structure.score_cells(n))
     functions = CORPUS_SCORE_CELLS // max(1, cells)
     if functions < 3:

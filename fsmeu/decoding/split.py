@@ -47,7 +47,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
-from fsmeu.trellis.engine import engine_of
+from fsmeu.trellis.engine import structure_of
 from fsmeu.trellis.tape import UncountableError
 
 __all__ = ["ADDITIVE", "COUNTING", "split_answers", "split_together", "unmet_condition"]
@@ -70,12 +70,10 @@ def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | s
         Answers, or what must hold and does not: a counter does not grow by whole numbers, or the
         score of a step is no number that doubles can hold.
     """
-    first, form = problems[0], problems[0].split
+    first = problems[0]
     assert isinstance(first.loss, SpecLoss)
-    assert form is not None
     try:
-        engine, model = engine_of(first.loss, form, first.n), first.model
-        structure = engine.structure(model.layered(), model.structure, _allowed(first))
+        structure = structure_of(first.loss, first.model, _allowed(first))
         models = arc_weights_many([problem.model for problem in problems])
         decided = structure.decide(models, first.sign, jobs)
     except UncountableError as error:

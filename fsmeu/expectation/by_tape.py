@@ -85,11 +85,9 @@ def _structure(loss: SpecLoss, model: Model, max_states: int | None) -> Structur
     Raises:
         SizeLimitError: a layer would have too many numbers.
     """
-    from fsmeu.trellis.engine import engine_of
+    from fsmeu.trellis.engine import structure_of
 
-    assert loss.split is not None
-    engine, n = engine_of(loss, loss.split, model.n), model.n
-    found = engine.structure(model.layered(), model.structure)
+    found, n = structure_of(loss, model), model.n
     size = int(found.r.columns[n])
     guard_size("composition", size * int(found.h.columns[n]) // CELLS_PER_STATE, max_states)
     cells = (1 + found.counts) * size * int(found.r.width[n])

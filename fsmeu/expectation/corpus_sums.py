@@ -17,10 +17,10 @@ from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.engine import Structure, engine_of
+from fsmeu.trellis.engine import Structure, structure_of
 from fsmeu.trellis.sum_windows import SumWindow
 
-__all__ = ["SentenceSums", "sentence_sums", "structure_of"]
+__all__ = ["SentenceSums", "sentence_structure", "sentence_sums"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
     hyp = np.zeros(len(zs), np.int64)
     cancelled = np.zeros((len(zs), quantities - 1))
     for rows in sorted(corpus.alike(), key=lambda rows: -corpus.models[rows[0]].n):
-        structure, n = structure_of(corpus, rows[0]), corpus.models[rows[0]].n
+        structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
         cells = quantities * int(structure.r.columns[n] * structure.r.width[n])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", n * cells)
@@ -73,8 +73,6 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
     return SentenceSums(windows, hyp, cancelled)
 
 
-def structure_of(corpus: Corpus, row: int) -> Structure:
+def sentence_structure(corpus: Corpus, row: int) -> Structure:
     """The structure of both tapes and the model of a sentence."""
-    loss, model = corpus.losses[row], corpus.models[row]
-    assert loss.split is not None
-    return engine_of(loss, loss.split, model.n).structure(model.layered(), model.structure)
+    return structure_of(corpus.losses[row], corpus.models[row])

@@ -1,8 +1,9 @@
 """Queries of a split loss under models of one structure: batches for kernels, and their answers.
 
 A structure (``structure.py``) is found once for a loss, its labels and a kind of model, and kept on
-the loss; it serves all lengths up to the longest sentence that was asked for. The answer for a
-sentence depends on that sentence alone: kernels go through a batch one sentence after the other.
+the loss; it serves all lengths up to a ``capacity``. The answer for a sentence depends on that
+sentence alone: which structure serves it depends on its length, and kernels go through a batch one
+sentence after the other.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, any_layers
-from fsmeu.limits import KEPT_CELLS_PER_STATE, LEAST_TRELLIS_LENGTH, MOST_TRELLISES
-from fsmeu.losses.algebra.split import Split
+from fsmeu.limits import KEPT_CELLS_PER_STATE, MOST_TRELLISES
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
 from fsmeu.trellis.amounts import Amounts, amounts_of
 from fsmeu.trellis.batches import Batch, Decided, Values, in_threads, part_of
 from fsmeu.trellis.compiled import kernels
@@ -27,7 +29,7 @@ from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, references
 from fsmeu.trellis.tapes import Tapes, value_tables
 
-__all__ = ["Engine", "Structure", "engine_of"]
+__all__ = ["Structure", "structure_of", "tapes_of"]
 
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
@@ -311,21 +313,19 @@ class Structure:
         found: Ints = self._memo["roundings"]
         return found
 
-    @property
-    def _caps(self) -> Floats:
-        """Bounds on the joint count of a hypothesis by length and own count, (n + 1, k).
+    def _caps(self, n: int) -> Floats:
+        """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).
 
         What a step adds is at most the sum over terms of the greatest amount of what it shows.
         """
-        if "caps" not in self._memo:
+        known: Floats | None = self._memo.get("caps")
+        if known is None or len(known) <= n:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
-            found = np.zeros((self.n + 1, int(self.h.columns[self.n])))
-            rooms = self._best_rooms(self.n)
-            run = kernels("best_kernels", int(self.h.at[self.n + 1]))
-            run.most_by_count(self.h, self.n, score, *rooms, found)
-            self._memo["caps"] = np.maximum(found, 0.0)
-        caps: Floats = self._memo["caps"]
-        return caps
+            found = np.zeros((n + 1, int(self.h.columns[n])))
+            run = kernels("best_kernels", int(self.h.at[n + 1]))
+            run.most_by_count(self.h, n, score, *self._best_rooms(n), found)
+            self._memo["caps"] = known = np.maximum(found, 0.0)
+        return known
 
     @property
     def _nonnegative(self) -> bool:
@@ -354,7 +354,7 @@ class Structure:
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = np.array([relative_error(int(k)) for k in self._roundings])
-            caps = self._caps if prunes.any() else np.zeros((self.n + 1, 1))
+            caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64), prunes,
@@ -363,89 +363,102 @@ class Structure:
         return found
 
 
-class Engine:
-    """Both tapes of a split loss up to a length, and the structures that were asked for."""
+def capacity(n: int) -> int:
+    """The greatest length that the structure for sequences of length n serves.
 
-    def __init__(self, form: Split, n: int) -> None:
-        self.tapes = Tapes(form, n)
-        self._models: dict[Hashable, tuple[Composed, References, Ints]] = {}
-        self._allowed: dict[Hashable, tuple[Composed, Hypotheses]] = {}
-        self._structures: dict[tuple[int, int], Structure] = {}
-
-    def structure(
-        self,
-        layered: Layered,
-        model: Hashable = None,
-        allowed: Sequence[Layer] | None = None,
-    ) -> Structure:
-        """The structure for a model, and for all shorter ones of the same kind.
-
-        Args:
-            layered: the model.
-            model: what the arcs of its kind depend on; None for a model by itself.
-            allowed: the arcs of the acceptor of allowed sequences at each position; None where all
-                sequences are.
-        """
-        n = layered.n
-        y, r, weight_at = self._references(layered, model)
-        z, h = self._hypotheses(n, allowed)
-        key = (id(r), id(h))
-        if key not in self._structures or model is None or allowed is not None:
-            tapes, longest = self.tapes, min(len(r.kind), len(h.kind))
-            z_rows = [tapes.z.rows(k)[:size] for k, size in enumerate(np.diff(z.first_feature))]
-            y_rows = [tapes.y.rows(k)[:size] for k, size in enumerate(np.diff(y.first_feature))]
-            length = tapes.n if not tapes.form.reads_length else n
-            found = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, length)
-            found = found._replace(table=found.table[:longest])
-            made = Structure(tapes, longest, y, z, r, h, found, weight_at)
-            if model is None or allowed is not None:
-                return made
-            self._structures = {key: made}
-        return self._structures[key]
-
-    def _references(self, layered: Layered, model: Hashable) -> tuple[Composed, References, Ints]:
-        found = self._models.get(model) if model is not None else None
-        if found is None or len(found[1].kind) < layered.n:
-            composed = compose(self.tapes.y, layered.layers, len(layered.start), weighted=True)
-            arcs = [len(layer.weight) for layer in layered.layers]
-            found = composed, references(composed), np.append(0, np.cumsum(arcs, dtype=np.int64))
-            if model is not None:
-                self._models[model] = found
-        return found
-
-    def _hypotheses(self, n: int, allowed: Sequence[Layer] | None) -> tuple[Composed, Hypotheses]:
-        found = self._allowed.get(None) if allowed is None else None
-        if found is None or len(found[1].kind) < n:
-            alphabet = self.tapes.form.bound.alphabet
-            layers = any_layers(alphabet, n).layers if allowed is None else allowed
-            composed = compose(self.tapes.z, layers, 1, weighted=False)
-            found = composed, hypotheses(composed, len(alphabet))
-            if allowed is None:
-                self._allowed[None] = found
-        return found
+    It depends on n alone, so that a query has the same structure whatever was asked before. One
+    serves most sentences, and one most of the longer ones; long sequences have their own.
+    """
+    return next((size for size in _CAPACITIES if n <= size), n)
 
 
-def engine_of(loss: SpecLoss, form: Split, n: int) -> Engine:
-    """The engine of a split loss for sequences of length n; the last few are kept on the loss.
+_CAPACITIES = (32, 96, 288)
 
-    Args:
-        loss: the loss.
-        form: the loss split by tape.
-        n: the length.
+
+def tapes_of(loss: SpecLoss, n: int) -> Tapes:
+    """The tapes of a split loss for sequences of length n, kept on the loss.
 
     Raises:
         LossFileError: a step is undefined, be it only for sequences that no model gives.
         SizeLimitError: there are too many steps to keep.
     """
-    kept: dict[int, Engine] = loss.memo("engines")  # type: ignore[assignment]
-    length = n
-    if kept and n not in kept and not form.reads_length:
-        length = next((k for k, one in kept.items() if k >= n and one.tapes.serves(n)), 0)
-        length = length or max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
-    found = kept.pop(length) if length in kept else Engine(form, length)
-    if not found.tapes.serves(n):
-        found = kept.pop(n) if n in kept else Engine(form, n)
-    kept[found.tapes.n] = found
+    form = loss.split
+    assert form is not None
+    kept: dict[int, Tapes] = loss.memo("tapes")  # type: ignore[assignment]
+    for length in (n,) if form.reads_length else (capacity(n), n):
+        found = kept.pop(length) if length in kept else Tapes(form, length)
+        _keep(kept, length, found)
+        if found.serves(n):
+            break
+    return found
+
+
+def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
+    """The structure of a split loss with a model, and with other models of its kind.
+
+    Args:
+        loss: a loss that splits by tape.
+        model: the model.
+        allowed: the arcs of the acceptor of allowed sequences at each position; None where all
+            sequences are.
+
+    Raises:
+        LossFileError: a step is undefined, be it only for sequences that no model gives.
+        SizeLimitError: there are too many steps to keep.
+        UncountableError: a counter does not grow by whole numbers.
+    """
+    tapes, layered = tapes_of(loss, model.n), model.layered()
+    if model.structure is None or allowed is not None:
+        return _structure(tapes, layered, model.n, allowed)
+    kept: dict[Hashable, Structure | None] = loss.memo("structures")
+    if _repeats(layered):
+        key: Hashable = (model.structure, tapes.n)
+        found = kept.pop(key) if key in kept else _if_defined(tapes, layered)
+        _keep(kept, key, found)
+        if found is not None:
+            return found
+    key = (model.structure, tapes.n, model.n)
+    found = kept.pop(key, None) or _structure(tapes, layered, model.n, None)
+    _keep(kept, key, found)
+    return found
+
+
+def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
+    """Keeps what was found last, and few others."""
+    kept[key] = found
     while len(kept) > MOST_TRELLISES:
         del kept[next(iter(kept))]
-    return found
+
+
+def _repeats(layered: Layered) -> bool:
+    """Whether further positions of a longer model would have the arcs of the last one."""
+    return layered.n > 1 and layered.widths[-1] == layered.widths[-2]
+
+
+def _if_defined(tapes: Tapes, layered: Layered) -> Structure | None:
+    """The structure for all lengths of the tapes; None where a later step is undefined."""
+    try:
+        return _structure(tapes, layered, tapes.n, None)
+    except (LossFileError, SizeLimitError):
+        return None
+
+
+def _structure(
+    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None
+) -> Structure:
+    """The structure for sequences of length n, the last layer of a model repeated up to there."""
+    layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
+    alphabet = tapes.form.bound.alphabet
+    y = compose(tapes.y, layers, len(layered.start), weighted=True)
+    z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
+    z = compose(tapes.z, z_layers, 1, weighted=False)
+    z_rows, y_rows = (
+        [tape.rows(k)[:size] for k, size in enumerate(np.diff(composed.first_feature))]
+        for tape, composed in ((tapes.z, z), (tapes.y, y))
+    )
+    amounts = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, n)
+    arcs = [len(layer.weight) for layer in layers]
+    weight_at = np.append(0, np.cumsum(arcs, dtype=np.int64))
+    return Structure(
+        tapes, n, y, z, references(y), hypotheses(z, len(alphabet)), amounts, weight_at
+    )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.trellis.engine import engine_of
+from fsmeu.trellis.engine import structure_of
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 READS_N = """
@@ -61,12 +61,9 @@ def test_decisions_of_a_ragged_corpus(name):
 
 
 def test_steps_that_do_not_look_at_the_length_are_found_once():
-    loss = LOSSES["chunk_fscore"]()
-    first = engine_of(loss, loss.split, 9)
-    assert engine_of(loss, loss.split, 4) is first
-    longer = engine_of(loss, loss.split, 12)
-    assert longer is not first
-    assert engine_of(loss, loss.split, 20) is longer
-    reads_n = LOSSES["reads_n"]()
-    assert engine_of(reads_n, reads_n.split, 2).tapes.n == 2
-    assert engine_of(reads_n, reads_n.split, 3).tapes.n == 3
+    loss, reads_n = LOSSES["chunk_fscore"](), LOSSES["reads_n"]()
+    models = dict(zip(LENGTHS, fields(1), strict=True))
+    assert structure_of(loss, models[2]) is structure_of(loss, models[3])
+    assert structure_of(loss, models[3]).n > 3
+    assert structure_of(reads_n, models[2]).n == 2
+    assert structure_of(reads_n, models[3]).n == 3
