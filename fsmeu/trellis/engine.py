@@ -328,7 +328,7 @@ class Structure:
         return known
 
     @property
-    def _nonnegative(self) -> bool:
+    def is_nonnegative(self) -> bool:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
         if "nonnegative" not in self._memo:
             known = self.counts == 1
@@ -349,7 +349,7 @@ class Structure:
             for n in lengths:
                 slopes, offset = value_tables(self.tapes, n)
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
-                prunes[n] = len(slopes) == 1 and (tables[0] >= 0).all() and self._nonnegative
+                prunes[n] = len(slopes) == 1 and (tables[0] >= 0).all() and self.is_nonnegative
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
