@@ -4,7 +4,8 @@ A loss over label sequences is a two-tape automaton; its expectation under a lab
 shortest distance in a composition; the best decision is a query of the same composition.
 
 - ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
-- ``evaluate``, ``evaluate_corpus``: the value of one pair of sequences, or of a corpus
+- ``evaluate``, ``evaluate_many``, ``evaluate_corpus``: the value of a pair of sequences, of each of
+  many, or of a corpus
 - ``evaluate_outputs``: the further outputs that a file names beside its value
 - ``constraints``: sets of label sequences (``bio``, ...), for ``decode`` and ``model.given``
 - ``models``: label models (``Bernoulli``, ``Markov``, ``from_potentials``, ``NBest``, ...)
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
-    from fsmeu.losses.corpus import evaluate_corpus
+    from fsmeu.losses.corpus import evaluate_corpus, evaluate_many
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
     from fsmeu.losses.library import library, load, loads
@@ -64,6 +65,7 @@ _HOMES = {
     "draw": "fsmeu.drawing.draw",
     "evaluate": "fsmeu.losses.evaluate",
     "evaluate_corpus": "fsmeu.losses.corpus",
+    "evaluate_many": "fsmeu.losses.corpus",
     "evaluate_outputs": "fsmeu.losses.outputs",
     "expect": "fsmeu.expectation.expect",
     "expect_corpus": "fsmeu.expectation.corpus",
@@ -116,6 +118,7 @@ __all__ = [
     "draw",
     "evaluate",
     "evaluate_corpus",
+    "evaluate_many",
     "evaluate_outputs",
     "expect",
     "expect_corpus",

@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.limits import DRAWN_CELLS
 
 __all__ = ["Estimate", "drawn_weights", "estimate", "percentiles"]
 
-Floats = NDArray[np.float64]
 
 _ENDS = (0.025, 0.975)
 

@@ -35,16 +35,6 @@ WALK_STEPS_PER_STATE = 80
 ELEMENTS_PER_STATE = 20
 """Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
 """
-CONSTRAINT_SHARE = 250
-"""The part of the states that a constraint may have: it is composed with the model and the loss."""
-CONSTRAINT_WORK_PER_STATE = 60
-"""Work on a constraint for each state that it may have, so that a hard one is refused early."""
-WORK_OF_TERM = 8
-"""Work that making one more term of a regular expression counts as; terms are kept."""
-WORK_OF_PART = 4
-"""Work that a look at one part of a term counts as: cheaper than making one."""
-FEW_CONSTRAINT_STATES = 1000
-"""States of a constraint for all lengths; one with more is made for the length asked for alone."""
 MAX_ARCS = 20_000_000
 """Arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, as four numbers of eight bytes each."""
 MAX_DOMAIN = 1_000_000
@@ -76,49 +66,6 @@ LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
 MOST_WINDOW_GAINS = 10_000
 """Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
-
-# How a machine is found and made smaller.
-
-STEPS_AT_ONCE = 1 << 20
-"""Steps that are taken at once while states are found: 8 MB an array."""
-FEW_FOR_LOOKUP = 4096
-"""States up to which a table of all codes costs more than it saves."""
-LARGEST_LOOKUP = 1 << 26
-"""Codes up to which there is such a table: 256 MB."""
-FEW_FOR_CYCLES = 4096
-"""States up to which the sets of states that sequences end in are kept, to see them repeat."""
-LAYERS_TO_FORESEE = 16
-"""Layers whose new states must follow a polynomial before the size of the whole is foreseen."""
-STEPS_BEFORE_SAMPLE = 1 << 20
-"""Steps after which a sample is asked whether the machine gets too large; small ones need none."""
-LAYERS_BEFORE_GUARD = 1000
-"""Layers after which new states come from counts, and go on to come until the end."""
-DEEPEST_WIDTH = 4096
-"""Positions at which the tapes alone are asked how many states there are: growth shows earlier."""
-SAMPLE_SYMBOLS = 8
-"""Symbols that a sample steps on at each position, one array operation each."""
-SAMPLE_DEPTH = 64
-"""Positions that a sample goes: memories have at most as many entries, and are full by then."""
-SAMPLE_INTERVAL = 8
-"""Positions between looks at a sample, each of which sorts it."""
-LARGEST_SAMPLE = 200_000
-"""States that are drawn; a limit that needs more is not checked by a sample."""
-MOST_SORTS = 64
-"""Sorts of all states to merge them; where more are needed, OpenFst's partitions are faster."""
-FEWEST_SORTS = 8
-"""Sorts that are tried on machines of any size before they are handed over."""
-MOST_SORTED_CELLS = 1 << 23
-"""Cells that are sorted in all between these two: large machines go to OpenFst sooner."""
-MOST_MERGED_VALUES = 1 << 16
-"""Values of a register up to which those that nothing tells apart are merged."""
-LARGEST_MERGED_DOMAIN = 1 << 23
-"""Values by the bounds of such a register, one cell each: 64 MB."""
-MOST_MERGED_CELLS = 1 << 24
-"""Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
-SMALL_CORE = 64
-"""Values, of what may be merged given z and of what is beside it, below which it is no gain."""
-WORTH_MERGING = 2.0
-"""The factor by which layers must get smaller to be walked in place of the plain ones."""
 
 # Models.
 
@@ -193,8 +140,6 @@ KEPT_FREE = 31 << 20
 
 # Corpora as a whole.
 
-EVALUATED_CELLS = 1 << 22
-"""Cells of the registers of sentences of one length that are evaluated at once: 32 MB."""
 MOST_CORPUS_TABLE = 4_000_000
 """Tuples of totals of a corpus whose distribution is tabled: 32 MB, several times while summed."""
 CORPUS_SCORE_CELLS = 1 << 26
@@ -285,8 +230,6 @@ HOTTEST = 100.0
 
 # Corpora of search-based prediction.
 
-MOST_BEAM_CELLS = 1 << 28
-"""Cells of a step of the beams of all actions of a state: truth values, a quarter of a gigabyte."""
 MOST_LABEL_CELLS = 1 << 28
 """Labels of the sentences of a search, each as long as the longest: a gigabyte."""
 MOST_ITERATIONS = 10_000

@@ -1,11 +1,13 @@
 """What all tests share: how much of the suite runs, and examples that are the same at every run.
 
 By default a law is tried on a quarter of its hypothesis examples, and tests marked ``nightly``
-(more seeds, greater lengths, quick runs of experiments) are left out; ``--all`` runs everything.
+(more seeds, greater lengths, quick runs of experiments) are left out, as are two of three cases of
+a test marked ``thirds``; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
 """
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -47,6 +49,13 @@ def pytest_collection_modifyitems(config, items):
         full = function._hypothesis_internal_use_settings
         fewer = min(full.max_examples, max(FEWEST, full.max_examples // QUICK_SHARE))
         function._hypothesis_internal_use_settings = settings(full, max_examples=fewer)
+    cases = Counter()
+    for item in items:
+        if item.get_closest_marker("thirds"):
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % 3:
+                item.add_marker("nightly")
+            cases[test] += 1
     if not config.option.markexpr:
         left_out = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=left_out)

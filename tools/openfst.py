@@ -58,11 +58,7 @@ class OpenFst:
 
 
 def provide(workshop: Path) -> OpenFst:
-    """Returns an OpenFst of the right version: the user's, or one that is fetched.
-
-    Args:
-        workshop: A directory of ours; what is fetched is unpacked below it.
-    """
+    """Returns an OpenFst of the right version: the user's, or one fetched into `workshop`."""
     if given := os.environ.get("FSMEU_OPENFST"):
         return _given(Path(given).expanduser())
     return fetch(workshop)
@@ -101,12 +97,8 @@ def _unpacked(prefix: Path) -> OpenFst:
         reason = "Debian's OpenFst packages do not hold a libfst.so"
         raise SetupFailure(reason, *WAYS_OUT)
     licence = prefix / "usr/share/doc" / PACKAGES[0] / "copyright"
-    return OpenFst(
-        include=prefix / "usr/include",
-        lib=library.parent,
-        prefix=prefix,
-        copyright=licence if licence.exists() else None,
-    )
+    known = licence if licence.exists() else None
+    return OpenFst(prefix / "usr/include", library.parent, prefix, known)
 
 
 def archive_sites(uris: str) -> list[str]:

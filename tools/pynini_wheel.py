@@ -44,6 +44,7 @@ _MEMORY_OF_LONGEST = 3.5e9
 _MEMORY_OF_OTHERS = 1e9
 _SUFFIXES = (".py", ".pyi", ".typed")
 _HERE = Path(__file__).resolve().parent
+_HEADERS = sysconfig.get_paths()["include"]
 # Composes a -> b with b -> c, reads the answer back, and lists where OpenFst was loaded from.
 _PROOF = """\
 import sys
@@ -203,19 +204,14 @@ def find_compiler() -> str:
     if compiler is None:
         reason = "there is no pynini wheel for this machine, and no C++ compiler (g++) to build one"
         raise SetupFailure(reason, "Install one (Debian, Ubuntu: apt install g++).", WAYS_OUT[0])
-    if not (Path(python_headers()) / "Python.h").exists():
+    if not (Path(_HEADERS) / "Python.h").exists():
         reason = (
             "there is no pynini wheel for this machine, and the headers of this Python "
-            f"(Python.h in {python_headers()}) are missing to build one"
+            f"(Python.h in {_HEADERS}) are missing to build one"
         )
         remedy = "Install them (Debian, Ubuntu: apt install python3-dev)."
         raise SetupFailure(reason, remedy, WAYS_OUT[0])
     return compiler
-
-
-def python_headers() -> str:
-    """Returns the directory of Python's C headers."""
-    return sysconfig.get_paths()["include"]
 
 
 def build_extensions(
@@ -242,7 +238,7 @@ def build_extensions(
     joined = workshop / "joined.cc"
     joined.write_text("".join(f'#include "{name}"\n' for name in JOINED))
     alone = [file for file in sorted(extensions.glob("*.cc")) if file.name not in JOINED]
-    includes = [f"-I{path}" for path in (fst.include, extensions, python_headers())]
+    includes = [f"-I{path}" for path in (fst.include, extensions, _HEADERS)]
     objects = _compile([wrapper, main, joined, *alone], [compiler, *FLAGS, *includes], workshop)
     with console.step("linking pynini"):
         return [
@@ -294,12 +290,8 @@ def _link(
 
 def parallel_jobs() -> int:
     """Returns how many compilers the processors and the memory bear."""
-    try:
-        processors = len(os.sched_getaffinity(0))
-    except AttributeError:
-        processors = os.cpu_count() or 1
     spare = max(0.0, _free_memory() - _MEMORY_OF_LONGEST)
-    return int(min(processors, 1 + spare // _MEMORY_OF_OTHERS))
+    return int(min(len(os.sched_getaffinity(0)), 1 + spare // _MEMORY_OF_OTHERS))
 
 
 def _free_memory() -> float:

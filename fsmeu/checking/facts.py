@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from fsmeu.checking.exact_methods import Applies
+from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.losses.algebra.confusion import Counterexample
 from fsmeu.losses.algebra.properties import Properties
 from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.losses.header import header_data
+from fsmeu.losses.steps import whole_or_float
 from fsmeu.losses.windows import windows
 
-__all__ = ["facts", "growth_data", "measured_with", "property_data", "selected_sizes"]
+__all__ = ["facts", "measured_with", "report_data", "selected_sizes"]
 
 _ROWS = 7
 _PAST_WINDOWS = 100  # longer than any memory
@@ -150,14 +154,14 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     return [asdict(size) for size in sizes.sizes if size.n in wanted]
 
 
-def growth_data(sizes: Growth) -> dict[str, Any]:
+def _growth_data(sizes: Growth) -> dict[str, Any]:
     """The growth table as plain data."""
     orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
     named = {name: None if order is None else asdict(order) for name, order in orders.items()}
     return {"sizes": [asdict(size) for size in sizes.sizes], "order": named}
 
 
-def property_data(known: Properties) -> dict[str, Any]:
+def _property_data(known: Properties) -> dict[str, Any]:
     """Derived properties as plain data."""
     ratio, case = known.fractional, known.counterexample
     sides = ("numerator", "denominator")
@@ -170,4 +174,54 @@ def property_data(known: Properties) -> dict[str, Any]:
         "tp_monotonic": known.tp_monotonic,
         "tried": known.tried,
         "counterexample": case and asdict(case),
+    }
+
+
+def report_data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
+    """The report for programs; what could not be measured is null."""
+    registers = [
+        {**asdict(register), "redundant": register.name in found.redundant}
+        for register in found.registers
+    ]
+    measured = found.loss is not None
+    return {
+        **header_data(found.spec),
+        "registers": registers,
+        "examples": [_example_data(result) for result in found.examples],
+        "holds": found.holds,
+        "measured": _measured_data(found) if measured else None,
+        "missing": found.missing or None,
+        "determinism": asdict(found.determinism) if found.determinism else None,
+        "properties": _property_data(found.properties) if found.properties else None,
+        "growth": _growth_data(found.growth) if found.growth else None,
+        "redundant": {
+            "alone": list(found.redundant),
+            "together": list(found.together),
+            "n": found.redundant_n,
+        },
+        "decoders": [asdict(method) for method in methods] if measured else None,
+    }
+
+
+def _measured_data(found: Report) -> dict[str, Any]:
+    """Labels and parameters of the measurement, and which of these had to be assumed."""
+    loss = found.loss
+    params = {
+        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
+        for name, value in loss.params.items()  # type: ignore[union-attr]
+    }
+    labels = list(loss.labels)  # type: ignore[union-attr]
+    return {"labels": labels, "parameters": params, "assumed": sorted(found.assumed)}
+
+
+def _example_data(result: ExampleResult) -> dict[str, object]:
+    return {
+        "line": result.example.place.line,
+        "z": result.example.z,
+        "y": result.example.y,
+        "with": dict(result.bindings),
+        "expected": result.expected,
+        "value": result.value,
+        "holds": result.holds,
+        "error": result.error,
     }

@@ -21,7 +21,7 @@ from fsmeu.losses.language.syntax import Number, Param, Register, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
-from fsmeu.losses.machine.refine import group
+from fsmeu.losses.machine.partition import group
 from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
-from fsmeu.checking.facts import facts, measured_with, selected_sizes
+from fsmeu.checking.facts import facts, measured_with, report_data, selected_sizes
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report, register_facts, report
-from fsmeu.checking.report_data import report_data
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import (
     check_labels_known,
     choose_labels,
@@ -25,12 +25,9 @@ from fsmeu.cli.inputs import (
 )
 from fsmeu.cli.losses import labels_text
 from fsmeu.cli.output import emit, line, print_json, screen
-from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import level_sets
 from fsmeu.losses.header import signature
 from fsmeu.losses.loss import SpecLoss
-
-__all__ = ["EXAMPLE_FAILS", "check"]
 
 EXAMPLE_FAILS = 1
 _LONGEST = 200
@@ -38,21 +35,19 @@ _SIZES_AT = 8
 
 
 def check(
-    loss: opt.Loss,
-    n: int | None = opt.typed(
+    binding: opt.Binding,
+    loss: str = opt.LOSS,
+    n: int | None = opt.option(
         "--n -n N",
         f"The greatest length to measure, up to {_LONGEST}.",
         "16, less where machines get large",
         min=0,
     ),
-    sizes: bool = opt.typed(
+    sizes: bool = opt.option(
         "--sizes",
         f"Only registers, and sizes of the machine at n/4, n/2 and n = N (or {_SIZES_AT}).",
     ),
-    param: opt.Params = None,
-    labels: opt.Labels = None,
-    types: opt.Types = None,
-    as_json: opt.Json = False,
+    as_json: bool = opt.JSON,
 ) -> None:
     """Read a loss file, run its examples, measure its machine, and say what follows from it.
 
@@ -64,14 +59,14 @@ def check(
     Machines that get large are not measured.
     """
     if sizes:
-        _show_sizes(load_loss(loss, param, labels, types), _SIZES_AT if n is None else n, as_json)
+        _show_sizes(load_loss(loss, binding), _SIZES_AT if n is None else n, as_json)
         return
     if n is not None and not 1 <= n <= _LONGEST:
         must = f"lengths of 1 to {_LONGEST} are measured"
-        raise InputError(sentence("--n", must, n, "--sizes measures any one length"))
+        refuse("--n", must, n, "--sizes measures any one length")
     spec = read_loss_file(loss)
-    chosen = choose_labels(labels, types, spec.scheme)
-    found = report(spec, params=choose_params(param), labels=chosen, longest=n)
+    chosen = choose_labels(binding, spec.scheme)
+    found = report(spec, params=choose_params(binding.param), labels=chosen, longest=n)
     measured = found.loss if found.properties is not None else None
     with np.errstate(over="ignore", invalid="ignore"):  # said of the values above
         methods = exact_methods(measured) if measured is not None else ()

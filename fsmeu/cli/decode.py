@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsmeu.cli import options as opt
-from fsmeu.cli.corpus import CorpusOptions, answer_corpus, check_corpus_options
-from fsmeu.cli.inputs import given_model, load_loss, read_model, words
+from fsmeu.cli.corpus import answer_corpus, check_corpus_options
+from fsmeu.cli.failures import refuse
+from fsmeu.cli.inputs import load_loss, read_model, words
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
@@ -15,7 +16,7 @@ from fsmeu.decoding.compare import Compared, compare_methods
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.problem import Decision
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import one_of
 from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
@@ -23,53 +24,39 @@ from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 
-__all__ = ["decode_labels"]
-
 _MOMENT = 5  # calls of progress, of which there are ten in a second
 
 
 def decode_labels(
-    loss: opt.Loss,
-    probs: opt.Probs = None,
-    model: opt.Model = None,
-    method: str = opt.typed(
-        "--method NAME",
-        "How to decide; auto takes what the loss and model allow.",
-        True,
-        value="auto",
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    typed: opt.CorpusAnswers,
+    loss: str = opt.LOSS,
+    method: str = opt.option(
+        "--method NAME", "How to decide; auto takes what the loss and model allow.", True, "auto"
     ),
-    given: opt.Given = None,
-    constraint: opt.Constraint = None,
-    explain: bool = opt.typed("--explain", "Say which property chose the method."),
-    compare: bool = opt.typed(
+    given: str | None = opt.GIVEN,
+    constraint: str | None = opt.CONSTRAINT,
+    explain: bool = opt.option("--explain", "Say which property chose the method."),
+    compare: bool = opt.option(
         "--compare", "A table of all methods that fit; or of those in --method."
     ),
-    param: opt.Params = None,
-    labels: opt.Labels = None,
-    types: opt.Types = None,
-    beam: opt.Beam = None,
-    budget: int = opt.typed(
-        "--budget B", "How many candidates may be tried.", True, min=1, value=CANDIDATES
+    beam: int | None = opt.BEAM,
+    budget: int = opt.option(
+        "--budget B", "How many candidates may be tried.", True, CANDIDATES, min=1
     ),
-    seconds: float = opt.typed(
+    seconds: float = opt.option(
         "--seconds S",
         "How long trying candidates may take, for each sequence; inf for no limit.",
         True,
-        value=SECONDS,
+        SECONDS,
     ),
-    engine: opt.Engine = "lattice",
-    draw: str | None = opt.typed(
+    engine: str = opt.ENGINE,
+    draw: str | None = opt.option(
         "--draw FILE",
         "With --engine openfst: a picture of the composition, the decision's paths in colour.",
     ),
-    corpus: opt.Corpus = None,
-    corpus_format: opt.CorpusFormat = None,
-    output: opt.CorpusOutput = None,
-    jobs: opt.Jobs = None,
-    scheduler: opt.Scheduler = None,
-    resume: opt.Resume = False,
-    on_error: opt.OnError = None,
-    as_json: opt.Json = False,
+    as_json: bool = opt.JSON,
 ) -> None:
     """Print the label sequence with the highest expected utility, or the lowest expected loss.
 
@@ -80,28 +67,26 @@ def decode_labels(
     allowed = read_constraint("--constraint", constraint)
     options: dict[str, Any] = {"constraint": allowed, "keep": beam, "budget": budget}
     options["seconds"] = seconds
-    typed = CorpusOptions(corpus, corpus_format, output, jobs, scheduler, resume, on_error)
-    check_corpus_options(typed, models=(probs, model))
-    _check_engine(engine, draw, alone=corpus is None and not compare)
-    chosen = (loss, param, labels, types)
-    if corpus is not None:
+    check_corpus_options(typed, source)
+    _check_engine(engine, draw, alone=typed.corpus is None and not compare)
+    if typed.corpus is not None:
         if compare:
             must = "methods are compared under one model, given by --probs or --model"
-            raise InputError(sentence("--compare", must, "--corpus"))
+            refuse("--compare", must, "--corpus")
 
         def ask(form: str) -> Question:
             one_of("decode", "method", method, ["auto", *METHODS])
             every = {**options, "method": method}
             condition = read_constraint("--given", given)
-            return Question("decode", load_loss(*chosen), form, 0, explain, every, condition)
+            return Question("decode", load_loss(loss, binding), form, 0, explain, every, condition)
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
         if not as_json or typed.output is not None or totals.bad:
             more = f", {totals.bad:,} bad records skipped" if totals.bad else ""
             note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{more}")
         return
-    label_model = given_model(read_model(probs, model, loss_name=loss), given)
-    loaded: Loss = load_loss(*chosen)
+    label_model = read_model(source, loss, given)
+    loaded: Loss = load_loss(loss, binding)
     if compare:
         named = None if method == "auto" else words(method)
         _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
@@ -117,10 +102,10 @@ def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
     explicit = one_of("decode", "engine", engine, ENGINES) == "openfst"
     if explicit and not alone:
         must = "--engine openfst decides under one model, without --compare"
-        raise InputError(sentence("decode", must, None, "Give --probs or --model"))
+        refuse("decode", must, None, "Give --probs or --model")
     if draw is not None and not explicit:
         must = "--draw shows the composition, which only --engine openfst builds"
-        raise InputError(sentence("decode", must, None, "Add --engine openfst"))
+        refuse("decode", must, None, "Add --engine openfst")
 
 
 def _draw_composition(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.syntax import Syntax
@@ -24,7 +24,7 @@ TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 
 
 def demo(
-    output: Annotated[Path, option("--output -o DIR", "Where pictures go.", True)] = Path("out"),
+    output: Path = option("--output -o DIR", "Where pictures go.", True, Path("out")),
 ) -> None:
     """Show what fsmeu does, on built-in data."""
     from fsmeu.cli.main import version_text

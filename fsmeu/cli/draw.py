@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
+import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
+
+from rich.text import Text
 
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import check_labels_known, load_loss, read_model, sequence, sequences
 from fsmeu.cli.output import line, note, place_for, screen, write_output
-from fsmeu.errors import InputError, sentence
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.pages.explore import explore as explore_page
 from fsmeu.losses.sum_over_paths import compile_summed
-
-if TYPE_CHECKING:
-    from fsmeu.drawing.draw import Drawing
-
-__all__ = ["draw_thing"]
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
 _STDOUT = "-"
@@ -24,55 +24,52 @@ _MODEL_FILE = ".json"
 _MACHINE, _PAGE = "fst", "html"
 _PAGE_N, _PAGE_LIMIT, _LIMIT = 4, 150, 100
 
-_Thing = Annotated[
-    str | None,
-    opt.argument(
+
+def draw_thing(
+    source: opt.ModelSource,
+    binding: opt.Binding,
+    loss: str | None = opt.argument(
         "LOSS",
         "A built-in loss, the path of a loss file, - for standard input; or a model file that ends "
         "in .json. Left out, the model of --model or --probs is drawn.",
+        None,
     ),
-]
-
-_Choices = tuple[list[str] | None, str | None, str | None]
-
-
-def draw_thing(
-    loss: _Thing = None,
-    n: int | None = opt.typed(
+    n: int | None = opt.option(
         "--n -n N", "Length of the sequences, if no Z, Y or model gives it.", min=0
     ),
-    z: str | None = opt.typed(
+    z: str | None = opt.option(
         "--z Z", "A hypothesis: the machine given Z, or with Y the path of the pair."
     ),
-    y: str | None = opt.typed("--y Y", "A reference, of the same length."),
-    probs: opt.Probs = None,
-    model: opt.Model = None,
-    output: str | None = opt.typed(
+    y: str | None = opt.option("--y Y", "A reference, of the same length."),
+    output: str | None = opt.option(
         "--output -o FILE",
         "A picture (.svg, .png, .pdf, .dot, .tex, .txt), an OpenFst machine (.fst), or a page to "
         "explore the loss in (.html); - for standard output.",
     ),
-    form: str | None = opt.typed(
+    form: str | None = opt.option(
         "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", "by the ending"
     ),
-    explore: bool = opt.typed(
+    explore: bool = opt.option(
         "--explore", "Write the page to explore the loss in; NAME.html without -o."
     ),
-    show: bool = opt.typed("--open", "Open the page in the browser."),
-    given_z: bool = opt.typed("--given-z", "Leave out registers that only follow z; z stays open."),
-    depth: int | None = opt.typed("--depth D", "Only the first D steps.", min=0),
-    minimize: opt.Minimize = False,
-    short: bool = opt.typed("--short", "States as 1,2 instead of tp=1 ref=2."),
-    summed: opt.Summed = False,
-    limit: int | None = opt.typed(
+    show: bool = opt.option("--open", "Open the page in the browser."),
+    given_z: bool = opt.option(
+        "--given-z", "Leave out registers that only follow z; z stays open."
+    ),
+    depth: int | None = opt.option("--depth D", "Only the first D steps.", min=0),
+    minimize: bool = opt.option("--minimize", "Merge states that no continuation can tell apart."),
+    short: bool = opt.option("--short", "States as 1,2 instead of tp=1 ref=2."),
+    summed: bool = opt.option(
+        "--summed",
+        "Linear counts in weights: fewer states, several paths per pair, whose weights add up to "
+        "the value.",
+    ),
+    limit: int | None = opt.option(
         "--limit N",
         "Draw up to N states, of more a summary.",
         f"{_LIMIT}, of a page {_PAGE_LIMIT}",
         min=1,
     ),
-    param: opt.Params = None,
-    labels: opt.Labels = None,
-    types: opt.Types = None,
 ) -> None:
     """Draw the machine of a loss, a model, or both composed, in the terminal or into a file.
 
@@ -85,40 +82,37 @@ def draw_thing(
     move and zoom in, pairs step by step, probabilities to slide with expectation and decision.
     """
     kind = form or (Path(output).suffix[1:].lower() if output else "")
-    choices = (param, labels, types)
-    alone = not (given_z or minimize or summed or short or z or y or model or depth is not None)
+    is_loss = loss is not None and not loss.lower().endswith(_MODEL_FILE)
+    modelled = source.probs is not None or source.model is not None
+    # Options that only some subjects have, by what was typed for each.
+    of_loss = {"--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed}
+    of_loss |= {f"--{name}": value for name, value in vars(binding).items()}
+    view = {"given_z": given_z, "merged": minimize}
+    page = explore or (kind == _PAGE and is_loss)
+    if not explore:  # with other options, html is the picture
+        others = (z, y, source.model, given_z, minimize, summed, short)
+        page = page and not any(others) and depth is None
     if loss is not None and kind == _MACHINE:
-        _write_machine(loss, n, z, output, (summed, minimize), choices)
+        _write_machine(loss, n, z, output, (summed, minimize), binding)
         return
-    if loss is not None and (explore or (kind == _PAGE and alone and _is_loss(loss))):
-        place = output or (_STDOUT if form else None)
+    if loss is not None and page:
         length = _PAGE_N if n is None else n
-        _write_page(loss, length, probs, limit or _PAGE_LIMIT, place, show, choices)
+        place = output or (_STDOUT if form else None)
+        _write_page((loss, binding), length, source, limit or _PAGE_LIMIT, place, show)
         return
-    from fsmeu.drawing.draw import draw
-
-    view: dict[str, Any] = {"depth": depth, "short": short}
-    if loss is None or not _is_loss(loss):
-        others = {
-            "--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed,
-            "--param": param, "--labels": labels, "--types": types,
-        }  # fmt: skip
-        subject = _model_subject(loss, (probs, model), y, others)
+    if not is_loss:
+        subject, view = _model_subject(loss, source, y, of_loss), {}
     elif summed:
-        with_others = given_z or minimize or any(x is not None for x in (z, y, probs, model))
-        subject = _summed_subject(loss, n, with_others, choices)
+        alone = not (given_z or minimize or modelled) and z is None and y is None
+        subject, view = _summed_subject(str(loss), n, alone, binding), {}
     else:
-        subject = _loss_subject(loss, n, (z, y), (probs, model), choices)
-        view |= {"given_z": given_z, "merged": minimize}
-    drawing = draw(subject.pop("thing"), **subject, **view, limit=limit or _LIMIT)
+        subject = _loss_subject(str(loss), n, (z, y), source, binding)
+    view |= {"depth": depth, "short": short, "limit": limit or _LIMIT}
+    drawing = draw(subject.pop("thing"), **subject, **view)
     if output is None and form is None:
         _print(drawing)
         return
     _write(drawing, output or _STDOUT, form)
-
-
-def _is_loss(name: str) -> bool:
-    return not name.lower().endswith(_MODEL_FILE)
 
 
 def _write_machine(
@@ -127,25 +121,27 @@ def _write_machine(
     z: str | None,
     output: str | None,
     kinds: tuple[bool, bool],
-    choices: _Choices,
+    binding: opt.Binding,
 ) -> None:
     """Writes a loss as an OpenFst machine: summed, minimized or as it is."""
     if output is None or (output == _STDOUT and sys.stdout.isatty()):
-        must = "a machine is not written to a terminal"
-        raise InputError(sentence("draw", must, None, "Use -o FILE, or -o - and a pipe"))
-    loaded = load_loss(name, *choices)
+        refuse(
+            "draw",
+            "a machine is not written to a terminal",
+            None,
+            "Use -o FILE, or -o - and a pipe",
+        )
+    loaded = load_loss(name, binding)
     given = None
     if z is not None:
         loaded, given, _ = sequences(loaded, z, "")
     check_labels_known(loaded)
     if n is None and given is None:
-        must = "the length of the sequences must be given"
-        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z"))
+        refuse("draw", "the length of the sequences must be given", None, "Add --n N, or --z Z")
     length = n if n is not None else len(given or ())
     summed, minimize = kinds
     if summed and minimize:
-        must = "--summed and --minimize make different machines"
-        raise InputError(sentence("draw", must, None, "Give one of them"))
+        refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
     if summed:
         machine: Any = compile_summed(loaded, length, given)
     else:
@@ -156,22 +152,19 @@ def _write_machine(
 
 
 def _write_page(
-    name: str,
+    chosen: tuple[str, opt.Binding],
     n: int,
-    probs: str | None,
+    source: opt.ModelSource,
     limit: int,
     output: str | None,
     show: bool,
-    choices: _Choices,
 ) -> None:
     """Writes the page in which a loss can be looked at, walked through and tried out."""
-    from fsmeu.drawing.pages.explore import explore
-
-    loaded = load_loss(name, *choices)
     first = None
-    if probs is not None:
-        first = [float(p) for p in read_model(probs, None, name).marginals()[:, 1]]
-    page = explore(loaded, n, probs=first, limit=limit)
+    if source.probs is not None:
+        only = opt.ModelSource(source.probs, None)
+        first = [float(p) for p in read_model(only, chosen[0]).marginals()[:, 1]]
+    page = explore_page(load_loss(*chosen), n, probs=first, limit=limit)
     if output == _STDOUT:
         write_output(_STDOUT, page.html.encode())
         return
@@ -182,38 +175,34 @@ def _write_page(
     else:
         note(f"{page.name}: {where}")
     if show:
-        import webbrowser
-
         webbrowser.open(Path(where).resolve().as_uri())
 
 
 def _model_subject(
-    file: str | None, source: tuple[str | None, str | None], y: str | None, others: dict[str, Any]
+    file: str | None, source: opt.ModelSource, y: str | None, others: dict[str, Any]
 ) -> dict[str, Any]:
     """A model alone, with the path of y if that is given."""
-    if file is None and source == (None, None):
-        must = "a loss or a model must be given"
+    two = source.probs is not None or source.model is not None
+    if file is None and not two:
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
-        raise InputError(sentence("draw", must, None, remedy))
+        refuse("draw", "a loss or a model must be given", None, remedy)
     for option, given in others.items():
         if given not in (None, False):
             must = f"{option} goes with a loss, and there is none"
-            raise InputError(sentence("draw", must, None, "Name a loss, or leave it out"))
-    if file is not None and source != (None, None):
+            refuse("draw", must, None, "Name a loss, or leave it out")
+    if file is not None and two:
         must = "a model file is drawn by itself"
-        remedy = "Name a loss, or leave --model and --probs out"
-        raise InputError(sentence(file, must, "two models", remedy))
-    model = read_model(source[0], file or source[1], loss_name="")
+        refuse(file, must, "two models", "Name a loss, or leave --model and --probs out")
+    model = read_model(source if file is None else opt.ModelSource(None, file), "")
     labels = None if y is None else sequence(model.alphabet, y, "reference y")
     return {"thing": model, "y": labels}
 
 
-def _summed_subject(loss: str, n: int | None, others: bool, choices: _Choices) -> dict[str, Any]:
+def _summed_subject(name: str, n: int | None, alone: bool, binding: opt.Binding) -> dict[str, Any]:
     """The machine whose paths add up."""
-    loaded = load_loss(loss, *choices)
-    if n is None or others:
-        must = "--summed goes with --n alone"
-        raise InputError(sentence("draw", must, None, "Leave sequences and models out"))
+    loaded = load_loss(name, binding)
+    if n is None or not alone:
+        refuse("draw", "--summed goes with --n alone", None, "Leave sequences and models out")
     check_labels_known(loaded)
     return {"thing": compile_summed(loaded, n)}
 
@@ -222,18 +211,17 @@ def _loss_subject(
     name: str,
     n: int | None,
     pair: tuple[str | None, str | None],
-    source: tuple[str | None, str | None],
-    choices: _Choices,
+    source: opt.ModelSource,
+    binding: opt.Binding,
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
-    loss = load_loss(name, *choices)
-    if n is None and not any(given is not None for given in (*pair, *source)):
-        must = "the length of the sequences must be given"
-        raise InputError(sentence("draw", must, None, "Add --n N, or --z Z and --y Y"))
-    label_model = (
-        read_model(*source, loss_name=name) if any(s is not None for s in source) else None
-    )
+    loss = load_loss(name, binding)
+    modelled = source.probs is not None or source.model is not None
     given = [text for text in pair if text is not None]
+    if n is None and not given and not modelled:
+        remedy = "Add --n N, or --z Z and --y Y"
+        refuse("draw", "the length of the sequences must be given", None, remedy)
+    label_model = read_model(source, name) if modelled else None
     if label_model is not None and loss.labels_open:
         loss = loss.with_labels(label_model.alphabet)
     elif given:
@@ -252,10 +240,11 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
         _note_summary(drawing)
         return
     if form is None:
-        raise InputError(sentence("draw", "on standard output, the format must be given: --format"))
+        refuse("draw", "on standard output, the format must be given: --format")
     if form in ("png", "pdf") and sys.stdout.isatty():
-        must = f"a {form} file is not written to a terminal"
-        raise InputError(sentence("draw", must, None, "Use -o FILE, or a pipe"))
+        refuse(
+            "draw", f"a {form} file is not written to a terminal", None, "Use -o FILE, or a pipe"
+        )
     content = drawing.render(form)
     _note_summary(drawing)
     write_output(output, content)
@@ -274,8 +263,6 @@ def _note_summary(drawing: Drawing) -> None:
 
 def _print(drawing: Drawing) -> None:
     """Prints the machine: drawn if that fits into the terminal, else listed layer by layer."""
-    from rich.text import Text
-
     console = screen()
     plain = not (sys.stdout.encoding or "ascii").lower().replace("-", "").startswith("utf")
     cells = None if plain else drawing.cells(console.width)

@@ -5,38 +5,36 @@ from __future__ import annotations
 from typing import Any
 
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, sequences
 from fsmeu.cli.output import emit, line, note, print_json
-from fsmeu.errors import InputError, sentence
 from fsmeu.limits import TRACED_LABELS
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.outputs import evaluate_outputs
 from fsmeu.losses.steps import Held, steps_of
 
-__all__ = ["evaluate_pair"]
-
 _NOTHING = "."
 
 
 def evaluate_pair(
-    loss: opt.Loss,
-    z: opt.Z,
-    y: opt.Y,
-    steps: bool = opt.typed("--steps", "Show what the registers hold after each position."),
-    param: opt.Params = None,
-    labels: opt.Labels = None,
-    types: opt.Types = None,
-    as_json: opt.Json = False,
+    binding: opt.Binding,
+    loss: str = opt.LOSS,
+    z: str = opt.argument(
+        "Z", 'The hypothesis, as 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -).'
+    ),
+    y: str = opt.argument("Y", "The reference, of the same length."),
+    steps: bool = opt.option("--steps", "Show what the registers hold after each position."),
+    as_json: bool = opt.JSON,
 ) -> None:
     """Print the value of a hypothesis and a reference.
 
     Further outputs that the loss file names are printed on stderr. With --steps, row 0 is the
     start; entries of a memory stand newest first, a dot stands for none.
     """
-    loaded, hypothesis, reference = sequences(load_loss(loss, param, labels, types), z, y)
+    loaded, hypothesis, reference = sequences(load_loss(loss, binding), z, y)
     if steps and len(hypothesis) > TRACED_LABELS:
         must = f"up to {TRACED_LABELS:,} labels are shown step by step"
-        raise InputError(sentence("--steps", must, f"{len(hypothesis):,}", "Leave --steps out"))
+        refuse("--steps", must, f"{len(hypothesis):,}", "Leave --steps out")
     value = loaded(hypothesis, reference)
     outputs = evaluate_outputs(loaded, hypothesis, reference)
     rows = steps_of(loaded, hypothesis, reference) if steps else None

@@ -11,14 +11,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from fsmeu.errors import FsmeuError, InputError, sentence, shorten, visible
-
-__all__ = ["BAD_INPUT", "INTERRUPTED", "NO_READER", "OUR_FAULT", "Guarded", "as_typed"]
 
 BAD_INPUT = 2
 OUR_FAULT = 70
@@ -40,6 +38,11 @@ _PHRASES = {
     'method="auto"': "--method auto",
 }
 _PARAMETER = re.compile(r"Give (\w+)=VALUE")
+
+
+def refuse(where: str, must: str, got: object = None, remedy: str = "") -> NoReturn:
+    """Ends the command with an InputError that is worded as ``sentence`` words it."""
+    raise InputError(sentence(where, must, got, remedy))
 
 
 class Guarded(TyperGroup):

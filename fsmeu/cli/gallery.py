@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import read_loss_file
 from fsmeu.cli.output import line, write_output
 from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
-from fsmeu.errors import InputError, sentence
 from fsmeu.losses.library import library
 
-__all__ = ["write_gallery"]
 
-_Folder = Annotated[Path, opt.option("--output -o DIR", "The folder to write index.html into.")]
-_Losses = Annotated[
-    list[str] | None,
-    opt.argument("LOSS", "Built-in losses or paths of files; all built-in ones if none."),
-]
-
-
-def write_gallery(output: _Folder, losses: _Losses = None) -> None:
+def write_gallery(
+    output: Path = opt.option("--output -o DIR", "The folder to write index.html into.", value=...),
+    losses: list[str] | None = opt.argument(
+        "LOSS", "Built-in losses or paths of files; all built-in ones if none.", None
+    ),
+) -> None:
     """Write a page that shows losses: definition, use, picture, properties, growth.
 
     The page is made from the files themselves; it needs no network. Machines are drawn for short
@@ -30,7 +26,7 @@ def write_gallery(output: _Folder, losses: _Losses = None) -> None:
     names = list(dict.fromkeys(losses or library()))
     specs = [read_loss_file(name) for name in names]
     if output.exists() and not output.is_dir():
-        raise InputError(sentence(str(output), "-o must name a folder", "a file"))
+        refuse(str(output), "-o must name a folder", "a file")
     output.mkdir(parents=True, exist_ok=True)
     where = output / "index.html"
     exhibits = anchored([exhibit(spec) for spec in specs])

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.checking.examples import as_labels, labels_in
+from fsmeu.cli.failures import refuse
+from fsmeu.cli.options import Binding, ModelSource
+from fsmeu.corpora.condition import conditioned
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.fst.alphabet import Alphabet, Label
@@ -22,22 +25,6 @@ from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
 from fsmeu.reading import STDIN, read_text
 
-__all__ = [
-    "STDIN",
-    "check_labels_known",
-    "choose_labels",
-    "choose_params",
-    "given_model",
-    "load_loss",
-    "name_values",
-    "read_loss_file",
-    "read_model",
-    "sequence",
-    "sequences",
-    "whereabouts",
-    "words",
-]
-
 
 def read_loss_file(name: str) -> Spec:
     """The spec of a built-in loss, of a file, or of standard input."""
@@ -47,8 +34,7 @@ def read_loss_file(name: str) -> Spec:
     path = _path(name)
     if name not in library() and path.is_dir():
         must = "a loss must be a file or the name of a built-in loss"
-        remedy = "'fsmeu losses' lists these"
-        raise InputError(sentence(name or "loss", must, "a folder", remedy))
+        refuse(name or "loss", must, "a folder", "'fsmeu losses' lists these")
     return read_spec(name)
 
 
@@ -67,19 +53,16 @@ def _path(name: str) -> Path:
         raise InputError(sentence(name, "there is no such home folder")) from error
 
 
-def load_loss(
-    name: str, params: Sequence[str] | None, labels: str | None, types: str | None
-) -> SpecLoss:
+def load_loss(name: str, binding: Binding) -> SpecLoss:
     """A loss with its parameters and, if they were given, its labels."""
     spec = read_loss_file(name)
-    given = choose_params(params)
+    given = choose_params(binding.param)
     check_known(spec, given)
     for param in spec.params:
         if param.default is None and param.name not in given:
             must = f"the parameter {param.name!r} has no default"
-            remedy = f"Give it: --param {param.name}=VALUE"
-            raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
-    return bind_loss(spec, given, choose_labels(labels, types, spec.scheme))
+            refuse(f"{spec.kind} {spec.name}", must, None, f"Give it: --param {param.name}=VALUE")
+    return bind_loss(spec, given, choose_labels(binding, spec.scheme))
 
 
 def check_labels_known(loss: SpecLoss) -> None:
@@ -87,7 +70,7 @@ def check_labels_known(loss: SpecLoss) -> None:
     if loss.spec.scheme and loss.labels_given is None:
         remedy = "Add --types NP,VP or --labels O,B-NP,I-NP"
         where = f"{loss.kind} {loss.name}"
-        raise InputError(sentence(where, "the chunk tags must be given", None, remedy))
+        refuse(where, "the chunk tags must be given", None, remedy)
 
 
 def choose_params(texts: Sequence[str] | None) -> dict[str, Any]:
@@ -114,9 +97,9 @@ def name_values(
         name = name.strip()
         if not equals or not name:
             must = "a parameter must be written NAME=VALUE"
-            raise InputError(sentence("--param", must, text, f"For example: --param {sample}"))
+            refuse("--param", must, text, f"For example: --param {sample}")
         if name in given:
-            raise InputError(sentence("--param", f"{name!r} may be given once", text))
+            refuse("--param", f"{name!r} may be given once", text)
         given[name] = value_of(name, value.strip())
     return given
 
@@ -132,19 +115,11 @@ def _param_value(name: str, text: str) -> object:
     return value
 
 
-def choose_labels(
-    labels: str | None, types: str | None, scheme: str = ""
-) -> tuple[Label, ...] | None:
-    """The labels that --labels lists, or that --types makes; None when neither is given.
-
-    Args:
-        labels: what was typed after --labels.
-        types: what was typed after --types.
-        scheme: the scheme of the tags that types make; IOB2 where the loss names none.
-    """
+def choose_labels(binding: Binding, scheme: str = "") -> tuple[Label, ...] | None:
+    """The labels of --labels, or those that --types makes in a scheme of tags; None for neither."""
+    labels, types = binding.labels, binding.types
     if labels is not None and types is not None:
-        must = "labels are given by --labels or by --types"
-        raise InputError(sentence("labels", must, "both", "Leave one out"))
+        refuse("labels", "labels are given by --labels or by --types", "both", "Leave one out")
     if types is not None:
         return tag_labels(_some_words(types, "--types", "NP,VP"), scheme or "bio")
     return None if labels is None else as_labels(_some_words(labels, "--labels", "A,B,C"))
@@ -157,7 +132,7 @@ def words(text: str) -> list[str]:
 
 def _some_words(text: str, option: str, sample: str) -> list[str]:
     if not words(text):
-        raise InputError(sentence(option, f"at least one is needed, written {option} {sample}"))
+        refuse(option, f"at least one is needed, written {option} {sample}")
     return words(text)
 
 
@@ -180,22 +155,26 @@ def sequence(alphabet: Alphabet, text: str, where: str = "hypothesis z") -> list
     return alphabet.decode(alphabet.parse(text, where))
 
 
-def read_model(probs: str | None, model: str | None, loss_name: str) -> Model:
-    """The model that --probs or --model describes."""
-    if (probs is None) == (model is None):
+def read_model(source: ModelSource, loss_name: str, given: str | None = None) -> Model:
+    """The model that --probs or --model describes, on the condition of --given."""
+    if (source.probs is None) == (source.model is None):
         must = "the model is given by --probs P1,P2,... or by --model FILE, one of them"
-        raise InputError(sentence("model", must, "neither" if probs is None else "both"))
-    if probs is not None:
-        return as_model([_probability(word) for word in words(probs)])
-    if model != STDIN:
-        return from_json(Path(str(model)))
+        refuse("model", must, "neither" if source.probs is None else "both")
+    return conditioned(_read_model(source, loss_name), read_constraint("--given", given))
+
+
+def _read_model(source: ModelSource, loss_name: str) -> Model:
+    if source.probs is not None:
+        return as_model([_probability(word) for word in words(source.probs)])
+    if source.model != STDIN:
+        return from_json(Path(str(source.model)))
     if loss_name == STDIN:
         must = "standard input holds the loss or the model, not both"
-        raise InputError(sentence("-", must, None, "Put one of them into a file"))
+        refuse("-", must, None, "Put one of them into a file")
     text = read_text(STDIN, "standard input")
     if text.lstrip()[:1] != "{":
         must = 'must be a JSON object, such as {"probs": [0.2, 0.9]}'
-        raise InputError(sentence("model on standard input", must, text.strip() or "nothing"))
+        refuse("model on standard input", must, text.strip() or "nothing")
     return from_json(text)
 
 
@@ -205,10 +184,3 @@ def _probability(word: str) -> float:
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
         raise InputError(sentence("--probs", must, word)) from None
-
-
-def given_model(model: Model, text: str | None) -> Model:
-    """The model on the condition that was typed after --given; as it is where there is none."""
-    from fsmeu.corpora.condition import conditioned
-
-    return conditioned(model, read_constraint("--given", text))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from fsmeu.cli import options as opt
 from fsmeu.cli.inputs import read_loss_file, whereabouts
 from fsmeu.cli.output import emit, note, print_json, screen, write_output
@@ -13,20 +11,19 @@ from fsmeu.losses.language.messages import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import library, read_spec
 
-__all__ = ["labels_text", "losses"]
-
 _TAGS = {
     "bio": "chunk tags (--types)",
     "iob1": "chunk tags in IOB1 (--types)",
     "iobes": "chunk tags in IOBES (--types)",
 }
-_Name = Annotated[
-    str | None,
-    opt.argument("NAME", "Show this one: a built-in loss, the path of a file, or - for stdin."),
-]
 
 
-def losses(name: _Name = None, as_json: opt.Json = False) -> None:
+def losses(
+    name: str | None = opt.argument(
+        "NAME", "Show this one: a built-in loss, the path of a file, or - for stdin.", None
+    ),
+    as_json: bool = opt.JSON,
+) -> None:
     """List the built-in losses and utilities, or show the text of one and where it is."""
     if name is not None:
         _show(name, as_json)

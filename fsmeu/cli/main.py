@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
 from fsmeu.cli.failures import INTERRUPTED, Guarded
-from fsmeu.cli.options import option, unwrapped
+from fsmeu.cli.options import flat, option, unwrapped
 
 _HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
 
@@ -31,7 +31,6 @@ COMMANDS = {
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
-    "searn": (_LEARNING, "searn:searn", "Repeat the experiments of the SEARN paper."),
     "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
 }
 
@@ -85,7 +84,7 @@ class _Lazy(TyperCommand):
         target = getattr(import_module(f"fsmeu.cli.{module}"), function)
         if not isinstance(target, typer.Typer):
             made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
-            made.command(self.name, help=unwrapped(target))(target)
+            made.command(self.name, help=unwrapped(target))(flat(target))
             target = made
         return typer.main.get_command(target).make_context(info_name, args, *rest, **extra)
 
@@ -139,12 +138,8 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
-        bool, option("--version", "Show versions.", callback=_show_version, is_eager=True)
-    ] = False,
-    debug: Annotated[
-        bool, option("--debug", "Show where an error comes from; may stand anywhere.")
-    ] = False,
+    version: bool = option("--version", "Show versions.", callback=_show_version, is_eager=True),
+    debug: bool = option("--debug", "Show where an error comes from; may stand anywhere."),
 ) -> None:
     """Finite-state maximum expected utility: losses over label sequences as automata."""
 

@@ -13,22 +13,16 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.output import Tell, checked_picture, note, progress
+from fsmeu.drawing.plots.measure_plots import plot_threshold
+from fsmeu.drawing.plots.plot_file import save_plot
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.learning.assess import confusion_loss, decision_scores
 from fsmeu.learning.parts import PROBABILISTIC
 from fsmeu.learning.registry import estimators
 from fsmeu.losses.library import load
-
-__all__ = [
-    "checked_decision_plot",
-    "classifiers",
-    "estimating",
-    "made_classifier",
-    "parameters",
-    "plot_decision",
-]
 
 
 def classifiers() -> dict[str, Any]:
@@ -81,7 +75,7 @@ def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict
     if of_loss:
         if "loss" not in first:
             must = "parameters of a loss need the loss"
-            raise InputError(sentence(f"--param, {name}", must, None, "Add -p loss=NAME"))
+            refuse(f"--param, {name}", must, None, "Add -p loss=NAME")
         made["loss"] = load(first["loss"], **of_loss)
     if isinstance(first.get("estimator"), str):
         ours = {n: kind for n, kind in classifiers().items() if hasattr(kind, "predict_proba")}
@@ -129,10 +123,9 @@ def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path
         return None
     if labels is None:
         must = "examples with labels must be decided"
-        raise InputError(sentence("--plot", must, "none", "With train, give --test FILE"))
+        refuse("--plot", must, "none", "With train, give --test FILE")
     if labels.ndim != 1:
-        must = "an example must have one label"
-        raise InputError(sentence("--plot", must, f"{labels.shape[1]} labels"))
+        refuse("--plot", "an example must have one label", f"{labels.shape[1]} labels")
     return path
 
 
@@ -148,9 +141,6 @@ def plot_decision(
         labels: their classes, (examples,).
         predicted: the classes that the model decides for, (examples,).
     """
-    from fsmeu.drawing.plots.measure_plots import plot_threshold
-    from fsmeu.drawing.plots.plot_file import save_plot
-
     loss = confusion_loss(model)
     kind = "probability" if hasattr(model, "predict_proba") else "score"
     with estimating("--plot", "deciding"):

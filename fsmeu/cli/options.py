@@ -1,12 +1,15 @@
 """The arguments and options that several commands share, with their help.
 
-An option has one name and one meaning wherever it stands.
+An option has one name and one meaning wherever it stands. Options that go together are the fields
+of a dataclass; a command that takes one as a parameter has all of them.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -17,33 +20,50 @@ def unwrapped(function: Any) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def argument(metavar: str, text: str) -> Any:
+def flat(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer reads it: fields of its dataclasses are parameters of their own."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    shown: list[inspect.Parameter] = []
+    for name, one in inspect.signature(command).parameters.items():
+        kinds = get_type_hints(groups[name], include_extras=True) if name in groups else {}
+        shown += [
+            one.replace(name=field, annotation=kind, default=getattr(groups[name], field))
+            for field, kind in kinds.items()
+        ] or [one.replace(annotation=hints[name])]
+    signature = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in shown])
+
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{field: given.pop(field) for field in get_type_hints(kind)})
+        command(**given)
+
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in shown}
+    return run
+
+
+def argument(metavar: str, text: str, value: Any = ...) -> Any:
     """A positional argument with its help; its default is not shown."""
-    return typer.Argument(metavar=metavar, help=text, show_default=False)
+    return typer.Argument(value, metavar=metavar, help=text, show_default=False)
 
 
-def option(written: str, text: str, shown: str | bool = False, **more: Any) -> Any:
-    """An option with its help, for ``Annotated``.
+def option(
+    written: str, text: str, shown: str | bool = False, value: Any = None, **more: Any
+) -> Any:
+    """An option with its help, the default of a parameter.
 
     Args:
         written: its names and what follows them, as in "--param -p NAME=VALUE".
         text: its help.
         shown: what stands for nothing, in words; True shows the default itself.
+        value: the default; False instead of None where nothing follows the names.
         **more: what ``typer.Option`` takes.
     """
     names = [word for word in written.split() if word.startswith("-")]
     metavar = " ".join(word for word in written.split() if word not in names)
-    first = [more.pop("value")] if "value" in more else []
-    return typer.Option(*first, *names, metavar=metavar, help=text, show_default=shown, **more)
-
-
-def typed(
-    written: str, text: str, shown: str | bool = False, value: Any = None, **more: Any
-) -> Any:
-    """The same as the default of a parameter; its value is None, or False where nothing follows."""
-    if value is None and all(word.startswith("-") for word in written.split()):
-        value = False
-    return option(written, text, shown, value=value, **more)
+    value = False if value is None and not metavar else value
+    return typer.Option(value, *names, metavar=metavar, help=text, show_default=shown, **more)
 
 
 _CORPUS = {"rich_help_panel": "Corpus"}
@@ -53,144 +73,105 @@ _ALLOWED = (
     "expression or an OpenFst acceptor."
 )
 
-Loss = Annotated[
-    str, argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
-]
-Z = Annotated[
-    str,
-    argument(
-        "Z", 'The hypothesis, as 0110, "O B-NP I-NP" or A,B,C (after -- when it begins with -).'
-    ),
-]
-Y = Annotated[str, argument("Y", "The reference, of the same length.")]
-Params = Annotated[
-    list[str] | None,
-    option(
+LOSS = argument("LOSS", "A built-in loss, the path of a loss file, or - for standard input.")
+GIVEN = option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}")
+CONSTRAINT = option(
+    "--constraint WHAT",
+    f"Decide among sequences that are allowed; the model stays as it is: {_ALLOWED}",
+)
+LABELS = option(
+    "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
+)
+ENGINE = option(
+    "--engine NAME",
+    "lattice walks the composition layer by layer, openfst builds it.",
+    True,
+    "lattice",
+)
+BEAM = option("--beam L", "Follow only the L most probable states of each layer.", min=1)
+JSON = option("--json", "Print one JSON document instead.")
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]  # searn
+SEED = option("--seed N", "Random seed.", True, 0, min=0)
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a loss is loaded with."""
+
+    param: list[str] | None = option(
         "--param -p NAME=VALUE",
         "A parameter of the loss: a number, or a table such as [[0, 1], [2, 0]]. Repeatable.",
-    ),
-]
-Labels = Annotated[
-    str | None,
-    option(
-        "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
-    ),
-]
-Types = Annotated[
-    str | None, option("--types NP,VP,...", "Chunk types: the labels are then O, B-NP, I-NP, ...")
-]
-Probs = Annotated[
-    str | None,
-    option(
+    )
+    labels: str | None = LABELS
+    types: str | None = option(
+        "--types NP,VP,...", "Chunk types: the labels are then O, B-NP, I-NP, ..."
+    )
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Where one label model comes from."""
+
+    probs: str | None = option(
         "--probs P1,P2,...",
         "The model: independent labels 0 and 1, the probability of 1 at each position.",
-    ),
-]
-Model = Annotated[
-    str | None, option("--model -m FILE", "The model: a JSON file; - for standard input.")
-]
-Given = Annotated[
-    str | None,
-    option("--given WHAT", f"Condition the model on the sequences that are allowed: {_ALLOWED}"),
-]
-Constraint = Annotated[
-    str | None,
-    option(
-        "--constraint WHAT",
-        f"Decide among sequences that are allowed; the model stays as it is: {_ALLOWED}",
-    ),
-]
-Engine = Annotated[
-    str,
-    option(
-        "--engine NAME", "lattice walks the composition layer by layer, openfst builds it.", True
-    ),
-]
-Beam = Annotated[
-    int | None, option("--beam L", "Follow only the L most probable states of each layer.", min=1)
-]
-Minimize = Annotated[
-    bool, option("--minimize", "Merge states that no continuation can tell apart.")
-]
-Summed = Annotated[
-    bool,
-    option(
-        "--summed",
-        "Linear counts in weights: fewer states, several paths per pair, whose weights add up to "
-        "the value.",
-    ),
-]
-Json = Annotated[bool, option("--json", "Print one JSON document instead.")]
-Seed = Annotated[int, option("--seed N", "Random seed.", True, min=0)]
-Test = Annotated[str | None, option("--test FILE", "Measure the model on this file.")]
+    )
+    model: str | None = option("--model -m FILE", "The model: a JSON file; - for standard input.")
 
-Corpus = Annotated[
-    str | None,
-    option(
+
+@dataclass(frozen=True)
+class CorpusRun:
+    """A corpus, how it is read, and what works on it."""
+
+    corpus: str | None = option(
         "--corpus FILE",
-        "Many models: JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at "
-        "the end; compressed by gzip or not; - for standard input.",
+        "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
+        "compressed by gzip or not; - for standard input.",
         **_CORPUS,
-    ),
-]
-CorpusFormat = Annotated[
-    str | None, option("--format NAME", "jsonl or conll.", "by the ending", **_CORPUS)
-]
-Column = Annotated[
-    int | None,
-    option("--column K", "In columns: that of the hypothesis, from 1.", min=1, **_CORPUS),
-]
-CorpusOutput = Annotated[
-    str | None,
-    option(
-        "--output -o FILE",
-        "The file that results are written to, as JSON lines.",
-        "standard output",
-        **_CORPUS,
-    ),
-]
-Jobs = Annotated[int | None, option("--jobs -j N", "Number of processes.", "1", min=1, **_CORPUS)]
-Scheduler = Annotated[
-    str | None,
-    option(
+    )
+    format: str | None = option("--format NAME", "jsonl or conll.", "by the ending", **_CORPUS)
+    jobs: int | None = option("--jobs -j N", "Number of processes.", "1", min=1, **_CORPUS)
+    scheduler: str | None = option(
         "--scheduler ADDRESS",
         "The Dask scheduler whose workers compute, as in tcp://host:8786.",
         **_CORPUS,
-    ),
-]
-Resume = Annotated[
-    bool, option("--resume", "Go on after the last complete result in --output.", **_CORPUS)
-]
-OnError = Annotated[
-    str | None,
-    option(
+    )
+    on_error: str | None = option(
         "--on-error stop|skip",
         "Stop at a record that cannot be answered, or skip it and say so.",
         "stop",
         **_CORPUS,
-    ),
-]
+    )
 
-LabelColumn = Annotated[
-    str | None,
-    option(
+
+@dataclass(frozen=True)
+class CorpusAnswers(CorpusRun):
+    """A corpus whose records are answered one by one."""
+
+    output: str | None = option(
+        "--output -o FILE",
+        "The file that results are written to, as JSON lines.",
+        "standard output",
+        **_CORPUS,
+    )
+    resume: bool = option(
+        "--resume", "Go on after the last complete result in --output.", **_CORPUS
+    )
+
+
+@dataclass(frozen=True)
+class ExampleFormat:
+    """How a file of examples is read."""
+
+    label: str | None = option(
         "--label COLUMN",
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
         "the last column",
         **_EXAMPLES,
-    ),
-]
-FileFormat = Annotated[
-    str | None, option("--format NAME", "svmlight, csv or npz.", "by the ending", **_EXAMPLES)
-]
-ZeroBased = Annotated[
-    bool, option("--zero-based", "svmlight: features are counted from 0, not from 1.", **_EXAMPLES)
-]
-DecisionPlot = Annotated[
-    str | None,
-    option(
-        "--plot FILE",
-        "Plot the value against the threshold on the scores, with the decision marked: a .png, "
-        ".pdf or .svg file. Labels must be known.",
-    ),
-]
+    )
+    form: str | None = option(
+        "--format NAME", "svmlight, csv or npz.", "by the ending", **_EXAMPLES
+    )
+    zero_based: bool = option(
+        "--zero-based", "svmlight: features are counted from 0, not from 1.", **_EXAMPLES
+    )

@@ -15,24 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fsmeu.errors import InputError, sentence, visible
+from fsmeu.cli.failures import refuse
+from fsmeu.errors import visible
 from fsmeu.files import write_file
-
-__all__ = [
-    "checked_picture",
-    "emit",
-    "file_for",
-    "fourths",
-    "line",
-    "note",
-    "place_for",
-    "print_json",
-    "print_table",
-    "progress",
-    "screen",
-    "table",
-    "write_output",
-]
 
 Tell = Callable[..., None]
 
@@ -170,7 +155,7 @@ def file_for(option: str, name: str) -> Path:
     """
     path = place_for(name)
     if path.is_dir():
-        raise InputError(sentence(option, "it must be a file", f"the folder {name}"))
+        refuse(option, "it must be a file", f"the folder {name}")
     return path
 
 

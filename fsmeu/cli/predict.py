@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,47 +10,43 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
 from fsmeu.cli.output import emit, fourths, note, print_json, write_output
+from fsmeu.cli.taggers import predict_tags
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load
 from fsmeu.searn.tagger import ColumnTagger
 
-__all__ = ["predict"]
 
-_Model = Annotated[str, opt.argument("MODEL", "A file of 'fsmeu train'.")]
-_Data = Annotated[
-    str,
-    opt.argument(
+def predict(
+    reading: opt.ExampleFormat,
+    model: str = opt.argument("MODEL", "A file of 'fsmeu train'."),
+    file: str = opt.argument(
         "FILE",
         "An svmlight, csv or npz file of examples, with labels or (csv, npz) without; for a "
         "tagger, sentences in columns with or without tags, - for standard input.",
     ),
-]
-
-
-def predict(
-    model: _Model,
-    file: _Data,
-    output: str = opt.typed(
+    output: str = opt.option(
         "--output -o OUT",
         "Where predictions go; the measures are then a table.",
         "standard output",
-        value="-",
+        "-",
     ),
-    probabilities: bool = opt.typed(
+    probabilities: bool = opt.option(
         "--probabilities", "The probability of the positive class as well."
     ),
-    beam: int | None = opt.typed(
+    beam: int | None = opt.option(
         "--beam L", "Tagger: partial outputs that are held.", "as in training", min=1
     ),
-    plot: opt.DecisionPlot = None,
-    label: opt.LabelColumn = None,
-    form: opt.FileFormat = None,
-    zero_based: opt.ZeroBased = False,
-    as_json: opt.Json = False,
+    plot: str | None = opt.option(
+        "--plot FILE",
+        "Plot the value against the threshold on the scores, with the decision marked: a .png, "
+        ".pdf or .svg file. Labels must be known.",
+    ),
+    as_json: bool = opt.JSON,
 ) -> None:
     """Print the class of each example on a line, or the sentences with a column of predicted tags.
 
@@ -59,12 +55,12 @@ def predict(
     """
     made = load(model)
     if isinstance(made, ColumnTagger) and hasattr(made, "searn_"):
-        _predict_tags(made, file, output, beam, as_json)
+        predict_tags(made, file, output, beam, as_json)
         return
     _check_classifier(made, model)
     if beam is not None:
-        raise InputError(sentence("--beam", "it is for a tagger", type(made).__name__))
-    data = read_examples(file, form, label, int(made.n_features_in_), zero_based)
+        refuse("--beam", "it is for a tagger", type(made).__name__)
+    data = read_examples(file, **vars(reading), features=int(made.n_features_in_))
     picture = checked_decision_plot(plot, data.labels)
     with estimating(f"predict {file}", "deciding"):
         classes = made.predict(data.rows)
@@ -85,29 +81,6 @@ def predict(
         note(fourths(found))
 
 
-def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
-    """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
-    from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences, written
-    from fsmeu.searn.tasks.measures import counts_of
-
-    if beam is not None:
-        made.searn_.set_params(beam=beam)
-    sentences = read_sentences(file, least=made.width_)
-    inputs, given = sentences, None
-    if len(sentences[0][0]) == made.width_ + 1:
-        inputs, given = inputs_and_tags(sentences)
-    tags = made.predict(inputs)
-    found = None
-    if given is not None:
-        found = {name: float(v) for name, v in counts_of(tags, given).scores().items()}
-    if as_json:
-        print_json({"tags": tags, "measures": found})
-        return
-    write_output(output, written(sentences, tags))
-    if found is not None:
-        note(fourths(found))
-
-
 def _check_classifier(made: Any, name: str) -> None:
     """Refuses a model that is no fitted classifier.
 
@@ -116,7 +89,7 @@ def _check_classifier(made: Any, name: str) -> None:
     """
     if type(made).__name__ not in classifiers():
         must = "the model must be a classifier of rows, or a trained tagger"
-        raise InputError(sentence(name, must, type(made).__name__))
+        refuse(name, must, type(made).__name__)
     try:
         check_is_fitted(made, ["classes_", "n_features_in_"])
     except NotFittedError:
@@ -127,7 +100,7 @@ def _chances(made: Any, rows: Any) -> NDArray[np.float64]:
     """Probabilities of positive labels, (rows, labels)."""
     if not hasattr(made, "predict_proba"):
         must = "the model must be one that tells probabilities"
-        raise InputError(sentence("--probabilities", must, type(made).__name__))
+        refuse("--probabilities", must, type(made).__name__)
     with estimating("predict", "deciding"):
         found = np.asarray(made.predict_proba(rows))
     several = getattr(made, "columns_", None) is not None

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
-from fsmeu.cli.corpus import check_jobs, corpus_bar, corpus_source
+from fsmeu.cli.corpus import check_jobs, corpus_source, run_corpus
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import STDIN, load_loss, words
 from fsmeu.cli.output import (
     checked_picture,
@@ -26,19 +27,17 @@ from fsmeu.corpora.by_type import type_scores
 from fsmeu.corpora.decisions import WAYS
 from fsmeu.corpora.gold import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
-from fsmeu.corpora.run import BAD, run
+from fsmeu.corpora.run import Step
 from fsmeu.corpora.score import ScoreQuestion, answer_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
 from fsmeu.corpora.whole import decide_whole
+from fsmeu.drawing.plots.measure_plots import save_intervals
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
 from fsmeu.exchange.constraint_file import read_constraint
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.parallel.engine import workers
 from fsmeu.reading import read_text
-
-__all__ = ["score_corpus"]
 
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
@@ -46,80 +45,72 @@ _AUTO = re.compile(r"(?<==)auto(?=,|$)")
 _LABELS_ADVICE = re.compile(r"Give types=.*?\.(?= |$)")
 _OTHER_PLACES = "Choose other places with --gold and --system, or another --loss."
 
-_CorpusName = Annotated[
-    str | None,
-    opt.argument(
-        "CORPUS",
-        "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
-    ),
-]
-
 
 def score_corpus(
-    corpus: _CorpusName = None,
-    corpus_option: str | None = opt.typed("--corpus FILE", "The same as CORPUS."),
-    loss: list[str] | None = opt.typed(
+    typed: opt.CorpusRun,
+    file: str | None = opt.argument(
+        "CORPUS",
+        "JSON lines or sentences in columns, compressed by gzip or not; - for standard input.",
+        None,
+    ),
+    loss: list[str] | None = opt.option(
         "--loss -l NAME[:PARAM=VALUE,...]",
         "What to score by, and to decide for, such as fscore:beta=2. pk:k=auto takes half the mean "
         "segment of the references. Repeatable.",
     ),
-    by_type: bool = opt.typed(
+    by_type: bool = opt.option(
         "--by-type",
         "Also precision, recall and F1 of each chunk type. Without --loss, chunks and accuracy are "
         "scored.",
     ),
-    gold: str | None = opt.typed(
+    gold: str | None = opt.option(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
         "backwards) or name.",
         "y, or column -2",
     ),
-    system: list[str] | None = opt.typed(
+    system: list[str] | None = opt.option(
         "--system -s WHERE",
         "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
         "column -1 where there is nothing else",
     ),
-    columns: str | None = opt.typed(
+    columns: str | None = opt.option(
         "--columns A,B,...", "Names for the columns, from the first on."
     ),
-    corpus_format: opt.CorpusFormat = None,
-    labels: opt.Labels = None,
-    decide: str = opt.typed(
+    labels: str | None = opt.LABELS,
+    decide: str = opt.option(
         "--decide A,B,...",
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
         "label of each position), meu (the best expected value of each sentence, by each loss), "
         "corpus (that of the corpus; all models are held in memory).",
         True,
-        value="viterbi,marginal,meu",
+        "viterbi,marginal,meu",
     ),
-    given: opt.Given = None,
-    baseline: str | None = opt.typed(
+    given: str | None = opt.GIVEN,
+    baseline: str | None = opt.option(
         "--baseline NAME", "The decision that others are compared with.", "viterbi, or the first"
     ),
-    draws: int = opt.typed(
+    draws: int = opt.option(
         "--draws N",
         "Bootstrap draws for the intervals; 0 for none.",
         True,
+        1000,
         min=0,
         max=MOST_DRAWS,
-        value=1000,
     ),
-    seed: opt.Seed = 0,
-    jobs: opt.Jobs = None,
-    scheduler: opt.Scheduler = None,
-    on_error: opt.OnError = None,
-    output: str | None = opt.typed(
+    seed: int = opt.SEED,
+    output: str | None = opt.option(
         "--output -o WHAT",
         "json or csv, to be printed; or a file that ends in .json or .csv.",
         "a table",
     ),
-    plot: str | None = opt.typed(
+    plot: str | None = opt.option(
         "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
     ),
-    segment_k: bool = opt.typed(
+    segment_k: bool = opt.option(
         "--segment-k", "Print the k of a file of segmentations.", hidden=True
     ),
-    as_json: opt.Json = False,
+    as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
 
@@ -131,23 +122,24 @@ def score_corpus(
     that are summed over sentences. Intervals hold 95 of 100 bootstrap draws of sentences; the
     same draws are used for all, and differences are paired.
     """
-    if (corpus is None) == (corpus_option is None):
+    if (file is None) == (typed.corpus is None):
         must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
-        raise InputError(sentence("corpus", must, "neither" if corpus is None else "both"))
-    name = corpus or corpus_option or ""
+        refuse("corpus", must, "neither" if file is None else "both")
+    name = file or typed.corpus or ""
     if segment_k:
         _print_segment_k(name, as_json)
         return
-    form, file = _checked_form("json" if as_json else None, output)
+    form, place = _checked_form("json" if as_json else None, output)
     picture = checked_picture(plot, "--output csv gives the numbers")
-    kind = format_of(name, corpus_format)
-    processes = check_jobs(jobs, scheduler)
-    bad = one_of("--on-error", "it", on_error or "stop", BAD)
-    places = _places((gold, system, columns), kind)
+    kind = format_of(name, typed.format)
+    check_jobs(typed)
+    if columns is not None and kind != "conll":
+        refuse("--columns", "it is for a corpus in columns", kind)
+    places = Places(gold, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
     named = _with_k(loss or (list(_BY_TYPE) if by_type else []), name, kind, places)
     question = _question(named, labels, places, kind, decide, given, by_type)
     try:
-        tally = _tallied(name, question, bad, processes, scheduler)
+        tally = _tallied(name, question, typed)
     except InputError as error:
         raise InputError(_LABELS_ADVICE.sub(_OTHER_PLACES, str(error))) from None
     if "corpus" in question.ways:
@@ -162,11 +154,11 @@ def score_corpus(
     facts |= {"seed": seed, "baseline": chosen}
     types = {decision: type_scores(counts) for decision, counts in tally.types.items()}
     if form == "csv":
-        write_output(file, rows_csv(rows))
+        write_output(place, rows_csv(rows))
     elif form == "json":
         document = {**facts, "scores": [row_data(row) for row in rows]}
         document |= {"types": types} if by_type else {}
-        write_output(file, json.dumps(document, allow_nan=False) + "\n")
+        write_output(place, json.dumps(document, allow_nan=False) + "\n")
     else:
         _print_tables(facts, rows)
         if by_type:
@@ -184,22 +176,13 @@ def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
     if output is None:
         return asked or "", Path("-")
     if asked is not None:
-        must = "the format is given by --json or by --output, one of them"
-        raise InputError(sentence("--output", must, "both"))
+        refuse("--output", "the format is given by --json or by --output, one of them", "both")
     if output in _FORMS:
         return output, Path("-")
     kind = Path(output).suffix.lstrip(".").lower()
     if kind not in _FORMS:
-        must = "it must be json or csv, or a file that ends in .json or .csv"
-        raise InputError(sentence("--output", must, output))
+        refuse("--output", "it must be json or csv, or a file that ends in .json or .csv", output)
     return kind, file_for("--output", output)
-
-
-def _places(given: tuple[str | None, list[str] | None, str | None], form: str) -> Places:
-    gold, systems, columns = given
-    if columns is not None and form != "conll":
-        raise InputError(sentence("--columns", "it is for a corpus in columns", form))
-    return Places(gold, tuple(dict.fromkeys(systems or ())), tuple(words(columns or "")))
 
 
 def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str]:
@@ -208,7 +191,7 @@ def _with_k(losses: list[str], name: str, form: str, places: Places) -> list[str
         return losses
     if name == STDIN:
         must = "references are read twice for k=auto, so the corpus must be a file"
-        raise InputError(sentence("--loss", must, "standard input"))
+        refuse("--loss", must, "standard input")
     with corpus_source(name) as source:
         golds = (read_gold(one, form, places).gold for one in records(source.lines(), form))
         mean, k = half_mean_segment(
@@ -230,10 +213,10 @@ def _question(
     """What is asked, from what was typed."""
     if not losses:
         must = "what to score by must be given"
-        raise InputError(sentence("--loss", must, "nothing", "For example: --loss chunk_fscore"))
+        refuse("--loss", must, "nothing", "For example: --loss chunk_fscore")
     ways = tuple(one_of("--decide", "each", word, WAYS) for word in words(decide))
     if not ways:
-        raise InputError(sentence("--decide", f"some of {', '.join(WAYS)} must be given", "none"))
+        refuse("--decide", f"some of {', '.join(WAYS)} must be given", "none")
     found = tuple((name, _load(name, labels)) for name in dict.fromkeys(losses))
     return ScoreQuestion(found, form, places, ways, read_constraint("--given", given), by_type)
 
@@ -244,30 +227,27 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     if "=" in text.rpartition(":")[2]:
         name, _, params = text.rpartition(":")
     if name == STDIN:
-        raise InputError(sentence("--loss", "it must be a file or a built-in loss", name))
+        refuse("--loss", "it must be a file or a built-in loss", name)
     # Commas within the brackets of a table separate no parameters.
     parts = [one for one in re.split(r",(?![^\[]*\])", params) if one.strip()]
     try:
-        return load_loss(name, parts, labels, None)
+        return load_loss(name, opt.Binding(parts, labels, None))
     except InputError as error:
         told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None
 
 
-def _tallied(
-    name: str, question: ScoreQuestion, bad: str, jobs: int, scheduler: str | None
-) -> Tally:
+def _tallied(name: str, question: ScoreQuestion, typed: opt.CorpusRun) -> Tally:
     """What was found for each sentence of the corpus."""
     tally, faults = Tally(), 0
-    with (
-        corpus_source(name) as source,
-        workers("corpus", jobs, scheduler) as some,
-        corpus_bar(source) as tell,
-    ):
-        for step in run(question, source, some, bad, work=answer_scores):
-            tally.add(step.results)
-            faults += len(step.faults)
-            tell(len(tally.n), step.position, step.faults)
+
+    def take(step: Step) -> None:
+        nonlocal faults
+        tally.add(step.results)
+        faults += len(step.faults)
+
+    with corpus_source(name) as source:
+        run_corpus(question, typed, source, take, work=answer_scores)
     if faults:
         note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
     return tally
@@ -341,8 +321,6 @@ def _print_types(types: dict[str, dict[str, dict[str, Any]]]) -> None:
 
 def _plot_scores(path: Path, rows: Sequence[Row]) -> None:
     """Writes the plot: a panel for each loss, a line for each decision and level."""
-    from fsmeu.drawing.plots.measure_plots import save_intervals
-
     panels: dict[str, dict[str, dict[str, tuple[float, float | None, float | None]]]] = {}
     for row in rows:
         panel = panels.setdefault(f"{row.kind} {row.loss}", {})

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter, process_time
-from typing import Annotated, Any
+from time import perf_counter
+from typing import Any
 
 from fsmeu.cli import options as opt
+from fsmeu.cli.failures import refuse
 from fsmeu.cli.models import (
     checked_decision_plot,
     classifiers,
@@ -16,97 +20,89 @@ from fsmeu.cli.models import (
     parameters,
     plot_decision,
 )
-from fsmeu.cli.output import emit, file_for
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.cli.output import emit, file_for, write_output
+from fsmeu.cli.taggers import TaggerOptions, train_tagger
+from fsmeu.drawing.plots.measure_plots import plot_curves
+from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
+from fsmeu.errors import one_of
 from fsmeu.learning.assess import measures, plain
-from fsmeu.learning.examples import Examples, read_labelled
+from fsmeu.learning.examples import read_labelled
+from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.online.orders import (
+    Outcome,
+    Plan,
+    curves_csv,
+    run_orders,
+    summary,
+    two_classes,
+)
 from fsmeu.learning.saving import save
 
-__all__ = ["train"]
-
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
-_ONLINE, _TAGGERS = {"rich_help_panel": "Online learners"}, {"rich_help_panel": "Taggers"}
-_SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
+_PLOTS = (*PLOT_FORMATS, "csv", "json")
+_ONLINE = {"rich_help_panel": "Online learners"}
 
-_Data = Annotated[
-    str | None,
-    opt.argument(
-        "FILE",
-        "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
-        "tag in the last one (.conll, .iob2, ..., or --searn).",
-    ),
-]
+
+@dataclass(frozen=True)
+class _Online:
+    """How examples are streamed."""
+
+    online: bool = opt.option(
+        "--online",
+        "Stream the examples: each prediction is made before the label of its example is used.",
+        **_ONLINE,
+    )
+    passes: int = opt.option(
+        "--passes N", "Times the examples are seen.", True, 1, min=1, **_ONLINE
+    )
+    shuffles: int = opt.option(
+        "--shuffles N",
+        "Random orders to average over; 0 is the order of the file.",
+        True,
+        10,
+        min=0,
+        max=10_000,
+        **_ONLINE,
+    )
+    positive: str | None = opt.option(
+        "--positive LABEL",
+        "The positive class, against all others; classes are then 0 and 1.",
+        "the greater of two classes",
+        **_ONLINE,
+    )
 
 
 def train(
-    file: _Data = None,
-    classifier: list[str] | None = opt.typed(
+    reading: opt.ExampleFormat,
+    stream: _Online,
+    tagger: TaggerOptions,
+    file: str | None = opt.argument(
+        "FILE",
+        "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
+        "tag in the last one (.conll, .iob2, ..., or --searn).",
+        None,
+    ),
+    classifier: list[str] | None = opt.option(
         "--classifier -c NAME",
         "What to train; --list names all. Online learners may be several, and have parameters of "
         "their own, as in FOFOClassifier:gamma_scale=auto.",
         "DTAClassifier, or FOFOClassifier with --online",
     ),
-    param: list[str] | None = opt.typed(
+    param: list[str] | None = opt.option(
         "--param -p NAME=VALUE",
         "A parameter of the classifier, such as loss=jaccard; of its loss, as in loss__beta=2; of "
         "its estimator, as in estimator__C=0.1; of a tagger, as in iterations=5. Repeatable.",
     ),
-    output: str | None = opt.typed("--output -o MODEL.npz", "The file of the model."),
-    test: opt.Test = None,
-    plot: str | None = opt.typed(
+    output: str | None = opt.option("--output -o MODEL.npz", "The file of the model."),
+    test: str | None = opt.option("--test FILE", "Measure the model on this file."),
+    plot: str | None = opt.option(
         "--plot FILE",
         "Plot the value on --test against the threshold on the scores; or with --online the "
         "measure against examples seen (.csv and .json as well).",
     ),
-    seed: opt.Seed = 0,
-    label: opt.LabelColumn = None,
-    form: opt.FileFormat = None,
-    zero_based: opt.ZeroBased = False,
-    online: bool = opt.typed(
-        "--online",
-        "Stream the examples: each prediction is made before the label of its example is used.",
-        **_ONLINE,
-    ),
-    passes: int = opt.typed(
-        "--passes N", "Times the examples are seen.", True, min=1, **_ONLINE, value=1
-    ),
-    shuffles: int = opt.typed(
-        "--shuffles N",
-        "Random orders to average over; 0 is the order of the file.",
-        True,
-        min=0,
-        max=10_000,
-        **_ONLINE,
-        value=10,
-    ),
-    positive: str | None = opt.typed(
-        "--positive LABEL",
-        "The positive class, against all others; classes are then 0 and 1.",
-        "the greater of two classes",
-        **_ONLINE,
-    ),
-    searn: bool = opt.typed("--searn", "Train a tagger by SEARN.", **_TAGGERS),
-    templates: str | None = opt.typed(
-        "--templates -t NAME",
-        "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
-        "('cross word[0]' is crossed with the tag before).",
-        "chunking, or words where there is one column",
-        **_TAGGERS,
-    ),
-    loss: str | None = opt.typed(
-        "--loss -l LOSS",
-        "What is minimised, a built-in loss or a file.",
-        "chunk_fscore for tags O, B-X, I-X, else hamming",
-        **_TAGGERS,
-    ),
-    space: str | None = opt.typed(
-        "--space NAME",
-        "How tags are decided: left-to-right, word-at-a-time and others.",
-        "word-at-a-time for tags O, B-X, I-X, else left-to-right",
-        **_TAGGERS,
-    ),
-    list_all: bool = opt.typed("--list", "List the classifiers and end.", is_eager=True),
-    as_json: opt.Json = False,
+    seed: int = opt.SEED,
+    list_all: bool = opt.option("--list", "List the classifiers and end.", is_eager=True),
+    as_json: bool = opt.JSON,
 ) -> None:
     """Train a classifier or a tagger, write it to a file, and say what it has seen.
 
@@ -114,41 +110,76 @@ def train(
     predict', and by fsmeu.learning.saving.load in Python; it holds no code.
     """
     if list_all:
-        _print_classifiers(online, as_json)
+        _print_classifiers(stream.online, as_json)
         return
     if file is None:
-        raise InputError(sentence("train", "a FILE of examples must be given"))
+        refuse("train", "a FILE of examples must be given")
     place = None if output is None else file_for("--output", output)
-    tagger = searn or form == "conll" or file.removesuffix(".gz").endswith(_COLUMN_FILES)
-    if not online and place is None:
-        raise InputError(sentence("train", "--output MODEL.npz must be given"))
-    if tagger:
-        _check_others("a tagger", {"--online": online, "--plot": plot, "--classifier": classifier})
+    if place is None and not stream.online:
+        refuse("train", "--output MODEL.npz must be given")
+    columns = file.removesuffix(".gz").endswith(_COLUMN_FILES)
+    if tagger.searn or reading.form == "conll" or columns:
+        others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
+        _check_others("a tagger", others)
         assert place is not None
-        _train_tagger(file, place, test, (templates, loss, space), param, seed, as_json)
-        return
-    _check_others("a classifier", {"--templates": templates, "--loss": loss, "--space": space})
-    if online:
-        reading = (form, label, zero_based)
-        _stream((file, test), reading, classifier, param, (passes, shuffles, seed), positive,
-                (place, plot), as_json)  # fmt: skip
-        return
-    if len(classifier or ()) > 1:
-        raise InputError(sentence("--classifier", "one is trained", len(classifier or ())))
-    name = (classifier or ["DTAClassifier"])[0]
+        found = train_tagger((file, test), place, tagger, param, seed)
+    else:
+        others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
+        _check_others("a classifier", others)
+        if stream.online:
+            learners = _online_learners(classifier or ["FOFOClassifier"], param)
+            _stream((file, test), reading, learners, stream, seed, (place, plot), as_json)
+            return
+        if len(classifier or ()) > 1:
+            refuse("--classifier", "one is trained", len(classifier or ()))
+        assert place is not None
+        name = (classifier or ["DTAClassifier"])[0]
+        found = _train_classifier(name, (file, test), reading, param, place, plot)
+    tests = found.get("test", {})
+    rows: list[list[str]] = [
+        [key, ", ".join(map(str, value)) if isinstance(value, list) else str(value)]
+        for key, value in found.items()
+        if key != "test"
+    ]
+    rows += [[], *([f"test {name}", f"{value:.4f}"] for name, value in tests.items())]
+    emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
+
+
+def _check_others(what: str, given: dict[str, Any]) -> None:
+    """Refuses options that are for something else."""
+    for option, value in given.items():
+        if value:
+            refuse(option, f"it is not for {what}", value, "Leave it out")
+
+
+def _train_classifier(
+    name: str,
+    files: tuple[str, str | None],
+    reading: opt.ExampleFormat,
+    param: list[str] | None,
+    place: Path,
+    plot: str | None,
+) -> dict[str, Any]:
+    """Trains and saves a classifier; returns what it has seen and how good it is."""
     model = made_classifier(name, classifiers(), parameters(param))
-    data = read_labelled(file, form, label, zero_based=zero_based)
+    data = read_labelled(files[0], **vars(reading))
     others = None
-    if test is not None:
-        others = read_labelled(test, form, label, int(data.rows.shape[1]), zero_based)
+    if files[1] is not None:
+        others = read_labelled(files[1], **vars(reading), features=int(data.rows.shape[1]))
     picture = checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
     with estimating(f"train {name}", "training"):
         model.fit(data.rows, data.labels)
     seconds = perf_counter() - begin
-    assert place is not None
     save(model, place)
-    found = {"classifier": name, **_seen(model, data), "seconds": round(seconds, 3)}
+    found = {
+        "classifier": name,
+        "examples": int(data.rows.shape[0]),
+        "features": int(data.rows.shape[1]),
+        "positive": (data.labels == model.classes_[1]).sum(axis=0).tolist(),
+        "classes": [plain(one) for one in model.classes_],
+        "seconds": round(seconds, 3),
+    }
     if others is not None:
         assert others.labels is not None
         with estimating(f"test {name}", "deciding"):
@@ -156,34 +187,39 @@ def train(
         found["test"] = measures(model, others.labels, predicted)
         if picture is not None:
             plot_decision(picture, model, others.rows, others.labels, predicted)
-    _print(found, as_json)
+    return found
 
 
-def _check_others(what: str, given: dict[str, Any]) -> None:
-    """Refuses options that are for something else."""
-    for option, value in given.items():
-        if value:
-            raise InputError(sentence(option, f"it is not for {what}", value, "Leave it out"))
-
-
-def _seen(model: Any, data: Examples) -> dict[str, Any]:
-    assert data.labels is not None
-    positive = (data.labels == model.classes_[1]).sum(axis=0)
-    return {
-        "examples": int(data.rows.shape[0]),
-        "features": int(data.rows.shape[1]),
-        "positive": positive.tolist(),
-        "classes": [plain(one) for one in model.classes_],
-    }
+def _online_learners(
+    named: Sequence[str], texts: Sequence[str] | None
+) -> dict[str, OnlineClassifier]:
+    """Learners by what was written for each, NAME or NAME:P=V,...; texts P=V are for all."""
+    known = {n: kind for n, kind in classifiers().items() if issubclass(kind, OnlineClassifier)}
+    shared = parameters(texts)
+    found: dict[str, OnlineClassifier] = {}
+    wanted: set[str] = set()
+    for text in named:
+        name, _, rest = text.partition(":")
+        name = name.strip() or "nothing"
+        kind = known[one_of("--classifier", "an online learner", name, known)]
+        if text in found:
+            refuse("--classifier", "a learner may be given once", text)
+        takes = list(inspect.signature(kind).parameters)
+        wanted.update(takes)
+        common: dict[str, Any] = {key: v for key, v in shared.items() if key in takes}
+        own = parameters(rest.split(",") if rest else ())
+        found[text] = made_classifier(name, known, common | own)
+    for key in shared:
+        one_of("--param", "a parameter", key, sorted(wanted))
+    return found
 
 
 def _stream(
     files: tuple[str, str | None],
-    reading: tuple[str | None, str | None, bool],
-    classifier: list[str] | None,
-    param: list[str] | None,
-    order: tuple[int, int, int],
-    positive: str | None,
+    reading: opt.ExampleFormat,
+    learners: dict[str, OnlineClassifier],
+    stream: _Online,
+    seed: int,
     places: tuple[Path | None, str | None],
     as_json: bool,
 ) -> None:
@@ -191,118 +227,78 @@ def _stream(
 
     Examples a second are of processor time, in the fastest order.
     """
-    from fsmeu.cli.online import (
-        checked_curves,
-        online_learners,
-        print_outcomes,
-        run_all,
-        write_curves,
-    )
-    from fsmeu.learning.online.orders import Plan, Task, two_classes
-
-    learners = online_learners(classifier or ["FOFOClassifier"], param)
-    (file, test), (form, label, zero_based), (model, curves) = files, reading, places
+    (file, test), (model, curves) = files, places
     if model is not None and len(learners) > 1:
-        must = "one learner can be saved"
-        raise InputError(sentence("--output", must, f"{len(learners)} learners", "Give one -c"))
-    path = None if curves is None else checked_curves(curves)
-    data = two_classes(file, read_labelled(file, form, label, zero_based=zero_based), positive)
-    others: Task | None = None
+        refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
+    path = None if curves is None else _checked_curves(curves)
+    data = two_classes(file, read_labelled(file, **vars(reading)), stream.positive)
+    examples, features = map(int, data.rows.shape)
+    others = None
     if test is not None:
-        held = read_labelled(test, form, label, int(data.rows.shape[1]), zero_based)
-        others = two_classes(test, held, positive, data)
-    plan = Plan(*order)
-    found = run_all(learners, data, others, plan)
+        held = read_labelled(test, **vars(reading), features=features)
+        others = two_classes(test, held, stream.positive, data)
+    plan = Plan(stream.passes, stream.shuffles, seed)
+    found = []
+    for name, one in learners.items():
+        total = max(plan.shuffles, 1) * plan.passes * examples
+        with estimating(f"online {name}", name, total) as tell:
+
+            def told(more: int, text: str, tell: Any = tell) -> None:
+                tell(advance=more, text=text)
+
+            found.append(run_orders(name, one, data, others, plan, told))
     if model is not None:
         save(found[0].first, model)
-    examples, features = data.rows.shape
-    facts = {"examples": int(examples), "features": int(features), "positive": data.positive}
+    facts = {"examples": examples, "features": features, "positive": data.positive}
     facts |= {"passes": plan.passes, "shuffles": plan.shuffles, "seed": plan.seed}
     if path is not None:
-        write_curves(path, facts, found)
-    print_outcomes(facts, found, as_json)
+        _write_curves(path, facts, found)
+    _print_outcomes(facts, found, as_json)
 
 
-def _train_tagger(
-    file: str,
-    place: Path,
-    test: str | None,
-    settings: tuple[str | None, str | None, str | None],
-    param: list[str] | None,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Trains a tagger on sentences in columns by SEARN."""
-    from fsmeu.searn.tagger import are_chunk_tags
-    from fsmeu.searn.tasks.conll import inputs_and_tags, read_sentences
-    from fsmeu.searn.tasks.measures import counts_of
-
-    inputs, tags = inputs_and_tags(read_sentences(file, least=2))
-    others = None if test is None else inputs_and_tags(read_sentences(test, least=2))
-    chunks = are_chunk_tags(tags)
-    templates = settings[0] or ("chunking" if len(inputs[0][0]) > 1 else "words")
-    loss = settings[1] or ("chunk_fscore" if chunks else "hamming")
-    space = settings[2] or ("word-at-a-time" if chunks else "left-to-right")
-    model = _made_tagger(templates, loss, space, parameters(param), seed)
-    begin = process_time()
-    with estimating("train", "training", model.searn.iterations) as tell:
-        model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
-    seconds = process_time() - begin
-    save(model, place)
-    found: dict[str, Any] = {
-        "sentences": len(inputs),
-        "words": sum(len(one) for one in inputs),
-        "tags": len({tag for one in tags for tag in one}),
-        "templates": templates,
-        "loss": loss,
-        "space": space,
-        "seconds": round(seconds, 3),
-    }
-    if others is not None:
-        counts = counts_of(model.predict(others[0]), others[1])
-        found["test"] = {name: float(value) for name, value in counts.scores().items()}
-    _print(found, as_json)
+def _checked_curves(name: str) -> Path:
+    """The path of the file of curves, looked at before anything long is run."""
+    kind = Path(name).suffix.lstrip(".").lower()
+    if kind not in _PLOTS:
+        refuse("--plot", f"the name must end in .{', .'.join(_PLOTS)}", name)
+    if kind in PLOT_FORMATS:
+        checked_plot(name, ".csv and .json work without it")
+    return file_for("--plot", name)
 
 
-def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
-    """The tagger with its parameters.
-
-    Raises:
-        InputError: there is no such parameter.
-    """
-    from fsmeu.searn.features.sets import SETS, template_set
-    from fsmeu.searn.searn import Searn
-    from fsmeu.searn.tagger import ColumnTagger
-
-    known = [name for name in inspect.signature(Searn).parameters if name not in _SETTINGS]
-    for key in given:
-        one_of("--param", "a parameter", key, known)
-    estimator = Searn(loss, space=space, random_state=seed, **given)
-    chosen = template_set(templates)
-    if templates in SETS:
-        return ColumnTagger(templates, searn=estimator)
-    static, crossed = (
-        [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
-        for part in (chosen.static, chosen.crossed)
-    )
-    return ColumnTagger(static, crossed=crossed, searn=estimator)
+def _write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) -> None:
+    """Writes the measure against examples seen, in the format that the ending says."""
+    curves = {one.name: one.curves for one in found}
+    if path.suffix.lower() == ".json":
+        whole = {**summary(facts, found), "seen": found[0].seen.tolist()}
+        whole["curves"] = {name: rows.tolist() for name, rows in curves.items()}
+        write_output(path, json.dumps(whole, allow_nan=False) + "\n")
+    elif path.suffix.lower() == ".csv":
+        write_output(path, curves_csv(found))
+    else:
+        names = {one.measure for one in found}
+        value = f"online {names.pop()}" if len(names) == 1 else "online measure"
+        save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
 
 
-def _print(found: dict[str, Any], as_json: bool) -> None:
-    """Prints what was seen and measured."""
-    tests = found.get("test", {})
-    rows: list[list[str]] = []
-    for key, value in found.items():
-        if key != "test":
-            shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-            rows.append([key, shown])
-    rows += [[], *([f"test {name}", f"{value:.4f}"] for name, value in tests.items())]
-    emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
+def _print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
+    names, several = {one.measure for one in found}, facts["shuffles"] > 1
+    what = names.pop() if len(names) == 1 else ""
+    spread = " ± s.d." if several else ""
+    heads = [f"{part} {what}".strip() + spread for part in ("online", "test")]
+    heads = [*heads[: 1 if found[0].tests is None else 2], "examples/s"]
+    rows = []
+    for one in found:
+        columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
+        cells = [
+            f"{x.mean():.4f}" + (f" ± {x.std(ddof=1):.4f}" if len(x) > 1 else "") for x in columns
+        ]
+        rows.append([one.name, *([] if what else [one.measure]), *cells, f"{one.speed:,.0f}"])
+    data = summary(facts, found) if as_json else None
+    emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
 
 
 def _print_classifiers(online: bool, as_json: bool) -> None:
-    from fsmeu.learning.online.base import OnlineClassifier
-
     found: list[dict[str, Any]] = [
         {
             "name": name,

@@ -20,7 +20,8 @@ from fsmeu.corpora.work import Result, answer_block, unpacked
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
-from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
+from fsmeu.losses.corpus import added_counts, check_totals
+from fsmeu.losses.evaluate import registers_of_pairs, values_of_registers
 from fsmeu.losses.loss import SpecLoss
 
 __all__ = ["ScoreQuestion", "answer_scores", "over_labels", "scores_of", "sums_up"]
@@ -66,7 +67,6 @@ def answer_scores(question: bytes, block: bytes) -> list[Result]:
     asked: ScoreQuestion = unpacked(question)
     return answer_block(
         pickle.loads(block),
-        [loss for _, loss in asked.losses] if "meu" in asked.ways else [],
         partial(read_gold, form=asked.form, places=asked.places, given=asked.given),
         partial(_scores, asked),
         partial(_alone, asked),
@@ -191,17 +191,10 @@ def scores_of(
         (alphabet.encode(z, f"decision, {name}"), alphabet.encode(item.gold, f"gold, {name}"))
         for z, item in zip(decided, items, strict=True)
     ]
-    groups: dict[int, list[int]] = {}
-    for row, (_, y) in enumerate(pairs):
-        groups.setdefault(len(y), []).append(row)
-    values = np.empty(len(pairs))
+    lengths = np.array([len(y) for _, y in pairs], np.int64)
+    ended = registers_of_pairs(loss.bound, pairs)
+    values = values_of_registers(loss.bound, ended, lengths)
     if sums_up(loss):
-        for rows in groups.values():
-            z, y = (np.stack([pairs[row][side] for row in rows]) for side in (0, 1))
-            values[rows] = loss.pair_values(z, y)
         return values, None
-    counts = sentence_counts(loss.bound, pairs)
-    for n, rows in groups.items():
-        added = {each: amounts[rows] for each, amounts in counts.items()}
-        values[rows] = value_of_totals(loss.bound, n, added, len(rows))
+    counts = added_counts(loss.bound, ended, lengths)
     return values, np.stack(list(counts.values()), axis=1) if counts else np.zeros((len(pairs), 0))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -20,8 +19,6 @@ from fsmeu.decoding.problem import Decision
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
-from fsmeu.expectation.query import bind_labels
-from fsmeu.limits import COMPILED_AFTER, RECORDS_AT_ONCE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 
@@ -114,7 +111,6 @@ def answer(question: bytes, block: bytes) -> list[Result]:
     together, one = QUESTIONS[asked.kind]
     return answer_block(
         pickle.loads(block),
-        [asked.loss],
         partial(_read, asked),
         partial(together, asked),
         partial(one, asked),
@@ -128,7 +124,6 @@ def _read(asked: Question, record: Record) -> Item:
 
 def answer_block(
     records: Sequence[Record],
-    losses: Iterable[SpecLoss],
     read: Callable[[Record], T],
     together: Callable[[Sequence[T]], list[Data]],
     one: Callable[[T], Data],
@@ -137,7 +132,6 @@ def answer_block(
 
     Args:
         records: a block of them.
-        losses: what is asked for.
         read: a record as data.
         together: the answers for all that were read.
         one: the answer for one, asked where that for all fails, to see which fails.
@@ -149,9 +143,6 @@ def answer_block(
             items.append(read(record))
         except FsmeuError as error:
             results[record.number] = _fault(record, error)
-    if records[0].number > 1 or len(records) == RECORDS_AT_ONCE:
-        for loss in losses:
-            _compile_now(loss, items)
     try:
         found = [_result(item, data) for item, data in zip(items, together(items), strict=True)]
     except FsmeuError:
@@ -178,20 +169,6 @@ def _result(item: Numbered, data: Data) -> Result:
     if item.id is not None:
         names["id"] = item.id
     return Result(item.number, item.line, {**names, **data})
-
-
-def _compile_now(loss: SpecLoss, items: Sequence[Numbered]) -> None:
-    """Has compiled loops used from the first block on: no digit depends on what came before.
-
-    For a corpus of less than one block, which takes less time than loading them, this is not asked.
-    """
-    from fsmeu.trellis.kept import announce  # loads scipy, which takes a while
-
-    for alphabet in {item.model.alphabet for item in items if item.model is not None}:
-        with suppress(FsmeuError):  # labels that do not fit are told of each record
-            bound = bind_labels(loss, alphabet, "corpus")
-            if isinstance(bound, SpecLoss):
-                announce(bound, COMPILED_AFTER + 1)
 
 
 def _decide_all(asked: Question, items: Sequence[Item]) -> list[Data]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from fsmeu.decoding.additive import ADDITIVE
-from fsmeu.decoding.counting import COUNTING
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ranking_fast import RANKING_FAST
 from fsmeu.decoding.search import SEARCH
 from fsmeu.decoding.simple import EXHAUSTIVE, MARGINAL, NBEST, VITERBI
+from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.limits import FEW_SEQUENCES
 
 __all__ = ["EXACT", "METHODS", "UNPROVEN", "WITH_KEEP", "exact_in_order", "first_among", "fitting"]

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock, checked_seconds
-from fsmeu.decoding.counting import unmet_condition
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
+from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.expectation.corpus import linear_expectation
 from fsmeu.expectation.corpus_query import Corpus, corpus_of

@@ -1,8 +1,13 @@
 """What a decision for a corpus needs of its sentences, computed once.
 
 For each sentence the distribution of its reference's count, that of the sum over all other
-sentences, and the worth of its hypotheses' steps for functions of its reference's count
-(``trellis/basis_scores.py``).
+sentences, and the scores of its hypotheses' steps for functions of its reference's count.
+
+What a joint count is worth depends on the count of the sentence through the totals, and on much
+else that is not known yet. Kept are the scores for a few functions b_j(count): those for any other
+function are sums of them, up to what the basis cannot express. All functions of a count of few
+values are a basis; for a count of many values polynomials of low degree are, because the total of a
+corpus hardly feels one sentence.
 """
 
 from __future__ import annotations
@@ -11,33 +16,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.polynomial import chebyshev
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_sums, tapes_of
+from fsmeu.expectation.corpus_sums import sentence_sums, structure_of
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import (
-    CORPUS_LAYER_CELLS,
-    CORPUS_POSITIONS_EXACT,
     CORPUS_SCORE_CELLS,
     CORPUS_WINDOW_CELLS,
     KEPT_CELLS_PER_STATE,
 )
-from fsmeu.models import layered_many
-from fsmeu.trellis.basis_scores import BasisScores, basis_scores
-from fsmeu.trellis.best_plan import BestPlan
-from fsmeu.trellis.kept import split_trellis
-from fsmeu.trellis.split_trellis import Hypotheses, References, SplitTrellis
+from fsmeu.losses.algebra.split import Split
+from fsmeu.models import Model, layered_many
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.sum_windows import SumWindow, all_but_one, sum_of_all
-from fsmeu.trellis.threads import one_thread
 
 __all__ = ["Block", "Parts", "parts_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+_MOST_DEGREE = 7
+"""Chebyshev polynomials at equidistant places tell each other apart well up to some degree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +47,25 @@ class Block:
 
     Attributes:
         rows: their places in the corpus.
-        plans: the best paths of hypotheses, position by position.
-        scores: the worth of steps for functions of the reference's count.
+        n: their length.
+        structure: the structure of both tapes and the models.
+        basis: functions of the reference's count, (counts, functions).
+        scores: scores of steps for each function, (batch, functions, cells).
+        count: the joint count of each cell, (cells,).
+        errors: bounds on the error of the score of every path, for each joint count and function,
+            (joint counts, batch, functions).
         fits: for each sentence the matrix (functions, counts) that takes a function of the count to
             its coefficients, (batch, functions, counts).
         own: the distribution of the reference's count, (batch, counts).
     """
 
     rows: list[int]
-    plans: list[BestPlan]
-    scores: BasisScores
+    n: int
+    structure: Structure
+    basis: Floats
+    scores: Floats
+    count: Ints
+    errors: Floats
     fits: Floats
     own: Floats
 
@@ -66,7 +76,6 @@ class Parts:
 
     Attributes:
         corpus: the loss and the models.
-        trellis: both tapes of the loss, for values of totals.
         blocks: the sentences.
         others: for each sentence the distribution of the sum of all other references' counts.
         whole: that of all references together.
@@ -77,7 +86,6 @@ class Parts:
     """
 
     corpus: Corpus
-    trellis: SplitTrellis
     blocks: list[Block]
     others: list[SumWindow]
     whole: SumWindow
@@ -86,8 +94,14 @@ class Parts:
     greatest: Floats
     expected: Floats
 
+    @property
+    def form(self) -> Split:
+        """The loss split by tape."""
+        assert self.corpus.loss.split is not None
+        return self.corpus.loss.split
 
-@one_thread()
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def parts_of(corpus: Corpus) -> Parts:
     """What a decision needs of the sentences of a corpus.
 
@@ -111,26 +125,17 @@ def parts_of(corpus: Corpus) -> Parts:
     blocks: list[Block] = []
     functions = _functions(corpus)
     for rows in corpus.alike():
-        trellis, references = tapes_of(corpus.losses[rows[0]], corpus, rows)
-        n = models[rows[0]].n
-        hypotheses = trellis.hypotheses(n)
-        hyp += [trellis.z.reachable(n)] * len(rows)
-        ref += [trellis.y.reachable(n)] * len(rows)
-        size = _at_once(trellis, references, hypotheses, n, functions)
-        for begin in range(0, len(rows), size):
-            some = rows[begin : begin + size]
-            layered = layered_many([models[row] for row in some])
-            roots = corpus.n > CORPUS_POSITIONS_EXACT
-            scores = basis_scores(trellis, references, hypotheses, layered, functions, roots)
-            masses = np.stack([own[row].tables[0] for row in some])
-            greatest[some], expected[some] = scores.greatest, scores.expected.T
-            fits = _fits(scores.basis, masses)
-            blocks.append(Block(some, hypotheses.plans[:n], scores, fits, masses))
-    longest = max((model.n for model in models), default=0)
-    trellis = split_trellis(corpus.loss, form, longest)
+        structure, n = structure_of(corpus, rows[0]), models[rows[0]].n
+        guard_size("decode_corpus", structure.cells(n) // KEPT_CELLS_PER_STATE)
+        hyp += [structure.tapes.z.reachable(n)] * len(rows)
+        ref += [structure.tapes.y.reachable(n)] * len(rows)
+        masses = np.stack([own[row].tables[0] for row in rows])
+        greatest[rows] = structure.greatest(n)
+        some = [models[row] for row in rows]
+        blocks.append(_block(rows, structure, some, masses, functions))
+        expected[rows] = _expected(structure, some, joint)
     return Parts(
         corpus=corpus,
-        trellis=trellis,
         blocks=blocks,
         others=all_but_one(own, cut),
         whole=whole,
@@ -141,23 +146,68 @@ def parts_of(corpus: Corpus) -> Parts:
     )
 
 
+def basis_of(size: int, functions: int) -> Floats:
+    """Functions of a count 0, ..., size - 1, (size, functions): all of them, or polynomials.
+
+    Args:
+        size: how many values the count has.
+        functions: how many functions there may be.
+    """
+    if functions >= size:
+        return np.eye(size)
+    degree = min(functions - 1, _MOST_DEGREE)
+    return chebyshev.chebvander(np.linspace(-1.0, 1.0, size), degree).astype(np.float64)
+
+
+def _block(
+    rows: list[int], structure: Structure, models: list[Model], own: Floats, functions: int
+) -> Block:
+    """The sentences of one length and structure."""
+    n = models[0].n
+    basis = basis_of(own.shape[1], functions)
+    scores = structure.scores(layered_many(models), np.ascontiguousarray(basis.T))
+    chances = own @ np.abs(basis)  # (batch, functions)
+    rounding = 2.0 * relative_error(structure.roundings(n))
+    errors = rounding * structure.greatest(n)[:, None, None] * chances
+    count = structure.amounts.joint[structure.score_cells(n)[:, 1]]
+    fits = _fits(basis, own)
+    return Block(rows, n, structure, basis, scores, count, errors, fits, own)
+
+
+def _expected(structure: Structure, models: list[Model], counts: int) -> Floats:
+    """Bounds on the expectation of the absolute value of joint counts, (batch, counts).
+
+    At each position, the greatest of all steps for each term.
+    """
+    n = models[0].n
+    cells, found = structure.score_cells(n), np.zeros((len(models), counts))
+    if not len(cells):
+        return found
+    one = np.ones((1, int(structure.r.columns[n])))
+    scores = structure.scores(layered_many(models), one, absolute=True)[:, 0]
+    term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+    begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
+    most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)
+    count = structure.amounts.joint[cells[begins, 1]]
+    np.add.at(found.T, count, most.T)
+    return found
+
+
 def _functions(corpus: Corpus) -> int:
-    """How many functions of a count worths are kept for: as many as there is room for.
+    """How many functions of a count scores are kept for: as many as there is room for.
 
     Raises:
         SizeLimitError: there is no room for three.
     """
-    rows = 0
+    cells = 0
     for alike in corpus.alike():
-        loss, n = corpus.losses[alike[0]], corpus.models[alike[0]].n
-        assert loss.split is not None
-        plans = split_trellis(loss, loss.split, n).hypotheses(n).plans[:n]
-        rows += len(alike) * sum(1 + sum(map(len, plan.features)) for plan in plans)
-    functions = CORPUS_SCORE_CELLS // max(1, rows)
+        structure, n = structure_of(corpus, alike[0]), corpus.models[alike[0]].n
+        cells += len(alike) * len(structure.score_cells(n))
+    functions = CORPUS_SCORE_CELLS // max(1, cells)
     if functions < 3:
-        must = f"the worths of steps of a corpus may be up to {CORPUS_SCORE_CELLS // 3:,}"
+        must = f"the scores of steps of a corpus may be up to {CORPUS_SCORE_CELLS // 3:,}"
         remedy = "Decide parts of the corpus, or sentence by sentence with decode_many"
-        raise SizeLimitError(sentence("decode_corpus", must, f"{rows:,}", remedy))
+        raise SizeLimitError(sentence("decode_corpus", must, f"{cells:,}", remedy))
     return functions
 
 
@@ -167,21 +217,6 @@ def _guard_windows(cells: int) -> None:
         must = f"{must} {CORPUS_WINDOW_CELLS:,} cells together"
         remedy = "Declare a finite range in the file of the loss, or decide parts of the corpus"
         raise SizeLimitError(sentence("decode_corpus", must, f"{cells:,}", remedy))
-
-
-def _at_once(
-    trellis: SplitTrellis, references: References, hypotheses: Hypotheses, n: int, functions: int
-) -> int:
-    """How many sentences of a length are swept at once, and are decided at once."""
-    size, most = trellis.y.most(n) + 1, trellis.z.most(n) + 1
-    pairs = sum(len(pairs) for pairs in references.pairs[: n + 1])
-    rows = sum(sum(map(len, plan.features)) for plan in hypotheses.plans[:n])
-    cells = 4 * size * pairs + rows * min(functions, size)
-    cells += sum(plan.arcs_to_targets.entries for plan in references.plans[:n])
-    layers = sum(plan.bases * most + len(plan.base) for plan in hypotheses.plans[:n])
-    guard_size("decode_corpus", (cells + layers) // KEPT_CELLS_PER_STATE)
-    held = trellis.steps(0).sweep_cells // max(1, cells)
-    return max(1, min(held, CORPUS_LAYER_CELLS // max(1, layers)))
 
 
 def _fits(basis: Floats, own: Floats) -> Floats:

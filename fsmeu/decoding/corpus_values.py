@@ -20,7 +20,7 @@ from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.limits import CORPUS_VALUES, WINDOW_CELLS
 from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.scores import values_at
+from fsmeu.trellis.tapes import values_at
 
 __all__ = ["Spread", "Totals", "in_window", "slopes_at", "spread", "totals_of"]
 
@@ -78,7 +78,7 @@ def totals_of(parts: Parts, sign: float) -> Totals:
 def slopes_at(parts: Parts, k: int, sign: float) -> Floats:
     """g_q(k, r) for every total r of the reference, (counts, R + 1)."""
     ref = np.arange(len(parts.ref))
-    tables, _ = values_at(parts.trellis.form, parts.corpus.n, k, ref, parts.ref)
+    tables, _ = values_at(parts.form, parts.corpus.n, k, ref, parts.ref)
     return sign * np.array(tables).reshape(parts.greatest.shape[1], len(ref))
 
 
@@ -164,5 +164,5 @@ def _tables(parts: Parts, ks: Ints, sign: float) -> Iterator[tuple[Ints, list[Fl
     for begin in range(0, len(ks), size):
         some = ks[begin : begin + size]
         possible = parts.hyp[some][:, None] & seen
-        slopes, offset = values_at(parts.trellis.form, parts.corpus.n, some[:, None], ref, possible)
+        slopes, offset = values_at(parts.form, parts.corpus.n, some[:, None], ref, possible)
         yield some, [sign * slope for slope in slopes], sign * offset

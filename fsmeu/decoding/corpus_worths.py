@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.corpus_parts import Block, Parts
 from fsmeu.expectation.result import check_finite
-from fsmeu.trellis.best_tables import best_tables, trace_tables
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["Worths", "paths_of", "tables_of", "worths_at"]
@@ -85,30 +84,28 @@ def _error(
         coefficients: the same in the basis, (joint counts, batch, functions).
         greatest: the greatest slope of each joint count, (joint counts,).
     """
-    most, scores = parts.greatest[block.rows].T, block.scores  # (joint counts, batch)
-    left = np.abs(wanted - coefficients @ scores.basis.T)
+    most = parts.greatest[block.rows].T  # (joint counts, batch)
+    left = np.abs(wanted - coefficients @ block.basis.T)
     own = np.abs(block.own) * (1.0 + 1e-9)
     error = float((most * (left * own).sum(axis=2)).sum())
-    error += float((np.abs(coefficients) * scores.errors).sum())
+    error += float((np.abs(coefficients) * block.errors).sum())
     others = [parts.others[row] for row in block.rows]
     off = [o.lost + relative_error(o.operations + o.tables.shape[1] + 8) for o in others]
     error += float((greatest @ most) @ np.array(off))
-    terms = len(parts.trellis.terms) + scores.basis.shape[1] + 8
-    size = (np.abs(coefficients) @ np.abs(scores.basis.T)).max(axis=2, initial=0.0)
-    error += relative_error(terms * len(block.plans) + 64) * float((most * size).sum())
+    terms = len(block.structure.tapes.terms) + block.basis.shape[1] + 8
+    size = (np.abs(coefficients) @ np.abs(block.basis.T)).max(axis=2, initial=0.0)
+    error += relative_error(terms * block.n + 64) * float((most * size).sum())
     return error
 
 
-def _scores(block: Block, coefficients: Floats) -> list[Floats]:
-    """What score rows of each position are worth, (batch, rows + 1)."""
-    found = []
-    for steps, owner in zip(block.scores.steps, block.scores.counts, strict=True):
-        if len(coefficients) == 1:
-            found.append(np.einsum("brj,bj->br", steps, coefficients[0]))
-        elif not len(coefficients):
-            found.append(np.zeros(steps.shape[:2]))
-        else:
-            found.append(np.einsum("brj,rbj->br", steps, coefficients[owner]))
+def _scores(block: Block, coefficients: Floats) -> Floats:
+    """The scores of steps, (batch, cells)."""
+    if len(coefficients) == 1:
+        found: Floats = np.matmul(coefficients[0][:, None], block.scores)[:, 0]
+    elif not len(coefficients):
+        found = np.zeros((len(block.rows), block.scores.shape[2]))
+    else:
+        found = np.einsum("bjc,cbj->bc", block.scores, coefficients[block.count])
     return found
 
 
@@ -116,7 +113,7 @@ def tables_of(parts: Parts, worths: Worths) -> list[Floats]:
     """For each sentence the best worth of each count of its own."""
     found: list[Floats] = [np.zeros(1)] * len(parts.others)
     for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
-        tables, _ = best_tables(block.plans, _scores(block, coefficients), len(block.rows))
+        tables = block.structure.best_by_count(_scores(block, coefficients), block.n)
         check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
         for row, table in zip(block.rows, tables, strict=True):
             found[row] = table
@@ -134,8 +131,7 @@ def paths_of(parts: Parts, worths: Worths, ends: Ints) -> list[Ints]:
     found: list[Ints] = [np.zeros(0, np.int64)] * len(parts.others)
     for block, coefficients in zip(parts.blocks, worths.coefficients, strict=True):
         scores = _scores(block, coefficients)
-        _, layers = best_tables(block.plans, scores, len(block.rows))
-        paths = trace_tables(block.plans, scores, layers, ends[block.rows])
+        paths = block.structure.best_paths(scores, block.n, ends[block.rows])
         for row, path in zip(block.rows, paths, strict=True):
             found[row] = path
     return found

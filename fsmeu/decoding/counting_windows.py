@@ -27,7 +27,7 @@ from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.semantics.declared_range import declared_range
 from fsmeu.trellis.count_windows import Others, Window, count_window, without_each
 from fsmeu.trellis.roundings import LEAST, relative_error
-from fsmeu.trellis.scores import values_at
+from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LinearInTp", "counting_in_windows", "is_for_windows", "linear_in_tp", "ranked_values"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.choice import METHODS, first_among
 from fsmeu.decoding.clock import checked_seconds
-from fsmeu.decoding.decode import decode
-from fsmeu.decoding.decode_many_by_tape import by_tape_together
+from fsmeu.decoding.decode import decision, decode
 from fsmeu.decoding.fast_ratio import in_best_order
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
-from fsmeu.errors import FsmeuError, InputError, one_of, sentence
+from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, one_of, sentence
 from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.fst.sequences import listed
-from fsmeu.limits import CANDIDATES, RANKED_CELLS, SECONDS
+from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
@@ -60,7 +60,7 @@ def decode_many(
         budget: as for ``decode``.
         seconds: as for ``decode``; for each decision.
         progress: called with the number of decisions made since the last call.
-        jobs: how many processes decide.
+        jobs: how many threads decide; processes, for methods that run as Python.
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             decide.
     """
@@ -79,13 +79,10 @@ def decode_many(
         "budget": budget,
         "seconds": seconds,
     }
-    if checked_jobs("decode_many", jobs) > 1 or scheduler is not None:
+    threads = checked_jobs("decode_many", jobs)
+    if scheduler is not None:
         made_models = [_model(loss, model, row) for row, model in enumerate(models)]
-        sizes = [model.n for model in made_models]
-        question = (loss, options)
-        return in_shares(
-            "decode_many", _decide_share, question, made_models, sizes, jobs, scheduler, tell
-        )
+        return _in_processes((loss, options), made_models, jobs, scheduler, tell)
     found: dict[int, Decision] = {}
     if keep is None and method in ("auto", RANKING_FAST.name):
         for rows, p in _independent(models):
@@ -94,14 +91,77 @@ def decode_many(
             tell(len(made))
     left = {row: _model(loss, m, row) for row, m in enumerate(models) if row not in found}
     if keep is None:
-        for made in by_tape_together(loss, left, method, constraint):
+        for made in _split_together(loss, left, method, constraint, threads):
             found.update(made)
             tell(len(made))
+    left = {row: model for row, model in left.items() if row not in found}
+    if threads > 1 and len(left) > 1:
+        others = _in_processes((loss, options), list(left.values()), jobs, scheduler, tell)
+        found.update(zip(left, others, strict=True))
+        left = {}
     for row, model in left.items():
-        if row not in found:
-            found[row] = decode(loss, model, **options)
-            tell(1)
+        found[row] = decode(loss, model, **options)
+        tell(1)
     return [found[row] for row in range(len(models))]
+
+
+def _in_processes(
+    question: tuple[Loss, dict[str, Any]],
+    models: list[Model],
+    jobs: int,
+    scheduler: Any,
+    tell: Callable[[int], None],
+) -> list[Decision]:
+    """The decisions, made by other processes."""
+    sizes = [model.n for model in models]
+    return in_shares("decode_many", _decide_share, question, models, sizes, jobs, scheduler, tell)
+
+
+def _split_together(
+    loss: Loss, models: Mapping[int, Model], method: str, constraint: Any, threads: int
+) -> Iterator[dict[int, Decision]]:
+    """The decisions of blocks of models that share their structure, those that are proven.
+
+    Args:
+        loss: a loss or utility.
+        models: label models by their row.
+        method: "auto", or a method by name.
+        constraint: as for ``decode``.
+        threads: how many threads decide.
+    """
+    methods = {one.name: one for one in (ADDITIVE, COUNTING)}
+    if method not in ("auto", *methods):
+        return
+    for rows in _alike(models):
+        first = models[rows[0]]
+        bound = bind_labels(loss, first.alphabet, "decode_many")
+        limits = as_constraint(constraint, first.alphabet, first.n)
+        name = first_among(Problem(bound, first, limits), method, methods)
+        if name is None:
+            continue
+        problems = {row: Problem(bound, models[row], limits) for row in rows}
+        size = DECISIONS_AT_ONCE * threads
+        for begin in range(0, len(rows), size):
+            block = {row: problems[row] for row in rows[begin : begin + size]}
+            try:
+                answers = split_together(methods[name], block, threads)
+            except RangeError:
+                raise
+            except (SizeLimitError, LossFileError):
+                continue
+            yield {row: decision(block[row], name, answer) for row, answer in answers.items()}
+
+
+def _alike(models: Mapping[int, Model]) -> list[list[int]]:
+    """The rows of models with the same labels, length and structure; the longest first.
+
+    The structure that serves the longest serves the shorter ones, too.
+    """
+    found: dict[Hashable, list[int]] = {}
+    for row, model in models.items():
+        if model.structure is not None:
+            found.setdefault((model.labels, model.n, model.structure), []).append(row)
+    return sorted(found.values(), key=lambda rows: -models[rows[0]].n)
 
 
 def _decide_share(question: tuple[Loss, dict[str, Any]], models: list[Any]) -> list[Decision]:

@@ -48,7 +48,7 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     corpus, given = encoded_corpus(loss, zs, models, "expect_corpus")
     form = corpus.loss.split
     if form is not None and form.counted:
-        from fsmeu.trellis.tape import UncountableError  # loads scipy, which takes a while
+        from fsmeu.trellis.tape import UncountableError
 
         try:
             return linear_expectation(corpus, given)
@@ -72,18 +72,16 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
         UncountableError: a counter does not grow by whole numbers.
     """
     from fsmeu.expectation.corpus_sums import sentence_sums
-    from fsmeu.trellis.kept import split_trellis
     from fsmeu.trellis.roundings import relative_error
-    from fsmeu.trellis.scores import values_at
     from fsmeu.trellis.sum_windows import sum_of_all
+    from fsmeu.trellis.tapes import values_at
 
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
     sums = sentence_sums(corpus, zs)
     whole = sum_of_all(sums.windows, mass_to_cut(corpus), 1 + len(loss.split.joint_counts))
-    trellis = split_trellis(loss, loss.split, max((len(z) for z in zs), default=0))
     masses, *expected = whole.tables
-    slopes, offset = values_at(trellis.form, n, int(sums.hyp.sum()), whole.counts, masses > 0)
+    slopes, offset = values_at(loss.split, n, int(sums.hyp.sum()), whole.counts, masses > 0)
     pairs = zip(expected, slopes, strict=True)
     value = float(masses @ offset) + sum(float(one @ slope) for one, slope in pairs)
     check_finite("expect_corpus", value)

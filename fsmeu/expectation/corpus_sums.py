@@ -11,23 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
-from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import layered_many
-from fsmeu.trellis.kept import announce, split_trellis
-from fsmeu.trellis.means import hypothesis_sums
-from fsmeu.trellis.split_trellis import References, SplitTrellis
+from fsmeu.trellis.engine import Structure, engine_of
 from fsmeu.trellis.sum_windows import SumWindow
-from fsmeu.trellis.threads import one_thread
 
-__all__ = ["SentenceSums", "sentence_sums", "tapes_of"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["SentenceSums", "sentence_sums", "structure_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +39,6 @@ class SentenceSums:
     cancelled: Floats
 
 
-@one_thread()
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
     """What each sentence of a corpus adds.
@@ -67,39 +59,22 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
     windows: list[SumWindow] = [SumWindow(0, np.zeros((quantities, 1)))] * len(zs)
     hyp = np.zeros(len(zs), np.int64)
     cancelled = np.zeros((len(zs), quantities - 1))
-    for loss in {id(loss): loss for loss in corpus.losses}.values():
-        announce(loss, corpus.n)
-    for rows in corpus.alike():
-        loss, n = corpus.losses[rows[0]], corpus.models[rows[0]].n
-        trellis, references = tapes_of(loss, corpus, rows)
-        operations = sum(plan.operations for plan in references.plans[:n]) + 8
-        cells = quantities * (trellis.y.most(n) + 1) * max(map(len, references.pairs[: n + 1]))
+    for rows in sorted(corpus.alike(), key=lambda rows: -corpus.models[rows[0]].n):
+        structure, n = structure_of(corpus, rows[0]), corpus.models[rows[0]].n
+        cells = quantities * int(structure.r.columns[n] * structure.r.width[n])
         guard_size("expect_corpus", cells // CELLS_PER_STATE)
         guard_work("expect_corpus", n * cells)
-        size = max(1, trellis.steps(0).layer_cells // max(1, cells))
         layered = layered_many([corpus.models[row] for row in rows])
-        z = np.stack([zs[row] for row in rows]).reshape(len(rows), n)
-        ending, hyp[rows] = hypothesis_sums(trellis, references, z, layered, size)
-        cancelled[rows] = _cancelled(trellis, references, n)
+        ending, hyp[rows] = structure.sums(layered, [zs[row] for row in rows])
+        takes = structure.amounts.takes(quantities - 1)
+        cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
         for row, tables in zip(rows, ending, strict=True):
-            windows[row] = SumWindow(0, tables, 0.0, operations)
+            windows[row] = SumWindow(0, tables, 0.0, structure.roundings(n))
     return SentenceSums(windows, hyp, cancelled)
 
 
-def tapes_of(
-    loss: SpecLoss, corpus: Corpus, rows: Sequence[int]
-) -> tuple[SplitTrellis, References]:
-    """Both tapes, and that of y composed with the structure of the models of some sentences."""
-    form, model = loss.split, corpus.models[rows[0]]
-    assert form is not None
-    trellis = split_trellis(loss, form, model.n)
-    return trellis, trellis.references(model.layered(), model.structure)
-
-
-def _cancelled(trellis: SplitTrellis, references: References, n: int) -> Floats:
-    """What joint counts gain by n positions at most, signs aside; 0 where nothing is taken."""
-    places = [trellis.z.layer(i).shown for i in range(n)]
-    added = [trellis.amounts(z, references.plans[i], i, n) for i, z in enumerate(places)]
-    counts = len(trellis.form.joint_counts)
-    taken = np.any([one.signs[0] for one in added] or np.zeros((1, counts), bool), axis=0)
-    return np.where(taken, sum((one.greatest for one in added), np.zeros(counts)), 0.0)
+def structure_of(corpus: Corpus, row: int) -> Structure:
+    """The structure of both tapes and the model of a sentence."""
+    loss, model = corpus.losses[row], corpus.models[row]
+    assert loss.split is not None
+    return engine_of(loss, loss.split, model.n).structure(model.layered(), model.structure)

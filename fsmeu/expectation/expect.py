@@ -122,10 +122,11 @@ def _windowed(asked: Query, max_states: int | None) -> Sums | None:
 
 
 def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
-    """The expectation where the loss splits by tape and there are many labels."""
+    """The expectation where the loss splits by tape."""
     if asked.z is None or not isinstance(asked.loss, SpecLoss):
         return None
-    return split_values(asked.loss, asked.z[None], [asked.model], max_states)
+    found = split_values(asked.loss, [asked.z], [asked.model], max_states)
+    return None if found is None else found[0]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -76,9 +76,8 @@ def expect_many(
     if checked_jobs("expect_many", jobs) > 1 or scheduler is not None:
         return _expect_in_shares(loss, hypotheses, references, jobs, scheduler)
     values = np.empty(len(hypotheses))
-    positions = sum(reference.n for reference in references)
     for rows in _alike(hypotheses, references):
-        together = _together(loss, rows, hypotheses, references, positions)
+        together = _together(loss, rows, hypotheses, references)
         if together is None:
             pairs = [(hypotheses[row], references[row].given) for row in rows]
             together = np.array([expect(loss, z, model).value for z, model in pairs])
@@ -210,7 +209,6 @@ def _together(
     rows: list[int],
     hypotheses: Sequence[Any],
     references: Sequence[_Reference],
-    positions: int,
 ) -> Floats | None:
     """The values of a bucket, None when its sequences cannot be walked together.
 
@@ -219,7 +217,6 @@ def _together(
         rows: the rows of the bucket.
         hypotheses: all hypotheses.
         references: all models.
-        positions: how many positions all of these have.
     """
     first = references[rows[0]]
     if first.kind is None or isinstance(hypotheses[rows[0]], Model):
@@ -230,23 +227,21 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    found = _by_tape(bound, z, [references[row].model for row in rows], positions)
+    found = _by_tape(bound, z, [references[row].model for row in rows])
     if found is not None or first.arrays is None:
         return found
     together = batch_values(bound, z, _stacked([references[row] for row in rows]))
     return None if together is None else together.values
 
 
-def _by_tape(
-    loss: SpecLoss, z: Ints, models: Sequence[Model | None], positions: int
-) -> Floats | None:
-    """The values where the loss splits by tape and there are many labels."""
+def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Floats | None:
+    """The values where the loss splits by tape."""
     if models[0] is None or models[0].structure is None:
         return None
-    found = split_values(loss, z, models, positions=positions)  # type: ignore[arg-type]
+    found = split_values(loss, z, models)  # type: ignore[arg-type]
     if found is None:
         return None
-    values, masses = found.values, found.masses
+    values, masses = (np.concatenate(one) for one in zip(*(s[:2] for s in found), strict=True))
     check_finite("expect_many", values)
     check_range(loss.bound, z.shape[1], values[masses > 0] / masses[masses > 0])
     return values

@@ -101,11 +101,11 @@ def _together(asked: Sequence[Query]) -> tuple[Floats, list[list[Floats]]] | Non
     loss, given = asked[0].loss, [one.z for one in asked if one.z is not None]
     if not isinstance(loss, SpecLoss) or len(given) < len(asked) or not asked[0].n:
         return None
-    return split_gradients(loss, np.stack(given), [one.model for one in asked])
+    return split_gradients(loss, given, [one.model for one in asked])
 
 
 def _by_tape(asked: Query) -> tuple[float, list[Floats]] | None:
-    """Value and arcs' derivatives where the loss splits by tape and there are many labels."""
+    """Value and arcs' derivatives where the loss splits by tape."""
     found = _together([asked])
     return None if found is None else (float(found[0][0]), found[1][0])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from fsmeu.limits import LONG_CHAIN, LONG_CHAIN_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.declared_range import check_range, declared_range
 from fsmeu.trellis.roundings import relative_error
+
+if TYPE_CHECKING:
+    from fsmeu.trellis.tapes import Tapes
 
 __all__ = ["LongValue", "long_chain_value"]
 
@@ -64,14 +68,12 @@ def long_chain_value(asked: Query) -> LongValue | None:
 def _value(loss: SpecLoss, z: Ints, model: Layered, sides: tuple[float, float]) -> LongValue | None:
     # Loaded here: a command over short sequences does without scipy, which takes a while to load.
     from fsmeu.trellis.count_matrices import product_of_all, stretches
-    from fsmeu.trellis.kept import split_trellis
-    from fsmeu.trellis.label_marginals import label_gains
-    from fsmeu.trellis.scores import values_at
+    from fsmeu.trellis.engine import engine_of
+    from fsmeu.trellis.tapes import values_at
 
     n, form = len(z), loss.split
     assert form is not None
-    trellis = split_trellis(loss, form, n)
-    steps = label_gains(trellis, z)
+    steps = _label_gains(engine_of(loss, form, n).tapes, z)
     if steps is None:
         return None
     counted, gains, ended = steps
@@ -91,6 +93,44 @@ def _value(loss: SpecLoss, z: Ints, model: Layered, sides: tuple[float, float]) 
     rounding = relative_error(matrix.operations + found.shape[1] + 8) * size
     below, above = matrix.lost * min(0.0, sides[0]), matrix.lost * max(0.0, sides[1])
     return LongValue(value, value + below - rounding, value + above + rounding, kept)
+
+
+def _label_gains(tapes: Tapes, z: Ints) -> tuple[Ints, Floats, int] | None:
+    """What labels of y count, what they add to joint counts where z is given, and z's own count.
+
+    Args:
+        tapes: both tapes.
+        z: label indices of the hypothesis, (n,).
+
+    Returns:
+        Arrays (labels,) and (joint counts, n, labels), and a number; None where the tape of y has a
+        state, or counts otherwise at another position.
+    """
+    from fsmeu.trellis.terms import term_amounts
+
+    n, layers = len(z), [tapes.y.layer(i) for i in range(len(z))]
+    first = layers[0]
+    for layer in {id(layer): layer for layer in layers}.values():
+        if len(layer.targets) > 1 or layer.targets.any():
+            return None
+        if not np.array_equal(layer.counted, first.counted):
+            return None
+    state, ended, shown = 0, 0, np.zeros((len(tapes.terms), n), np.int64)
+    for i, label in enumerate(z.tolist()):
+        steps = tapes.z.layer(i)
+        shown[:, i] = [ids[state, label] for ids in steps.features]
+        ended += int(steps.counted[state, label])
+        state = int(steps.targets[state, label])
+    found = np.zeros((len(tapes.form.joint_counts), n, first.targets.shape[1]))
+    for k, term in enumerate(tapes.terms):
+        z_rows, y_rows = tapes.z.rows(k), tapes.y.rows(k)
+        tables, table = term_amounts(tapes.form, term, z_rows, y_rows, n)
+        dense = np.zeros((len(tables), len(z_rows), len(y_rows)))
+        for one, (row, feature, amount) in zip(dense, tables, strict=True):
+            one[row, feature] = amount
+        labels = np.stack([layer.features[k][0] for layer in layers])  # (n, labels)
+        found[term.count] += dense[table[:, None], shown[k][:, None], labels]
+    return first.counted[0], found, ended
 
 
 def _dense(model: Layered, labels: int) -> Floats:

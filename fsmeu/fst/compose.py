@@ -24,7 +24,6 @@ __all__ = [
     "guard_size",
     "guard_work",
     "max_states",
-    "states_within",
 ]
 
 _VARIABLE = "FSMEU_MAX_STATES"
@@ -66,11 +65,6 @@ def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = Fa
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
     _guard(where, "arcs", arcs, _max_arcs(limit), "Use fewer labels", least)
-
-
-def states_within(arcs: int, limit: int | None = None) -> int:
-    """How many states with so many arcs each a machine may have."""
-    return min(max_states(limit), _max_arcs(limit) // max(1, arcs))
 
 
 def _max_arcs(limit: int | None) -> int:

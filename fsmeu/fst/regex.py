@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -19,8 +21,19 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.determinize import Effort, deterministic
-from fsmeu.fst.terms import EMPTY, NONE, Terms
+from fsmeu.fst.determinize import (
+    STATES_BEFORE,
+    Acceptor,
+    Effort,
+    TooLargeError,
+    acceptor_of_arcs,
+    any_sequence,
+    deterministic,
+    determinized,
+    intersection,
+)
+from fsmeu.fst.engine import pynini
+from fsmeu.fst.image import table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
 __all__ = ["regex_acceptor"]
@@ -35,7 +48,7 @@ _MOST_DEPTH = 100
 _MOST_CHARACTERS = 100_000
 
 
-def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> tuple[Ints, int, Ints]:
+def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of a regular expression over labels.
 
     Args:
@@ -62,53 +75,198 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> tuple
 
 
 @lru_cache(maxsize=64)
-def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> tuple[Ints, int, Ints]:
-    effort = Effort()
-    parser = _Parser(text, alphabet, Terms(n, effort.spend))
-    start = parser.either(0)
+def _acceptor(text: str, alphabet: Alphabet, n: int | None) -> Acceptor:
+    parser = _Parser(text, alphabet)
+    term = parser.either(0)
     parser.finish()
-    classes = parser.classes()
-    symbols = classes.max() + 1
-    places = [int(np.flatnonzero(classes == k)[0]) for k in range(symbols)]
-    lazy = _Derivatives(parser.terms, start, places)
-    following, first, accepting = deterministic(lazy, n, effort)
+    classes = _classes(parser.sets, len(alphabet))
+    symbols, effort = int(classes.max()) + 1, Effort()
+    numbers = {held: tuple(set(classes[list(held)].tolist())) for held in parser.sets}
+
+    def build(cut: bool) -> pynini.Fst:
+        most = effort.states if n is None or cut else effort.few
+        return _Builder(numbers, symbols, n, most, cut).acceptor(term)
+
+    following, first, accepting = deterministic(build, symbols, n, effort)
     guard_size("constraint", len(following) * len(alphabet) // CELLS_PER_STATE)
-    following = following[:, np.minimum(classes, following.shape[1] - 1)]
+    following = following[:, classes]
     for array in (following, accepting):
         array.setflags(write=False)
     return following, first, accepting
 
 
-class _Derivatives:
-    """The acceptor whose states are terms."""
-
-    def __init__(self, terms: Terms, start: int, symbols: list[int]) -> None:
-        self._terms, self._symbols = terms, symbols
-        self.start = start
-
-    def steps(self, state: int) -> list[int]:
-        """The derivative by each symbol."""
-        return [_state(self._terms.after(state, symbol)) for symbol in self._symbols]
-
-    def accepts(self, state: int) -> bool:
-        """True when the empty sequence is matched."""
-        return self._terms.nullable(state)
-
-    def of_length(self, state: int, length: int) -> int:
-        """A term that matches what has this length."""
-        return _state(self._terms.of_length(state, length))
+def _classes(sets: Iterable[frozenset[int]], labels: int) -> Ints:
+    """A number for each label: the same for labels that the expression never tells apart."""
+    numbers = np.zeros(labels, np.int64)
+    for held in sets:
+        inside = np.zeros(labels, bool)
+        inside[list(held)] = True
+        numbers = np.unique(2 * numbers + inside, return_inverse=True)[1]
+    return numbers
 
 
-def _state(term: int) -> int:
-    """The term as a state, -1 when it matches nothing."""
-    return -1 if term == NONE else term
+@dataclass(frozen=True)
+class _Term:
+    """An expression.
+
+    Attributes:
+        kind: "one" (of some labels), "then", "either", "both", "not", "repeat".
+        parts: the expressions that it is made of.
+        labels: the labels that "one" matches.
+        low: the least number of repetitions.
+        high: the greatest, perhaps infinite.
+    """
+
+    kind: str
+    parts: tuple[_Term, ...] = ()
+    labels: frozenset[int] = frozenset()
+    low: int = 0
+    high: float = 0.0
+
+    @cached_property
+    def shortest(self) -> int:
+        """A length that no shorter sequence matches."""
+        lengths = [part.shortest for part in self.parts]
+        match self.kind:
+            case "one":
+                return 1
+            case "then":
+                return sum(lengths)
+            case "either" | "both":
+                return min(lengths) if self.kind == "either" else max(lengths)
+            case "repeat":
+                return self.low * lengths[0]
+        return 0
+
+    @cached_property
+    def nullable(self) -> bool:
+        """True when the empty sequence matches."""
+        empty = [part.nullable for part in self.parts]
+        match self.kind:
+            case "either":
+                return any(empty)
+            case "not":
+                return not empty[0]
+            case "repeat":
+                return self.low == 0 or empty[0]
+        return self.kind != "one" and all(empty)
+
+
+class _Builder:
+    """Makes acceptors of expressions (Thompson 1968); ``&`` and ``!`` are OpenFst's operations.
+
+    Args:
+        numbers: the symbols that sets of labels stand for, from 0.
+        symbols: how many there are.
+        n: the length of the longest sequences that matter, None for any.
+        most: the number of states that a deterministic acceptor may have.
+        cut: whether longer sequences are left out of what is determinized on the way.
+    """
+
+    def __init__(
+        self,
+        numbers: Mapping[frozenset[int], tuple[int, ...]],
+        symbols: int,
+        n: int | None,
+        most: int,
+        cut: bool,
+    ) -> None:
+        self._numbers, self._symbols, self._n = numbers, symbols, n
+        self._most, self._cut = most, cut
+        self._arcs: list[tuple[int, int, int]] = []
+        self._states = 0
+        self._known: dict[_Term, pynini.Fst] = {}
+
+    def acceptor(self, term: _Term) -> pynini.Fst:
+        """The acceptor of an expression, not deterministic.
+
+        Raises:
+            TooLargeError: there are too many states on the way.
+        """
+        inner = _Builder(self._numbers, self._symbols, self._n, self._most, self._cut)
+        end = inner.add(term, inner.state())
+        return acceptor_of_arcs(inner._states, inner._arcs, [end])
+
+    def state(self) -> int:
+        """A new state."""
+        self._states += 1
+        if self._states > STATES_BEFORE * self._most:
+            raise TooLargeError
+        return self._states - 1
+
+    def add(self, term: _Term, start: int) -> int:
+        """Adds what leads from a state to another by what matches the expression; that other."""
+        if self._n is not None and term.shortest > self._n:
+            return self.state()
+        match term.kind:
+            case "one":
+                end = self.state()
+                self._arcs += [(start, k + 1, end) for k in self._numbers[term.labels]]
+                return end
+            case "then":
+                for part in term.parts:
+                    start = self.add(part, start)
+                return start
+            case "either":
+                return self.joined(self.add(part, start) for part in term.parts)
+            case "repeat":
+                return self.repeated(term, start)
+        if term not in self._known:
+            self._known[term] = self.combined(term)
+        return self.embedded(self._known[term], start)
+
+    def joined(self, states: Iterable[int]) -> int:
+        """A state that epsilons from all of these lead to."""
+        held = list(states)
+        end = self.state()
+        self._arcs += [(state, 0, end) for state in held]
+        return end
+
+    def repeated(self, term: _Term, state: int) -> int:
+        (part,), low, high = term.parts, term.low, term.high
+        if part.nullable:
+            low = 0
+        if self._n is not None and high >= self._n:
+            high = math.inf  # what is repeated more often than there are labels is empty at times
+        for _ in range(low):
+            state = self.add(part, state)
+        if high == math.inf:
+            loop = self.joined([state])
+            self._arcs.append((self.add(part, loop), 0, loop))
+            return loop
+        ends = [state]
+        for _ in range(int(high) - low):
+            ends.append(self.add(part, ends[-1]))
+        return self.joined(ends)
+
+    def combined(self, term: _Term) -> pynini.Fst:
+        """The acceptor of ``a & b`` or ``!a``."""
+        first, *others = map(self.acceptor, term.parts)
+        if term.kind == "both":
+            for other in others:
+                first = intersection(first, pynini.rmepsilon(other))
+            return first
+        if self._cut:
+            first = intersection(first, any_sequence(self._symbols, self._n))
+        return pynini.difference(any_sequence(self._symbols), determinized(first, self._most))
+
+    def embedded(self, fst: pynini.Fst, start: int) -> int:
+        """Adds an acceptor behind a state; the state in which it ends."""
+        table, begin = table_from_fst(fst, "constraint"), self._states
+        for _ in range(table.states):
+            self.state()
+        if table.start >= 0:
+            self._arcs.append((start, 0, begin + table.start))
+        arcs = zip(table.source + begin, table.ilabel, table.target + begin, strict=True)
+        self._arcs += [(int(a), int(b), int(c)) for a, b, c in arcs]
+        return self.joined((begin + np.flatnonzero(np.isfinite(table.final))).tolist())
 
 
 class _Parser:
-    """Reads an expression from left to right, making terms over label indices as it goes."""
+    """Reads an expression from left to right."""
 
-    def __init__(self, text: str, alphabet: Alphabet, terms: Terms) -> None:
-        self.text, self.alphabet, self.terms, self.at = text, alphabet, terms, 0
+    def __init__(self, text: str, alphabet: Alphabet) -> None:
+        self.text, self.alphabet, self.at = text, alphabet, 0
         self.tokens: list[tuple[str, int]] = []
         self.sets: set[frozenset[int]] = set()
         place = 0
@@ -120,19 +278,10 @@ class _Parser:
                 self.tokens += self.labels_in(match.group(), place)
             place = match.end()
 
-    def classes(self) -> Ints:
-        """A number for each label: the same for labels that the expression never tells apart."""
-        numbers = np.zeros(len(self.alphabet), np.int64)
-        for held in self.sets:
-            inside = np.zeros(len(self.alphabet), bool)
-            inside[list(held)] = True
-            numbers = np.unique(2 * numbers + inside, return_inverse=True)[1]
-        return numbers
-
-    def one_of(self, labels: frozenset[int]) -> int:
+    def one_of(self, labels: frozenset[int]) -> _Term:
         """The term of one of these labels."""
         self.sets.add(labels)
-        return self.terms.one_of(labels)
+        return _Term("one", labels=labels)
 
     def labels_in(self, token: str, place: int) -> list[tuple[str, int]]:
         """A token; a run of one-character labels is as many tokens."""
@@ -161,32 +310,29 @@ class _Parser:
         if self.peek():
             raise self.error(self.place(), f"{self.peek()!r} was not expected")
 
-    def either(self, depth: int) -> int:
+    def either(self, depth: int) -> _Term:
         if depth > _MOST_DEPTH:
             raise self.error(self.place(), f"brackets may be nested {_MOST_DEPTH} deep")
         found = [self.both(depth)]
         while self.peek() == "|":
             self.take()
             found.append(self.both(depth))
-        return self.terms.either(found)
+        return _Term("either", tuple(found)) if len(found) > 1 else found[0]
 
-    def both(self, depth: int) -> int:
+    def both(self, depth: int) -> _Term:
         found = [self.sequence(depth)]
         while self.peek() == "&":
             self.take()
             found.append(self.sequence(depth))
-        return self.terms.both(found)
+        return _Term("both", tuple(found)) if len(found) > 1 else found[0]
 
-    def sequence(self, depth: int) -> int:
+    def sequence(self, depth: int) -> _Term:
         parts = []
         while self.peek() and self.peek() not in ("|", "&", ")"):
             parts.append(self.repeated(depth))
-        found = EMPTY
-        for part in reversed(parts):
-            found = self.terms.then(part, found)
-        return found
+        return _Term("then", tuple(parts))
 
-    def repeated(self, depth: int) -> int:
+    def repeated(self, depth: int) -> _Term:
         flips = 0
         while self.peek() == "!":
             self.take()
@@ -194,12 +340,12 @@ class _Parser:
         found = self.single(depth)
         while self.peek()[:1] in ("*", "+", "?", "{") and self.peek():
             found = self.repeat(found, self.place(), self.take())
-        return self.terms.neither(found) if flips % 2 else found
+        return _Term("not", (found,)) if flips % 2 else found
 
-    def repeat(self, found: int, place: int, sign: str) -> int:
+    def repeat(self, found: _Term, place: int, sign: str) -> _Term:
         if sign in ("*", "+", "?"):
             low, high = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1)}[sign]
-            return self.terms.repeat(found, low, high)
+            return _Term("repeat", (found,), low=int(low), high=high)
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")
         if not least and not most:
             raise self.error(place, "a repetition is written {2}, {1,3} or {2,}")
@@ -208,9 +354,10 @@ class _Parser:
         high = int(most) if most and digits < 10 else low
         if max(low, high) > _MOST_REPEATS or (most and high < low):
             raise self.error(place, f"repetitions go from low to high, at most {_MOST_REPEATS}")
-        return self.terms.repeat(found, low, math.inf if comma and not most else high)
+        most_times = math.inf if comma and not most else high
+        return _Term("repeat", (found,), low=low, high=most_times)
 
-    def single(self, depth: int) -> int:
+    def single(self, depth: int) -> _Term:
         place, token = self.place(), self.take()
         if token == "(":
             found = self.either(depth + 1)
@@ -223,7 +370,7 @@ class _Parser:
             return self.one_of(frozenset(range(len(self.alphabet))))
         return self.one_of(frozenset([self.index(token, place)]))
 
-    def chosen(self, place: int) -> int:
+    def chosen(self, place: int) -> _Term:
         without = self.peek() == "^"
         if without:
             self.take()

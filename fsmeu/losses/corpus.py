@@ -20,22 +20,46 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.sequences import listed
-from fsmeu.limits import EVALUATED_CELLS
-from fsmeu.losses.evaluate import trace_pairs, value_of_state
+from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_pairs
 from fsmeu.losses.language.dependencies import increment, names_read
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["check_totals", "counts_read", "evaluate_corpus", "sentence_counts", "value_of_totals"]
+__all__ = [
+    "added_counts",
+    "check_totals",
+    "counts_read",
+    "evaluate_corpus",
+    "evaluate_many",
+    "sentence_counts",
+    "value_of_totals",
+]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+
+def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+    """The value of each pair of sequences, shape (pairs,).
+
+    Args:
+        loss: a loss or utility.
+        zs: the hypotheses, a label sequence for each sentence.
+        ys: the references, of the same lengths.
+
+    Labels that the loss leaves open are read from all of them.
+
+    >>> from fsmeu.losses.library import load
+    >>> evaluate_many(load("fscore"), ["0110", "1"], ["0100", "1"]).tolist()
+    [0.6666666666666666, 1.0]
+    """
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
+    if isinstance(loss, SpecLoss):
+        return values_of_pairs(loss.bound, pairs)
+    return np.array([float(loss.pair_values(z[None], y[None])[0]) for z, y in pairs], np.float64)
 
 
 def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
@@ -51,10 +75,8 @@ def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
     Raises:
         InputError: the value looks at something that cannot be summed, or lengths differ.
     """
-    check_loss(loss, "evaluate_corpus")
-    given, right = _sentences(zs, "zs"), _sentences(ys, "ys")
-    bound = check_totals(loss.over(given + right), "evaluate_corpus")
-    pairs = _encoded(bound, given, right)
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_corpus")
+    bound = check_totals(loss, "evaluate_corpus")
     counts = sentence_counts(bound, pairs)
     n = sum(len(z) for z, _ in pairs)
     totals = {name: math.fsum(each.tolist()) for name, each in counts.items()}
@@ -87,19 +109,17 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
         bound: a loss whose value looks at counts alone.
         pairs: hypothesis and reference of each sentence, as label indices.
     """
-    names = counts_read(bound)
-    found = {name: np.zeros(len(pairs)) for name in names}
-    by_length: dict[int, list[int]] = {}
-    for row, (z, _) in enumerate(pairs):
-        by_length.setdefault(len(z), []).append(row)
-    for n, rows in by_length.items():
-        size = max(1, EVALUATED_CELLS // ((n + 1) * max(1, len(bound.spec.registers))))
-        for begin in range(0, len(rows), size):
-            part = rows[begin : begin + size]
-            z, y = (np.stack([pairs[row][side] for row in part]) for side in (0, 1))
-            trace = trace_pairs(bound, z, y)
-            for name in names:
-                found[name][part] = trace[-1][name] - trace[0][name]
+    lengths = np.array([len(z) for z, _ in pairs], np.int64)
+    return added_counts(bound, registers_of_pairs(bound, pairs), lengths)
+
+
+def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
+    """The same, given the registers of each pair at its end, (pairs,) by name, and its length."""
+    found = {}
+    for r in bound.spec.registers:
+        if r.name in counts_read(bound):
+            starts = {n: constant_at(bound, r.start, n) for n in np.unique(lengths).tolist()}
+            found[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
     return found
 
 
@@ -130,25 +150,33 @@ def _is_sum(bound: BoundLoss, name: str) -> bool:
     return increment(register) is not None
 
 
-def _sentences(side: Iterable[Any], name: str) -> list[list[Any]]:
-    """The labels of each sentence."""
-    where, must = "evaluate_corpus", f"{name} must be a sequence of label sequences"
-    rows = enumerate(listed(side, where, must, rows=True))
-    return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
+def _encoded(
+    loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str
+) -> tuple[Loss, list[tuple[Ints, Ints]]]:
+    """The loss over the labels of these sentences, and pairs of their label indices.
 
-
-def _encoded(bound: BoundLoss, zs: list[Any], ys: list[Any]) -> list[tuple[Ints, Ints]]:
-    """Label indices of the sentences, checked against each other."""
-    where = "evaluate_corpus"
-    if len(zs) != len(ys):
+    Raises:
+        InputError: a label is unknown, or there are not as many hypotheses or labels as references.
+    """
+    check_loss(loss, where)
+    sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
+    if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
-        raise InputError(sentence(where, must, f"{len(zs)} and {len(ys)}"))
+        raise InputError(sentence(where, must, f"{len(sides[0])} and {len(sides[1])}"))
+    loss = loss.over(sides[0] + sides[1])
     found = []
-    for row, (z, y) in enumerate(zip(zs, ys, strict=True)):
-        a = bound.alphabet.encode(z, f"{where}, zs[{row}]")
-        b = bound.alphabet.encode(y, f"{where}, ys[{row}]")
+    for row, (z, y) in enumerate(zip(*sides, strict=True)):
+        a = loss.alphabet.encode(z, f"{where}, zs[{row}]")
+        b = loss.alphabet.encode(y, f"{where}, ys[{row}]")
         if len(a) != len(b):
             must = "hypothesis and reference must have the same length"
             raise InputError(sentence(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
         found.append((a, b))
-    return found
+    return loss, found
+
+
+def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:
+    """The labels of each sentence."""
+    must = f"{name} must be a sequence of label sequences"
+    rows = enumerate(listed(side, where, must, rows=True))
+    return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]

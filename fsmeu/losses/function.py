@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
 from fsmeu.errors import InputError, one_of, sentence, shorten, truth
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
@@ -19,9 +19,6 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import built, encoded
 
 __all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class SimpleFunction(Protocol):

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
-from fsmeu.fst.compose import guard_size
-from fsmeu.fst.compose import max_states as most_states
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.sequences import listed, plain
 from fsmeu.fst.tags import tag_labels
@@ -25,7 +23,6 @@ from fsmeu.losses.algebra.swap import swapped_spec
 from fsmeu.losses.evaluate import evaluate, values_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.machine.least_size import least_states
 from fsmeu.losses.machine.machine import Machine, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded
@@ -34,9 +31,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
 
 __all__ = ["SpecLoss", "bind_loss"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +215,6 @@ class SpecLoss(Card):
         minimize = truth("compile", "minimize", minimize)
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
-            self._check_size(view, z is None and pairs is None and not minimize, max_states)
             machine = built(self, view, given, pairs, max_states, minimize)
             return replace(machine, source=self.bound)
         except SizeLimitError as error:
@@ -232,16 +225,9 @@ class SpecLoss(Card):
             message = f"{error} Or use {instead}."
             raise SizeLimitError(message) from None
 
-    def _check_size(self, view: SpecView, whole: bool, max_states: int | None) -> None:
-        """Refuses a machine of all pairs that is seen to be too large before it is built."""
-        limit = most_states(max_states)
-        if whole and view.space_of.size > limit:
-            least = least_states(self.bound, view.n, limit)
-            guard_size(f"{self.kind} {self.name}, n = {view.n}", least, max_states, least=True)
-
     def pair_values(self, z: Ints, y: Ints) -> Floats:
         """The value of each pair of rows of label indices."""
-        return values_of_pairs(self.bound, z, y)
+        return values_of_pairs(self.bound, list(zip(z, y, strict=True)))
 
 
 def _shown(value: Any) -> str:

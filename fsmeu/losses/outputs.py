@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.affine import slope_in, starts_of
-from fsmeu.losses.evaluate import at_end, encoded_pair, trace_pairs
+from fsmeu.losses.evaluate import at_end, encoded_pair, registers_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
@@ -29,9 +29,6 @@ __all__ = [
     "output_values",
     "output_view",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:
@@ -49,8 +46,8 @@ def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
     loss, *pair = encoded_pair(loss, z, y, "evaluate_outputs")
     if not isinstance(loss, SpecLoss) or not loss.spec.outputs:
         return {}
-    bound, (zs, ys) = output_loss(loss).bound, (tape[None, :] for tape in pair)
-    values = output_values(bound, trace_pairs(bound, zs, ys)[-1], zs.shape[1])
+    bound = output_loss(loss).bound
+    values = output_values(bound, registers_of_pairs(bound, [(pair[0], pair[1])]), len(pair[0]))
     return dict(zip(output_names(loss), values[:, 0].tolist(), strict=True))
 
 

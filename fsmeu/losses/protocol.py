@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, as_whole, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
@@ -16,9 +14,6 @@ from fsmeu.losses.machine.minimize import minimize as merge_states
 from fsmeu.losses.machine.view import MachineView, View
 
 __all__ = ["Loss", "built", "check_loss", "encoded", "reached_by"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Loss(Protocol):

@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import InputError, sentence, visible
 from fsmeu.fst.alphabet import Alphabet
@@ -35,8 +35,6 @@ from fsmeu.losses.windows import Windows, windows
 
 __all__ = ["SummedMachine", "compile_summed", "signed_parts"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _SHIFTED = 0.0
 
@@ -241,10 +239,10 @@ class _Steps:
     source: Ints
     pair: Ints
     target: Ints
-    ending: NDArray[np.bool_]
+    ending: Bools
 
 
-def _gains(view: SpecView, codes: Ints, taken: NDArray[np.bool_]) -> Floats:
+def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
     """What each linear register gains on each arc.
 
     Args:
@@ -260,7 +258,7 @@ def _gains(view: SpecView, codes: Ints, taken: NDArray[np.bool_]) -> Floats:
     return gains[:, taken]
 
 
-def _alike(taken: NDArray[np.bool_]) -> Iterator[tuple[Ints, Ints]]:
+def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
     """States with the pairs of labels that exactly these states read."""
     columns = np.ascontiguousarray(np.packbits(taken, axis=0).T)
     kinds = np.unique(columns.view(f"V{columns.shape[1]}").ravel(), return_inverse=True)[1]

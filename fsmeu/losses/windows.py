@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.errors import LossFileError
 from fsmeu.limits import LONGEST_WINDOWED, MOST_WINDOW_GAINS
@@ -40,7 +39,6 @@ from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["Windows", "windows"]
 
-Floats = NDArray[np.float64]
 
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)

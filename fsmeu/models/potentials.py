@@ -255,9 +255,7 @@ def chain_marginals(unary: Floats, pairwise: Floats) -> Floats:
     for i in range(1, unary.shape[1]):
         known = found[rows, i - 1] / part.sums[i - 1]
         table = part.double[:, (i - 1) % part.double.shape[1]]
-        shared = len(table) == 1
-        reached = known @ table[0] if shared else np.matmul(known[:, None], table)[:, 0]
-        found[rows, i] = reached * part.ahead[i]
+        found[rows, i] = np.matmul(known[:, None], table)[:, 0] * part.ahead[i]
     for row in np.setdiff1d(np.arange(len(unary)), rows).tolist():
         chain = _by_logarithms(unary[row], pairwise[row])
         found[row, 0] = chain.first
@@ -349,10 +347,8 @@ def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]
     for i in range(n - 2, -1, -1):
         after = np.multiply(single[i + 1], rest, out=ahead[i + 1])
         table = double[:, i % double.shape[1]]
-        if len(table) == 1:
-            np.matmul(after, table[0].T, out=sums[i])
-        else:
-            np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
+        # A product for each chain: one for all of them would round as their number has it.
+        np.matmul(table, after[:, :, None], out=sums[i, :, :, None])
         np.maximum.reduce(sums[i], axis=1, keepdims=True, out=factors[i])
         rest = sums[i] / factors[i]
     np.multiply(single[0], rest, out=ahead[0])

@@ -85,14 +85,18 @@ class Tape:
         part: the tape's share of a split loss.
         n: the length of the sequences.
         terms: for each term of a joint count, the numbers of the part's features that it reads.
+
+    Attributes:
+        terms: the number of terms.
+        contexts: for each position what its steps depend on beside the state.
     """
 
     def __init__(self, part: TapeLoss, n: int, terms: Sequence[Sequence[int]]) -> None:
-        self.view = _view(part, n)
+        self.view, self.terms = _view(part, n), len(terms)
         names = self.view.linear_names
         self._columns = [[names.index(f"#{k}") for k in term] for term in terms]
         self._counter = names.index(part.counter) if part.counter is not None else None
-        self._contexts = self.view.contexts()
+        self.contexts = self.view.contexts()
         self._codes = [np.array([self.view.start], np.int64)]
         self._layers: list[TapeLayer] = []
         self._rows: list[dict[bytes, int]] = [{} for _ in terms]
@@ -156,7 +160,7 @@ class Tape:
 
     def _next(self) -> TapeLayer:
         position, codes = len(self._layers), self._codes[-1]
-        repeats = position > 0 and self._contexts[position] == self._contexts[position - 1]
+        repeats = position > 0 and self.contexts[position] == self.contexts[position - 1]
         if repeats and np.array_equal(codes, self._codes[-2]):
             self._codes.append(codes)
             return self._layers[-1]

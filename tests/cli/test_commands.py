@@ -11,8 +11,6 @@ from sklearn.metrics import precision_score, recall_score
 from fsmeu.cli.main import ALIASES, COMMANDS, renamed
 from tests.cli.oracle import independent
 
-LISTED = [*COMMANDS, "searn run", "searn table", "searn curves"]
-
 
 def test_help_imports_no_numpy():
     """The list of commands is shown before anything is loaded."""
@@ -25,7 +23,7 @@ def test_help_imports_no_numpy():
     assert b"--install-completion" in ran.stdout
 
 
-@pytest.mark.parametrize("command", ["", *LISTED])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_pages(fsmeu, command, monkeypatch):
     """They fit into 80 columns, nothing is cut off, and no word is a riddle."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -84,7 +82,6 @@ def test_old_names_do_what_the_new_ones_do(fsmeu, old, new):
         (["--debug", "searn", "train", "f"], ["--debug", "train", "--searn", "f"]),
         (["decode", "f", "--bad=skip"], ["decode", "f", "--on-error=skip"]),
         (["trace", "f", "--", "--keep", "1"], ["evaluate", "--steps", "f", "--", "--keep", "1"]),
-        (["searn", "run", "show"], ["searn", "run", "show"]),
     ],
 )
 def test_old_words(old, new):

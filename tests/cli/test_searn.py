@@ -1,13 +1,8 @@
-"""`fsmeu searn`: files in, models and tagged files out; experiments; refusals in sentences."""
+"""`fsmeu searn train`, `predict`, `eval`, the names of before: files in, models and tags out."""
 
 import json
 
 import pytest
-
-from fsmeu.data_folder import data_file
-from fsmeu.errors import InputError
-from fsmeu.searn.tasks import data
-from fsmeu.searn.tasks.registry import TASKS
 
 LINES = [
     "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
@@ -112,12 +107,6 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
-        (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
-        (["curves", "nothing"], ["a task must be one of"]),
-        (["curves", "summarisation"], ["label sequences"]),
-        (["run", "summarisation", "-o", "{d}/t.txt"], ["must be a folder"]),
-        (["table", "{d}"], ["must hold results", "searn run"]),
-        (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
         (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
         (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
         (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
@@ -140,44 +129,3 @@ def test_other_columns_than_in_training_are_refused(fsmeu, files, tmp_path):
     folder, _ = files
     (tmp_path / "t.txt").write_text("a b c d e\n")
     fsmeu("searn", "predict", folder / "m.npz", tmp_path / "t.txt").is_refused("2 columns")
-
-
-def test_tasks_are_listed(fsmeu):
-    told = fsmeu("searn", "run", "--list", "--json").json
-    assert [one["name"] for one in told] == list(TASKS)
-    assert "chunking" in fsmeu("searn", "run").out
-
-
-def needs(task):
-    """Skips where the data of a task are not."""
-    name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
-    try:
-        for file in data.FILES.get(name.get(task[:3], ""), ()):
-            data_file(file)
-    except InputError as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_quick_runs(fsmeu, tmp_path, task):
-    """Every method of a task has a row; scores are shares, intervals hold them."""
-    needs(task)
-    ran = fsmeu("searn", "run", task, "--quick", "-o", tmp_path)
-    assert ran.code == 0, ran.err
-    rows = json.loads((tmp_path / "searn.json").read_text())
-    assert len(rows) > 3
-    for row in rows:
-        assert row["method"] in ran.out
-        assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
-    assert fsmeu("searn", "table", tmp_path, "--quick", "--json").json["rows"] == rows
-    shown = fsmeu("searn", "table", tmp_path, "--quick").out
-    assert all(row["method"] in shown for row in rows)
-
-
-def test_quick_curves(fsmeu, tmp_path):
-    needs("ocr-small")
-    ran = fsmeu("searn", "curves", "ocr-small", "--quick", "--iterations", "2", "-o", tmp_path)
-    assert ran.code == 0, ran.err
-    rows = json.loads((tmp_path / "curves.json").read_text())
-    assert [row["iteration"] for row in rows] == [0, 1]
-    assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -268,12 +268,12 @@ KINDS = {
 def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
     """What is drawn is the value of the loss that the classifier is for, on the test labels."""
     pytest.importorskip("matplotlib")
-    from fsmeu.drawing.plots import measure_plots
+    from fsmeu.cli import models
 
     drawn = []
-    plotted = measure_plots.plot_threshold
+    plotted = models.plot_threshold
     monkeypatch.setattr(
-        measure_plots,
+        models,
         "plot_threshold",
         lambda *given, **options: drawn.append(plotted(*given, **options)) or drawn[-1],
     )

@@ -19,7 +19,6 @@ from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
 from fsmeu.searn.checkpoints import trained_of, write_checkpoint
-from fsmeu.searn.tasks.results import write_results
 
 OLD = b"the old content"
 DATA = "data.csv"
@@ -46,16 +45,13 @@ WRITERS = [
     f"searn predict {TAGGER} {COLUMNS} -o OUT.txt",
     "gallery hamming -o OUT/index.html",
     "checkpoint OUT.npz",
-    "results OUT.json.gz",
 ]
 
 
 def run(words):
-    """Runs a command, or writes the state or the results of training that has not begun."""
+    """Runs a command, or writes the state of training that has not begun."""
     if words[0] == "checkpoint":
         write_checkpoint(words[1], "mark", 0, trained_of(None, np.zeros(1, np.int64)))
-    elif words[0] == "results":
-        write_results(Path(words[1]), "mark", [])
     else:
         ran = CliRunner().invoke(app, [word.removesuffix("/index.html") for word in words])
         assert ran.exit_code == 0, ran.output

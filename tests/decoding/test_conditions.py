@@ -48,6 +48,7 @@ def test_a_refusal_is_the_condition(method, loss, model, options, says):
 @pytest.mark.parametrize("name", mostly_nightly(SHELF, quick=4))
 @pytest.mark.parametrize("model", [Bernoulli(P), CHAIN, LONG], ids=["independent", "chain", "long"])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.thirds
 def test_auto_asks_only_what_fits(name, model, options, monkeypatch):
     """A method whose condition does not hold is never started."""
     loss = shelf.load(name)

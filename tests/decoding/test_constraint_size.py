@@ -25,7 +25,7 @@ def accepted(constraint, n):
 @pytest.mark.parametrize("few", [1, 1000])
 def test_expressions_for_one_length_are_those_of_python(monkeypatch, few):
     """Random expressions with ``&`` and ``!``, states of each position apart or not."""
-    monkeypatch.setattr(determinize, "FEW_CONSTRAINT_STATES", few)
+    monkeypatch.setattr(determinize, "_FEW_STATES", few)
     rng = random.Random(5)
     empty = 0
     for number in range(150):
@@ -53,6 +53,7 @@ def test_expressions_for_one_length_are_those_of_python(monkeypatch, few):
         ("!(.* 1 .{300})", 4, lambda z: True),
         ("(1{1000}){100} | 0*", 3, lambda z: not any(z)),
         ("(0 | 1 | " * 90 + "0" + ")*" * 90, 9, lambda z: True),
+        ("(0 | 1?" * 90 + "0" + ")*" * 90, 200, lambda z: True),
     ],
 )
 def test_large_expressions_of_short_sequences(text, n, rule):
@@ -76,7 +77,8 @@ def test_sequences_that_are_too_short(text, n):
         "!(.* 1 .{16} 1 .*)",
         "(.* 1 .{16} .*) & (.* 0 .{15} 1 .*)",
         "((.{0,999}){0,999}){0,999} & (.* 1 .{30} 1 .{0,99} 0 .*)",
-        "(0 | 1?" * 90 + "0" + ")*" * 90,
+        "0? 1? " * 15000,
+        "((0? 1?){70}){70} & !((0? 1? 0? 1?){99} 0)",
     ],
 )
 def test_too_many_states_are_refused(text):

@@ -52,6 +52,7 @@ METHODS = ("additive", "counting", "viterbi", "exhaustive")
 
 @pytest.mark.parametrize(("constraint", "allowed"), CONSTRAINTS)
 @pytest.mark.parametrize("name", ["fscore", "hamming", "pk", "zero_one", "g_mean", "recall"])
+@pytest.mark.thirds
 def test_the_best_that_is_allowed(name, constraint, allowed, rounds):
     """What claims to be exact is the best of the listed sequences that the rule allows."""
     rng = np.random.default_rng(7)

@@ -40,6 +40,7 @@ def check(found, loss, meaning, listed):
 
 @pytest.mark.parametrize("kind", listing.KINDS)
 @pytest.mark.parametrize("name", DECIDED)
+@pytest.mark.thirds
 def test_best_of_all_hypotheses(name, kind):
     for seed in range(2):
         loss, meaning, models, listed = corpus(name, kind, seed)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.decoding import counting_windows
-from fsmeu.decoding.by_tape import best_by_tape
-from fsmeu.decoding.counting import COUNTING
 from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.split import COUNTING, split_answers
 from fsmeu.models import Bernoulli, Independent
 from fsmeu.trellis.count_windows import without_each
 from tests.decoding.test_ranking_windows import chances
@@ -88,7 +87,7 @@ def test_a_value_that_is_always_0_is_proven():
 def test_the_sweep_decides_the_same(name):
     loss, p = fsmeu.load(name), np.random.default_rng(3).beta(0.3, 3, size=300)
     problem = Problem(loss, Bernoulli(p))
-    (swept,) = best_by_tape([problem])
+    (swept,) = split_answers([problem])
     found = COUNTING(problem)
     assert found.indices.tolist() == swept.indices.tolist()
     assert found.value == pytest.approx(swept.value, rel=1e-12)

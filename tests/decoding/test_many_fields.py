@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.additive import additive_many
 from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.split import split_answers
 from fsmeu.models import Independent, from_potentials
 from tests import brute_force
 from tests.decoding.listing import make_listing
@@ -90,7 +90,7 @@ def test_worths_that_no_double_holds_are_told_of_their_own_model():
     loss = fsmeu.loads(f"utility f\nlabels 0 1 2 3 4\n{body}")
     chances = (0.01, 0.9, 0.05)
     rows = [[[(1 - p) / 4] * 4 + [p]] * 2 for p in chances]
-    first, second, third = additive_many([Problem(loss, Independent(row)) for row in rows])
+    first, second, third = split_answers([Problem(loss, Independent(row)) for row in rows])
     assert second == "the worth of a step must be a number that doubles can hold"
     for found, p in ((first, 0.01), (third, 0.05)):
         assert found.exact

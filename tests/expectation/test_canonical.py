@@ -16,8 +16,8 @@ from tests.strategies import questions
 @pytest.fixture
 def always(monkeypatch):
     """Merging wherever it can be done, and a list of what came of it."""
-    monkeypatch.setattr(canonical, "SMALL_CORE", 0)
-    monkeypatch.setattr(canonical, "WORTH_MERGING", 0.0)
+    monkeypatch.setattr(canonical, "_SMALL_CORE", 0)
+    monkeypatch.setattr(canonical, "_WORTH_MERGING", 0.0)
     made = []
 
     def noted(view, copies):

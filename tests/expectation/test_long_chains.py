@@ -50,6 +50,7 @@ def by_matrices(loss, z, model):
 @pytest.mark.parametrize("kind", ["independent", "potentials", 1, 2])
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 4))
+@pytest.mark.thirds
 def test_short_sequences_as_by_machines(text, kind, seed, n):
     loss, random = loaded(text), np.random.default_rng(seed)
     model = some_chain(random, loss.labels, n, kind)

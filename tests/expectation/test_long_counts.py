@@ -68,6 +68,7 @@ def test_expected_fscore_without_rounding(n, monkeypatch):
 @pytest.mark.parametrize("name", OF_TABLES)
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 7))
+@pytest.mark.thirds
 def test_short_sequences_as_by_machines(name, seed, n):
     """Values, bounds and levels; probabilities 0 and 1 among the others."""
     random = np.random.default_rng(seed)

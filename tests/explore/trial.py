@@ -1,17 +1,16 @@
 """One case: which checks are drawn for it, and what came of each."""
 
-import math
 import random
 import signal
 import warnings
 from dataclasses import dataclass
 
 from fsmeu.errors import FsmeuError
-from fsmeu.trellis import steps
 from tests.explore import checks, decisions, explicit
 from tests.explore.asking import Fault, Refused
 from tests.explore.cases import random_case
 from tests.explore.rounded import Unsure
+from tests.support.kernels import run_kernels
 
 CHECKS = {**checks.CHECKS, **decisions.CHECKS, **explicit.CHECKS}
 OUTCOMES = ("passed", "refused", "unsure", "failed")
@@ -49,7 +48,7 @@ def drawn_checks(seed, k, only=None):
 def run_check(case, name, draw):
     """What comes of one check of a case."""
     try:
-        steps.COMPILED_AFTER = 0 if draw % 2 else math.inf
+        run_kernels("compiled" if draw % 2 else "plain")
         with limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _prepare(case)

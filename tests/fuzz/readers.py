@@ -17,6 +17,7 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
+from fsmeu.corpora.conll import read_sentences, written
 from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
@@ -28,8 +29,6 @@ from fsmeu.losses.library import grammar_folder, read_spec
 from fsmeu.searn.features.sets import template_set
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.tagger import ColumnTagger
-from fsmeu.searn.tasks.conll import read_sentences, written
-from fsmeu.searn.tasks.results import read_results
 
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(30, 3))
@@ -89,7 +88,6 @@ READERS = {
     "checkpoint": lambda path: Searn(**SEARN, checkpoint=str(path)).fit(WORDS, TAGS).predict(WORDS),
     "corpus": _corpus,
     "sentences": lambda path: len(read_sentences(path)),
-    "results": lambda path: len(read_results(path)),
     "resumed": _resumed,
     "templates": lambda path: len(template_set(str(path)).static),
 }
@@ -112,9 +110,6 @@ def seeds(folder):
     models = _models()
     corpus = "\n".join(json.dumps({"id": k, "z": [0], **m}) for k, m in enumerate(models))
     printed = b"# a\nthe DT B:0.25 O:0.75\nman NN B:0.5 O:0.5\n\nate VBD B:0.1 O:0.9\n"
-    result = dict.fromkeys(("iteration", "fold", "seed", "training", "predicting", "memory"), 1)
-    result |= dict.fromkeys(("task", "method", "name"), "m")
-    result |= {"kind": "means", "amounts": [[1], [0.5]], "numbers": [0, 1]}
     zeros = gzip.compress(bytes(300_000_000), 1)
     bytes_as_doubles = _npz(X=np.zeros((10, 8_000_000), np.int8))
     texts = {"corpus": {"a.jsonl": corpus.encode(), "a.conll": printed}}
@@ -126,7 +121,6 @@ def seeds(folder):
     texts["examples"] |= {"zeros.csv.gz": zeros, "zeros.npz": bytes_as_doubles}
     texts["corpus"] |= {"zeros.jsonl.gz": zeros}
     texts["sentences"] |= {"zeros.txt.gz": zeros}
-    results = json.dumps({"mark": "m", "results": [result]}).encode()
     return texts | {
         "loss": grammars,
         "check": grammars,
@@ -136,7 +130,6 @@ def seeds(folder):
         "estimator": _saved(folder, _classifiers()) | {"zeros.npz": bytes_as_doubles},
         "tagger": _saved(folder, _taggers()),
         "checkpoint": _checkpoint(folder),
-        "results": {"a.json.gz": gzip.compress(results)},
         "resumed": {"a.out": b'{"record": 1, "z": [0]}\n{"record": 2, "z": [1]}\n'},
         "templates": {"a.templates": b"word[0]\nlower[-1] pos[0]\ncross pos[0]\n"},
     }

@@ -136,6 +136,7 @@ def test_searn_learns_the_same_for_every_order(name, space):
 @pytest.mark.parametrize("name", ["chunk_fscore", "cost_matrix", "function"])
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("asked", [TAGS, TAGS[::-1]])
+@pytest.mark.thirds
 def test_oracles_of_every_order(name, order, asked):
     """Costs stand in the order that is asked for; each is that of a list of all completions."""
     loss, y = tagger_losses(order)[name], ("B-X", "I-X", "O")
@@ -201,6 +202,7 @@ CLASSES = [(0, 1), (False, True), ("0", "1"), (1, 2), (-1, 0), (0, 2), ("no", "y
 
 @pytest.mark.parametrize("kind", BINARY)
 @pytest.mark.parametrize("classes", CLASSES, ids=str)
+@pytest.mark.thirds
 def test_the_positive_class_is_the_label_that_is_counted(kind, classes, tmp_path):
     """The greater class, as in scikit-learn, wherever the loss writes its label 1."""
     X, truth = rare()
@@ -241,6 +243,7 @@ def test_one_rule_for_every_estimator_of_two_classes(kind):
 @pytest.mark.parametrize("kind", BINARY)
 @pytest.mark.parametrize("labels", ["ham spam", "spam ham"])
 @pytest.mark.parametrize("classes", [("ham", "spam"), ("no", "yes"), ("z", "spam")])
+@pytest.mark.thirds
 def test_the_counted_label_has_a_name_of_its_own(kind, labels, classes):
     X, truth = rare()
     loss = fsmeu.loads(F1.format(labels=labels, one='"spam"'))

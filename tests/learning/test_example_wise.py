@@ -20,6 +20,7 @@ Y = (X @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).astype
 
 
 @parametrize_with_checks([ExampleWiseClassifier()])
+@pytest.mark.thirds
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -144,6 +144,7 @@ def test_the_likelihood_is_that_of_scikit_learn():
 
 
 @parametrize_with_checks([MaxExpectedUtilityClassifier(restarts=1, max_iter=30)])
+@pytest.mark.thirds
 def test_it_is_an_estimator(estimator, check):
     check(estimator)
 

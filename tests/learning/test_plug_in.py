@@ -47,6 +47,7 @@ DRAWN = "which rows are held out depends on their places"
         }
     ),
 )
+@pytest.mark.thirds
 def test_conventions_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -1,11 +1,13 @@
 """The value of one pair, against a second reading of the file."""
 
+import random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.errors import LossFileError
+from fsmeu.errors import InputError, LossFileError
 from fsmeu.losses.evaluate import trace_pairs
 from tests.losses.meaning import Undefined
 from tests.strategies import lengths, losses
@@ -38,6 +40,54 @@ def test_what_means_nothing_is_refused(data, case):
             fsmeu.evaluate(loss, z, y)
     else:
         assert fsmeu.evaluate(loss, z, y) == pytest.approx(meant, rel=1e-12, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), case=losses(risky=True))
+def test_many_pairs_have_the_values_of_each(seed, case):
+    """Many are walked over together, each alone by itself: the same bits, or both refuse."""
+    rng, loss = random.Random(seed), case.load()
+    zs = [rng.choices(case.labels, k=rng.choice((0, 1, 2, 3, 6))) for _ in range(150)]
+    ys = [rng.choices(case.labels, k=len(z)) for z in zs]
+    try:
+        each = [loss(z, y) for z, y in zip(zs, ys, strict=True)]
+    except LossFileError:
+        with pytest.raises(LossFileError):
+            fsmeu.evaluate_many(loss, zs, ys)
+    else:
+        assert fsmeu.evaluate_many(loss, zs, ys).tolist() == each
+        assert fsmeu.evaluate_many(loss, zs[:9], ys[:9]).tolist() == each[:9]
+
+
+def test_many_pairs_of_a_python_loss():
+    class Mistakes:
+        def start(self):
+            return 0
+
+        def step(self, state, z, y):
+            return state + (z != y)
+
+        def value(self, state):
+            return state / 2
+
+    loss = fsmeu.function_loss(Mistakes(), "ab")
+    assert fsmeu.evaluate_many(loss, ["ab", "", "bba"], ["bb", "", "abb"]).tolist() == [0.5, 0, 1]
+
+
+def test_many_pairs_over_open_labels():
+    """Labels are read from all sentences together."""
+    zs, ys = [["B-A", "I-A"], ["O"]], [["B-A", "O"], ["B-C"]]
+    values = fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), zs, ys)
+    assert values.tolist() == [0.0, 0.0]
+    assert fsmeu.evaluate_many(fsmeu.load("chunk_fscore"), [], []).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("zs", "ys"), [(["0"], []), (["01"], ["0"]), (["02"], ["00"]), (5, []), ([5], ["0"])]
+)
+def test_many_pairs_that_do_not_match_are_refused(zs, ys):
+    with pytest.raises(InputError, match="evaluate_many"):
+        fsmeu.evaluate_many(fsmeu.load("fscore"), zs, ys)
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,6 +1,7 @@
 """Scripts as modules, and the data that some of them need."""
 
 import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,14 +9,13 @@ import pytest
 from fsmeu.data_folder import data_folder
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+sys.path.append(str(FOLDER))  # scripts import what stands beside them
 
 
 @pytest.fixture(scope="session")
 def load():
-    """A function that loads a script by its name; scripts may import those beside them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        yield importlib.import_module
+    """A function that loads a script by its name."""
+    return importlib.import_module
 
 
 @pytest.fixture

@@ -255,7 +255,7 @@ def test_missing_compiler_is_named(programs, monkeypatch):
 
 def test_missing_python_headers_are_named(programs, monkeypatch, tmp_path):
     programs("g++", "true")
-    monkeypatch.setattr(pynini_wheel, "python_headers", lambda: str(tmp_path))
+    monkeypatch.setattr(pynini_wheel, "_HEADERS", str(tmp_path))
     with pytest.raises(SetupFailure, match=r"Python\.h") as caught:
         pynini_wheel.find_compiler()
     assert "python3-dev" in caught.value.report()

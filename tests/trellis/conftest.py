@@ -1,15 +1,11 @@
-"""Every test of the trellis runs twice: positions by numpy, and by compiled loops."""
-
-import math
+"""Every test of the trellis runs twice: kernels as Python, and compiled."""
 
 import pytest
 
-from fsmeu.trellis import steps
+from tests.support.kernels import run_kernels
 
 
-@pytest.fixture(params=["numpy", "compiled"], autouse=True)
-def positions(request, monkeypatch):
-    """What computes the positions of sweeps."""
-    if request.param == "compiled":
-        pytest.importorskip("numba", reason="numba is not installed (it is the extra 'fast')")
-    monkeypatch.setattr(steps, "COMPILED_AFTER", 0 if request.param == "compiled" else math.inf)
+@pytest.fixture(params=["plain", "compiled"], autouse=True)
+def kernels(request, monkeypatch):
+    """What runs the kernels."""
+    run_kernels(request.param, monkeypatch.setattr)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.trellis.kept import split_trellis
+from fsmeu.trellis.engine import engine_of
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 READS_N = """
@@ -62,11 +62,11 @@ def test_decisions_of_a_ragged_corpus(name):
 
 def test_steps_that_do_not_look_at_the_length_are_found_once():
     loss = LOSSES["chunk_fscore"]()
-    first = split_trellis(loss, loss.split, 9)
-    assert split_trellis(loss, loss.split, 4) is first
-    longer = split_trellis(loss, loss.split, 12)
+    first = engine_of(loss, loss.split, 9)
+    assert engine_of(loss, loss.split, 4) is first
+    longer = engine_of(loss, loss.split, 12)
     assert longer is not first
-    assert split_trellis(loss, loss.split, 20) is longer
+    assert engine_of(loss, loss.split, 20) is longer
     reads_n = LOSSES["reads_n"]()
-    assert split_trellis(reads_n, reads_n.split, 2).n == 2
-    assert split_trellis(reads_n, reads_n.split, 3).n == 3
+    assert engine_of(reads_n, reads_n.split, 2).tapes.n == 2
+    assert engine_of(reads_n, reads_n.split, 3).tapes.n == 3

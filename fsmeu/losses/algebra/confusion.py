@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
@@ -26,7 +26,6 @@ __all__ = [
     "value_of_counts",
 ]
 
-Floats = NDArray[np.float64]
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 

@@ -14,9 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fsmeu.losses.algebra.rewrite import replace_parts, with_parts
 from fsmeu.losses.algebra.separate import separated
 from fsmeu.losses.language.dependencies import increment, linear_registers, names_read, tapes
@@ -25,8 +22,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 
 __all__ = ["JointCount", "Split", "TapeLoss", "split"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ZERO = Number(0.0)
 

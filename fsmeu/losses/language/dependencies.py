@@ -36,6 +36,7 @@ __all__ = [
     "needed_registers",
     "reads_clock",
     "steps",
+    "steps_read_length",
     "tapes",
     "unread_registers",
 ]
@@ -101,6 +102,14 @@ def needed_registers(registers: Sequence[Register], values: Iterable[Expr]) -> f
 def reads_clock(spec: Spec) -> bool:
     """True when some register looks at the position i."""
     return any("i" in names_read(register.update) for register in spec.registers)
+
+
+@lru_cache(maxsize=256)
+def steps_read_length(spec: Spec) -> bool:
+    """True when some update, or what a memory can hold, looks at the length n."""
+    memories = [r for r in spec.registers if r.sugar == "memory"]
+    held = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
+    return any("n" in names_read(expr) for expr in [*held, *(r.update for r in spec.registers)])
 
 
 def increment(register: Register) -> Expr | None:

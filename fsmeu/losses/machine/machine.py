@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
@@ -28,9 +28,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["Machine", "build_machine", "machine_view"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ZERO = Number(0.0)
 _CLOCK = Register(

@@ -9,49 +9,18 @@ same layers of classes, however clumsy one of them is.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.losses.machine.absorb_states import fold
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.machine.refine import refine, refine_layers
+from fsmeu.losses.machine.partition import by_first, refine, refine_layers
 
-__all__ = ["Unrolled", "minimize", "same_values", "unroll"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Unrolled:
-    """A machine in layers: its states once for every depth at which they are met.
-
-    Attributes:
-        machine: the machine.
-        depth: the depth of each unrolled state, ascending; state 0 is the start.
-        state: the state of the machine that it is.
-        targets: target (states, pairs) of each step, -1 where there is none.
-    """
-
-    machine: Machine
-    depth: Ints
-    state: Ints
-    targets: Ints
-
-    @property
-    def widths(self) -> Ints:
-        """The number of states of each layer."""
-        return np.bincount(self.depth, minlength=self.machine.n + 1)
-
-    def classes(self) -> Ints:
-        """The class of each unrolled state, numbered through all layers; -1 if no pair ends."""
-        values = same_values(self.machine.values)[self.state]
-        outputs = np.where(self.depth == self.machine.n, values, -1)
-        return refine_layers(self.depth, self.targets, outputs)
+__all__ = ["minimize", "same_values", "unroll"]
 
 
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
@@ -68,34 +37,33 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
         SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
     """
     smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
-    if not layered:
-        most = max_states(limit)
-        while _unrolled_size(smaller, most) <= most:
-            before = smaller.states
-            smaller = _folded(smaller)
-            if smaller.states == before:
-                break
-        return smaller
-    size = _unrolled_size(smaller, max_states(limit))
-    guard_size(f"{machine.name}, in layers", size, limit, least=True)
-    layers = unroll(smaller)
-    return _merged(_as_machine(layers), layers.classes())
+    most = max_states(limit)
+    size = _unrolled_size(smaller, most)
+    if layered:
+        guard_size(f"{machine.name}, in layers", size, limit, least=True)
+        return _in_layers(smaller)
+    before = smaller.states + 1
+    while smaller.states < before and size <= most:
+        before = smaller.states
+        smaller = _absorbed(smaller)
+        size = _unrolled_size(smaller, most)
+    return smaller
 
 
-def unroll(machine: Machine) -> Unrolled:
-    """The machine in layers."""
-    layers = list(_layers(machine))
-    sizes = [len(layer) for layer in layers]
-    steps = _steps(machine)
-    targets = []
-    begin = 0
-    for here, after in zip(layers, [*layers[1:], layers[0][:0]], strict=True):
-        begin += len(here)
+def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
+    """The states that are met at each depth from 0 to n, and where their steps lead.
+
+    Returns:
+        For each depth the states; for each but the last, arrays (states, pairs of labels) of places
+        among the states of the next depth, -1 for none.
+    """
+    layers, steps = list(_layers(machine)), _steps(machine)
+    places = []
+    for here, after in itertools.pairwise(layers):
         place = np.full(machine.states + 1, -1, np.int64)
-        place[after] = begin + np.arange(len(after))
-        targets.append(place[steps[here]])
-    depth = np.repeat(np.arange(machine.n + 1), sizes)
-    return Unrolled(machine, depth, np.concatenate(layers), np.concatenate(targets))
+        place[after] = np.arange(len(after))
+        places.append(place[steps[here]])
+    return layers, places
 
 
 def same_values(values: Floats) -> Ints:
@@ -136,23 +104,62 @@ def _unrolled_size(machine: Machine, enough: int) -> int:
     return total * each // 4
 
 
-def _as_machine(layers: Unrolled) -> Machine:
-    machine, size = layers.machine, len(layers.machine.alphabet)
-    values = np.where(layers.depth == machine.n, machine.values[layers.state], np.nan)
-    registers = {name: held[layers.state] for name, held in machine.registers.items()}
-    steps = layers.targets.reshape(-1, size, size)
-    return replace(machine, next=steps, values=values, registers=registers)
+def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
+    """The classes of the states of all layers in a row, numbered through; -1 if no pair ends."""
+    ends = same_values(machine.values)[layers[-1]]
+    found = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
+    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in found[:-1])])
+    return np.concatenate(
+        [np.where(held < 0, -1, held + begin) for held, begin in zip(found, begins, strict=True)]
+    )
 
 
-def _folded(machine: Machine) -> Machine:
-    """The machine without states that others can stand in for at every depth they are met at."""
-    layers = unroll(machine)
-    stand_in = fold(layers.depth, layers.state, layers.classes(), machine.states)
-    kept = np.unique(stand_in)
+def _in_layers(machine: Machine) -> Machine:
+    """The machine with one state for each class of each layer."""
+    layers, places = unroll(machine)
+    begins = np.cumsum([len(layer) for layer in layers])
+    none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
+    steps = [np.where(held < 0, -1, held + k) for held, k in zip(places, begins, strict=False)]
+    states, last = np.concatenate(layers), np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
+    unrolled = replace(
+        machine,
+        next=np.concatenate([*steps, none]).reshape(-1, *machine.next.shape[1:]),
+        values=np.where(last, machine.values[states], np.nan),
+        registers={name: held[states] for name, held in machine.registers.items()},
+    )
+    return _merged(unrolled, by_first(_classes(machine, layers, places)))
+
+
+def _absorbed(machine: Machine) -> Machine:
+    """The machine without states that others can stand in for.
+
+    A state is known by the depths at which it is met and its class at each of them. Another can
+    stand in for it when it is met at all of these depths, and more if it likes, and has the same
+    classes there: whoever is sent to it instead finds the same values after every continuation.
+    (States of which neither covers the other stay apart; to merge those as well is to find the
+    smallest automaton that is consistent with a sample, which is hard.)
+    """
+    layers, places = unroll(machine)
+    classes, state = _classes(machine, layers, places), np.concatenate(layers)
+    met = np.flatnonzero(classes >= 0)
+    order = met[np.argsort(state[met], kind="stable")]
+    states, begins = np.unique(state[order], return_index=True)
+    held = map(frozenset, map(np.ndarray.tolist, np.split(classes[order], begins[1:])))
+    profiles = dict(zip(states.tolist(), held, strict=True))
+    stand_in = np.full(machine.states, -1, np.int64)
+    holders: dict[int, list[int]] = {}
+    for this in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
+        mine = profiles[this]
+        rarest = min(mine, key=lambda c: len(holders.get(c, ())))
+        others = (s for s in holders.get(rarest, ()) if mine <= profiles[s])
+        stand_in[this] = next(others, this)
+        if stand_in[this] == this:
+            for one in mine:
+                holders.setdefault(one, []).append(this)
+    kept = np.unique(stand_in[stand_in >= 0])
     number = np.full(machine.states, -1, np.int64)
     number[kept] = np.arange(len(kept))
-    classes = np.where(stand_in >= 0, number[stand_in], -1)
-    return _merged(machine, classes, kept)
+    return _merged(machine, np.where(stand_in >= 0, number[stand_in], -1), kept)
 
 
 def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
@@ -166,13 +173,7 @@ def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machin
     if kept is None:
         numbers, first = np.unique(classes, return_index=True)
         kept = first[numbers >= 0]
-    if not len(kept):
-        return machine
-    steps = machine.next[kept]
-    steps = np.where(steps >= 0, classes[steps], -1)
-    registers = {name: held[kept] for name, held in machine.registers.items()}
-    merged = replace(machine, next=steps, values=machine.values[kept], registers=registers)
-    return _reachable(merged)
+    return _reachable(_selected(machine, kept, classes)) if len(kept) else machine
 
 
 def _reachable(machine: Machine) -> Machine:
@@ -180,20 +181,22 @@ def _reachable(machine: Machine) -> Machine:
     steps = _steps(machine)
     reached = np.zeros(machine.states + 1, bool)
     fresh = np.zeros(1, np.int64)
-    reached[0] = True
-    for _ in range(machine.n):
+    for _ in range(machine.n + 1):
+        reached[fresh] = True
         after = np.zeros(machine.states + 1, bool)
         after[steps[fresh]] = True
         fresh = np.flatnonzero(after[:-1] & ~reached[:-1])
         if not len(fresh):
             break
-        reached[fresh] = True
     met = np.flatnonzero(reached[:-1])
-    if len(met) == machine.states:
-        return machine
-    number = np.full(machine.states + 1, -1, np.int64)
-    number[met] = np.arange(len(met))
-    registers = {name: held[met] for name, held in machine.registers.items()}
+    return _selected(machine, met, np.where(reached, np.cumsum(reached) - 1, -1)[:-1])
+
+
+def _selected(machine: Machine, kept: Ints, number: Ints) -> Machine:
+    """The machine of these states, to which all states with their numbers are redirected."""
     return replace(
-        machine, next=number[machine.next[met]], values=machine.values[met], registers=registers
+        machine,
+        next=np.append(number, -1)[machine.next[kept]],
+        values=machine.values[kept],
+        registers={name: held[kept] for name, held in machine.registers.items()},
     )

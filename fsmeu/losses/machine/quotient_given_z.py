@@ -13,17 +13,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
-from fsmeu.limits import MOST_MERGED_CELLS, SMALL_CORE, WORTH_MERGING
 from fsmeu.losses.language.dependencies import names_read, steps, unread_registers
+from fsmeu.losses.machine.partition import bits, group, refine_layers
+from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS
 from fsmeu.losses.machine.view import SpecView
 
 __all__ = ["QuotientView", "quotient_given_z"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+_SMALL_CORE = 64
+"""Values, of what may be merged given z and of what is beside it, below which it is no gain."""
+_WORTH_MERGING = 2.0
+"""The factor by which layers must get smaller to be walked in place of the plain ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,7 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
     domains = view.space_of.domains
     size = int(np.prod([float(domains[name].size) for name in names]))
     beside = copies * int(np.prod([float(min(domains[name].size, view.n + 1)) for name in sums]))
-    if size < SMALL_CORE or beside < SMALL_CORE:
+    if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
     found = _walk(core, names)
@@ -122,34 +125,31 @@ def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
                 return None
     except LossFileError:
         return None  # perhaps where only impossible references lead: the plain walk will tell
-    layers = _classes(core, names, codes, steps)
-    merged = sum(len(np.unique(first)) for _, first in layers)
-    if WORTH_MERGING * merged > sum(map(len, codes)):
+    layers = _firsts(core, names, codes, steps)
+    merged = sum(len(np.unique(first)) for first in layers)
+    if _WORTH_MERGING * merged > sum(map(len, codes)):
         return None
-    return [_Layer(held, core.space_of.decode(held[first])) for held, first in layers]
+    decode = core.space_of.decode
+    return [_Layer(held, decode(held[first])) for held, first in zip(codes, layers, strict=True)]
 
 
-def _classes(
+def _firsts(
     core: SpecView, names: list[str], codes: list[Ints], steps: list[tuple[Ints, Floats]]
-) -> list[tuple[Ints, Ints]]:
-    """For each layer its contents, and for each of them the place of the first of its class."""
+) -> list[Ints]:
+    """For each content of each layer the place of the first of its class."""
     seen = names_read(core.bound.spec.value)
     held = core.space_of.decode(codes[-1])
-    shown = [held[name] for name in names if name in seen]
-    first = _first(np.stack(shown, axis=1)) if shown else np.zeros(len(codes[-1]), np.int64)
-    layers = [(codes[-1], first)]
-    for before, (targets, gains) in zip(reversed(codes[:-1]), reversed(steps), strict=True):
-        after, place = layers[-1]
-        goal = np.where(targets < 0, -1, place[np.searchsorted(after, targets) % len(after)])
-        rows = np.concatenate([goal[None].astype(np.float64), gains]).transpose(1, 0, 2)
-        layers.append((before, _first(rows.reshape(len(before), -1))))
-    return layers[::-1]
-
-
-def _first(rows: Floats) -> Ints:
-    """For each row the place of the first that equals it."""
-    cells = np.ascontiguousarray(rows) + 0.0  # -0.0 becomes 0.0: equal rows have equal bytes
-    whole = cells.view(f"V{cells.itemsize * cells.shape[1]}").ravel()
-    _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
-    places: Ints = first[inverse]
-    return places
+    shown = [bits(held[name]) for name in names if name in seen]
+    ends = group(np.stack(shown, axis=1)) if shown else np.zeros(len(codes[-1]), np.int64)
+    places = [
+        (
+            np.where(targets < 0, -1, np.searchsorted(after, targets)),
+            bits(gains.transpose(1, 0, 2).reshape(len(targets), -1)),
+        )
+        for after, (targets, gains) in zip(codes[1:], steps, strict=True)
+    ]
+    found = []
+    for classes in refine_layers(places, ends):
+        _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+        found.append(first[inverse])
+    return found

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
-from fsmeu.limits import LARGEST_MERGED_DOMAIN, MOST_MERGED_CELLS, MOST_MERGED_VALUES
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
@@ -32,15 +31,19 @@ from fsmeu.losses.language.syntax import (
     parts,
     walk,
 )
-from fsmeu.losses.machine.refine import group, refine
+from fsmeu.losses.machine.partition import bits, group, refine
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
 
-__all__ = ["merged_registers", "observations"]
+__all__ = ["MOST_MERGED_CELLS", "merged_registers", "observations"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+MOST_MERGED_CELLS = 1 << 24
+"""Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
+_MOST_MERGED_VALUES = 1 << 16
+"""Values of a register up to which those that nothing tells apart are merged."""
+_LARGEST_MERGED_DOMAIN = 1 << 23
+"""Values by the bounds of such a register, one cell each: 64 MB."""
 
 
 @lru_cache(maxsize=256)
@@ -133,7 +136,7 @@ def _settled(bound: BoundLoss, name: str) -> list[Merged]:
 
 def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
     domain = domain_of(bound, register, n)
-    if domain.pool is not None or domain.size > LARGEST_MERGED_DOMAIN:
+    if domain.pool is not None or domain.size > _LARGEST_MERGED_DOMAIN:
         return None
     memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
     look = _Look(bound, register.name, memories, n)
@@ -142,7 +145,7 @@ def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: in
         return None
     values, targets, length = walked
     rows = [look.at(expr, values) for expr in seen]
-    outputs = group(_numbers(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
+    outputs = group(bits(np.concatenate([np.zeros((len(values), 1)), *rows], axis=1)))
     classes = refine(targets, outputs)
     first = np.unique(classes, return_index=True)[1]
     order = np.argsort(values)
@@ -199,14 +202,9 @@ def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints
         rows.append(place[whole])
         begin, depth = len(values), depth + 1
         values = np.concatenate([values, fresh + float(domain.low)])
-        if len(values) > MOST_MERGED_VALUES:
+        if len(values) > _MOST_MERGED_VALUES:
             return None
     last = np.arange(begin, len(values))[:, None]
     columns = rows[0].shape[1] if rows else 1
     rows.append(np.broadcast_to(last, (len(last), columns)))
     return values, np.concatenate(rows), depth if not len(last) else look.n + 1
-
-
-def _numbers(rows: Floats) -> Ints:
-    """Whole numbers for real ones: those that differ have different numbers."""
-    return (np.where(np.isnan(rows), np.nan, rows) + 0.0).view(np.int64)

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.algebra.affine import slope, starts_of
@@ -35,9 +35,6 @@ from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, numbe
 from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["MachineView", "SpecView", "View"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class View(Protocol):
@@ -253,7 +250,7 @@ class SpecView:
         tracks: Mapping[str, Any],
         codes: Ints,
         shape: tuple[int, ...],
-        active: NDArray[np.bool_] | None,
+        active: Bools | None,
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
         registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
@@ -271,7 +268,7 @@ class SpecView:
         expr: Expr,
         current: dict[str, Any],
         shape: tuple[int, ...],
-        active: NDArray[np.bool_] | None,
+        active: Bools | None,
     ) -> Floats:
         """An expression in each state at the end."""
         scope = Scope(self.bound, current, current, self.memories)

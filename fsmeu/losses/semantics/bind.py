@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
@@ -19,7 +19,6 @@ from fsmeu.losses.semantics.typecheck import check_types
 
 __all__ = ["bind", "check_known", "table_sides"]
 
-Floats = NDArray[np.float64]
 
 _MOST_WHOLE = (
     2**53

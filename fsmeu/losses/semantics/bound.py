@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fsmeu.arrays import Floats
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language.syntax import Spec
 
 __all__ = ["NONE", "BoundLoss"]
 
-Floats = NDArray[np.float64]
 NONE = -1.0
 """The code of 'no label': the type of the tag O, the entries of a memory before the start."""
 

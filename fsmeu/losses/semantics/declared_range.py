@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["RangeError", "check_range", "declared_range"]
-
-Floats = NDArray[np.float64]
+__all__ = ["RangeError", "check_range", "declared_range", "within_range"]
 
 _SLACK = 1e-9
 
@@ -31,6 +28,21 @@ def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
     return low, high
 
 
+@lru_cache(maxsize=256)
+def _with_slack(bound: BoundLoss, n: int) -> tuple[float, float]:
+    """The same with room for rounding."""
+    low, high = declared_range(bound, n)
+    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
+    slack = _SLACK * (max(sides, default=0.0) or 1.0)
+    return low - slack, high + slack
+
+
+def within_range(bound: BoundLoss, n: int, value: float) -> bool:
+    """True when a value lies in the range that the file declares, up to rounding."""
+    low, high = _with_slack(bound, n)
+    return low <= value <= high
+
+
 def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
     """Refuses values, or means of values, outside the range that the file declares.
 
@@ -38,15 +50,12 @@ def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
         RangeError: one lies outside by more than rounding.
     """
     spec = bound.spec
-    if spec.range is None or not len(values):
+    if spec.range is None:
         return
-    low, high = declared_range(bound, n)
-    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
-    slack = _SLACK * (max(sides, default=0.0) or 1.0)
-    least, most = float(values.min()), float(values.max())
-    if least < low - slack or most > high + slack:
-        worst = least if least < low - slack else most
-        message = f"a value of {worst:g} occurs, the declared range is {low:g} .. {high:g}"
-        place = spec.range[0].place
-        text = str(fault(spec.origin, spec.source, place, message))
-        raise RangeError(text, place.line, place.column)
+    for value in (values.min(), values.max()) if len(values) else ():
+        if not within_range(bound, n, value):
+            low, high = declared_range(bound, n)
+            message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+            place = spec.range[0].place
+            text = str(fault(spec.origin, spec.source, place, message))
+            raise RangeError(text, place.line, place.column)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.limits import (
     DENSE_SPACE,
@@ -30,10 +30,12 @@ from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, 
 
 __all__ = [
     "MAX_BITS",
+    "MOST_WHOLE",
     "Domain",
     "Merged",
     "Pool",
     "Space",
+    "bounds_of",
     "domain_of",
     "keep_bounds",
     "keep_whole",
@@ -41,13 +43,10 @@ __all__ = [
     "share_numbers",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 MAX_BITS = 62
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
-_MOST_WHOLE = 2.0**53
+MOST_WHOLE = 2.0**53
 
 
 @dataclass(eq=False)
@@ -82,7 +81,7 @@ class Pool:
             place, _ = self._found(distinct)
         return self._order[place][inverse].reshape(values.shape)
 
-    def _found(self, ascending: Floats) -> tuple[Ints, NDArray[np.bool_]]:
+    def _found(self, ascending: Floats) -> tuple[Ints, Bools]:
         """The places of values among those known, in ascending order, and whether they are."""
         if not len(self.values):
             return np.zeros(len(ascending), np.int64), np.zeros(len(ascending), bool)
@@ -175,13 +174,29 @@ def _numbered_as_met() -> Domain:
     return Domain(0, POOL_SIZE, False, Pool(), reachable=POOL_SIZE)
 
 
-def keep_bounds(bound: BoundLoss, register: Register, n: int, values: Floats) -> None:
-    """Refuses values that leave the bounds which the file declares for a register."""
+def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
+    """The least and greatest value that the file declares for a register; infinite for others."""
+    if register.sugar != "register":
+        return -math.inf, math.inf
+    domain = domain_of(bound, register, n)
+    return float(domain.low), float(domain.low + domain.size - 1)
+
+
+def keep_bounds(
+    bound: BoundLoss, register: Register, values: Floats, low: Floats | float, high: Floats | float
+) -> None:
+    """Refuses values that leave the bounds which the file declares for a register.
+
+    Args:
+        bound: the loss.
+        register: the register; nothing is asked of those without declared bounds.
+        values: its values.
+        low: the least value, of each or of all.
+        high: the greatest value.
+    """
     if register.sugar != "register":
         return
-    domain = domain_of(bound, register, n)
-    inside = (values >= domain.low) & (values < domain.low + domain.size)
-    if not (inside & (values == np.floor(values))).all():
+    if not ((values >= low) & (values <= high) & (values == np.floor(values))).all():
         spec, message = bound.spec, f"{register.name} leaves its bounds"
         raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
@@ -196,7 +211,7 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
         after: its value after the step.
         scope: what the update saw.
     """
-    if register.sugar != "count" or not np.greater_equal(np.abs(after), _MOST_WHOLE).any():
+    if register.sugar != "count" or not np.greater_equal(np.abs(after), MOST_WHOLE).any():
         return
     amount = _amount(register.update)
     if amount is None:

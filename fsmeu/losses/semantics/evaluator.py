@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
@@ -38,7 +38,7 @@ __all__ = ["Lanes", "Memory", "Scope", "constant", "constant_at", "evaluate", "n
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
-Mask = NDArray[np.bool_] | None
+Mask = Bools | None
 
 _COMPARE = {
     "==": np.equal,
@@ -68,7 +68,7 @@ class Memory:
         depth: how many entries are kept.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     depth: int
     numeric: bool
 
@@ -189,7 +189,7 @@ def _true(condition: Lanes) -> Any:
     return np.greater(np.abs(condition), 0.0)
 
 
-def _and(active: Mask, truth: NDArray[np.bool_]) -> Mask:
+def _and(active: Mask, truth: Bools) -> Mask:
     return truth if active is None else active & truth
 
 
@@ -256,13 +256,13 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     return np.append(table, np.nan)[np.where(known, codes, -1).astype(np.int64)]
 
 
-def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> NDArray[np.int64]:
+def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> Ints:
     number = np.asarray(packed).astype(np.int64)
-    digits: NDArray[np.int64] = (number // memory.base**steps) % memory.base
+    digits: Ints = (number // memory.base**steps) % memory.base
     return digits
 
 
-def _entry(memory: Memory, digits: NDArray[np.int64]) -> Lanes:
+def _entry(memory: Memory, digits: Ints) -> Lanes:
     return np.append(np.nan, memory.values)[digits]
 
 
@@ -293,10 +293,10 @@ def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
     return table[tuple(at)]
 
 
-def _label_index(expr: Index, values: Lanes, scope: Scope, active: Mask) -> NDArray[np.int64]:
+def _label_index(expr: Index, values: Lanes, scope: Scope, active: Mask) -> Ints:
     known = scope.bound.label_values
     order = np.argsort(known)
-    found: NDArray[np.int64] = order[np.searchsorted(known[order], values).clip(0, len(known) - 1)]
+    found: Ints = order[np.searchsorted(known[order], values).clip(0, len(known) - 1)]
     strange = np.not_equal(known[found], values)
     _refuse(expr, f"{expr.name} has no entry for this, only for labels", strange, scope, active)
     return found

@@ -7,13 +7,11 @@ differ in, and a loss may be about nothing else.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fsmeu.arrays import Bools, Floats, Ints
 
 __all__ = ["same_up_to_rounding"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 _ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 

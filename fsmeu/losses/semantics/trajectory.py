@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.language.syntax import Register
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.domains import keep_bounds, keep_whole, memory_of
+from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole, memory_of
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate
 
 __all__ = ["trajectories"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
@@ -54,7 +51,7 @@ def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str
     rest = [r for r in ours if r.name not in known]
     tracks = {**known, **_walk(bound, n, labels, rest, known)} if rest else known
     for r in ours:
-        keep_bounds(bound, r, n, tracks[r.name])
+        keep_bounds(bound, r, tracks[r.name], *bounds_of(bound, r, n))
     return tracks
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from fsmeu.searn.oracle.pool import Paths, Pool
 from fsmeu.searn.oracle.reached import Ends, Points
-from fsmeu.trellis.compiled_loops import compiled
 
 __all__ = ["costs", "costs_one", "fill", "scores"]
 
 Whole = NDArray[np.signedinteger]
+
+compiled: Any = njit(cache=True, error_model="numpy")
 
 _ROUNDING = 2 * np.finfo(np.float64).eps
 

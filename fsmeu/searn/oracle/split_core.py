@@ -19,8 +19,8 @@ from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.searn.oracle.core import CannotServeError, Gain
 from fsmeu.searn.oracle.spec_core import slopes_of
-from fsmeu.trellis.split_trellis import SplitTrellis
 from fsmeu.trellis.tape import Tape, UncountableError
+from fsmeu.trellis.tapes import Tapes
 
 __all__ = ["SplitCore", "can_split"]
 
@@ -93,7 +93,7 @@ class SplitCore:
 
     def __init__(self, loss: SpecLoss, form: Split, n: int) -> None:
         self.n, self._form, self._bound = n, form, loss.bound
-        self._trellis = SplitTrellis(form, n + 1)
+        self._trellis = Tapes(form, n + 1)
         if len(set(self._trellis.z.view.contexts())) > 1:
             raise CannotServeError
         try:

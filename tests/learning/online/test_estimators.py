@@ -43,6 +43,7 @@ def failing(learner):
 
 @pytest.mark.parametrize("loop", mostly_nightly(["plain", "compiled"], quick=1), indirect=True)
 @parametrize_with_checks(LEARNERS, expected_failed_checks=failing)
+@pytest.mark.thirds
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

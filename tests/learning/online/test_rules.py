@@ -202,6 +202,7 @@ def test_score_is_that_of_the_predictions(learner):
 @BY_NAME
 @given(st.lists(st.integers(1, 299), max_size=4), st.integers(0, 5))
 @settings(max_examples=10)
+@pytest.mark.thirds
 def test_pieces_sparse_rows_and_dropped_rows(learner, cuts, seed):
     """Pieces give what the whole gives; so do sparse rows; weight 0 means absent."""
     rows, labels = data(seed=seed)

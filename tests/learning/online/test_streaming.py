@@ -37,6 +37,7 @@ def test_places_end_with_the_total(total, most):
 
 @BY_NAME
 @pytest.mark.parametrize("size", [1, 64, 1000])
+@pytest.mark.thirds
 def test_pieces_do_not_matter(learner, size, monkeypatch):
     """The values are those of one call with all examples, in whatever pieces they come."""
     rows, labels = data(150)

@@ -32,6 +32,7 @@ def is_allowed(z, places, may):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", library())
+@pytest.mark.thirds
 def test_costs_are_those_of_allowed_completions(name, engine):
     case, loss = shelf.case(name, 2), shelf.load(name, 2)
     rng = random.Random(f"{name} meanings")

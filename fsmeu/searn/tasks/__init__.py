@@ -1,1 +1,0 @@
-"""Ready experiments: data, features, settings, and the methods that are compared."""

@@ -1,0 +1,152 @@
+"""The adjoint of the expectation: derivatives with respect to the weights of a model's arcs.
+
+Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
+"""
+
+from __future__ import annotations
+
+from fsmeu.trellis.compiled import entry, inner, part
+
+__all__ = ["adjoint_batch"]
+
+_sums = part("sum_kernels")
+add = _sums.add
+add_means = _sums.add_means
+class_values = _sums.class_values
+dot = _sums.dot
+ending_values = _sums.ending_values
+fill = _sums.fill
+forward = _sums.forward
+hypothesis_gains = _sums.hypothesis_gains
+padded = _sums.padded
+set_sums = _sums.set_sums
+
+
+@inner
+def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, rooms, slopes):
+    """Fills ``slopes`` with dE/d(weight of each arc), every arc a free variable; returns E.
+
+    Forward: masses of pairs, and expectations of joint counts by class, of all layers. Backward:
+    what one unit of an expectation adds (by class: g times what follows), and what one unit of mass
+    adds (by pair: h, and the gains that follow). An arc's derivative is the sum, over all numbers
+    that it multiplies, of the number times what the one it leads to adds.
+    """
+    mass, sums, mean, mean_at, back, older, sets, worth, later, class_worth, gain, states = rooms
+    counts, state, ended = len(back), 0, 0
+    forward(r, weights, weight_at, n, start, mass, sums)
+    for q in range(counts):
+        fill(mean[q], 0, mean_at[n + 1] + 4, 0.0)
+    for i in range(n):
+        states[i] = state
+        hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
+        for q in range(counts):
+            add_means(
+                r, i, weights, weight_at[i], mass, r.at[i], mass, r.at[i + 1], mean[q], mean_at[i],
+                mean[q], mean_at[i + 1], gain[q],
+            )  # fmt: skip
+        hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
+        ended += h.step[h.kind[i], state, labels[i], 2]
+        state = h.step[h.kind[i], state, labels[i], 0]
+    size, at, total = padded(r.columns[n]), values.at[n] + ended * r.columns[n], 0.0
+    fill(worth, 0, len(worth), 0.0)
+    for p in range(r.width[n]):
+        for k in range(r.columns[n]):
+            worth[p * size + k] = final[r.state[p]] * values.offset[at + k]
+            total += worth[p * size + k] * mass[r.at[n] + p * size + k]
+    for q in range(counts):
+        ending_values(r, n, values.slope[q], at, final, back[q])
+        for c in range(r.classes[n] * size):
+            total += back[q, c] * mean[q, mean_at[n] + c]
+    for i in range(n - 1, -1, -1):
+        first, kind = weight_at[i], r.kind[i]
+        size, wider = padded(r.columns[i]), padded(r.columns[i + 1])
+        hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 1.0)
+        fill(slopes, first, weight_at[i + 1], 0.0)
+        for q in range(counts):  # gains at pairs after: mass there is worth g times what follows
+            for u in range(r.shows[kind], r.shows[kind + 1]):
+                p, amount = r.show[u, 0], gain[q, r.show[u, 1]]
+                if p >= r.width[i + 1]:
+                    break
+                if amount != 0.0:
+                    add(worth, p * wider, amount, back[q], r.class_of[p] * wider, wider)
+        entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, slopes)
+        for q in range(counts):
+            set_sums(r, i, weights, first, back[q], sets)
+            mean_slopes(
+                r, i, mean[q], mean_at[i], mass, weights, first, back[q], gain[q], slopes
+            )  # fmt: skip
+            for u in range(r.uses[kind], r.uses[kind + 1]):
+                p, amount = r.use[u, 0], gain[q, r.use[u, 2]]
+                if p >= r.width[i]:
+                    break
+                if amount != 0.0:
+                    at = (r.use[u, 1] - r.arc_sets[kind]) * size
+                    add(later, p * size, amount, sets, at, size)
+            class_values(r, i, sets, older[q])
+        hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 0.0)
+        worth, later = later, worth
+        back, older = older, back
+    return total
+
+
+@inner
+def entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, slopes):
+    """The share of mass: fills ``later`` by pair before, and adds to the slopes of arcs."""
+    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
+    here = r.at[i]
+    fill(later, 0, r.width[i] * size + 4, 0.0)
+    for m in range(r.sums[kind], r.sums[kind + 1]):
+        group = r.summed[m, 1] * size
+        fill(sums, group, group + size, 0.0)
+        fill(class_worth, group, group + size, 0.0)
+    for m in range(r.sums[kind], r.sums[kind + 1]):
+        pair, group = r.summed[m, 0], r.summed[m, 1] * size
+        if pair < r.width[i]:
+            add(sums, group, 1.0, mass, here + pair * size, size)
+    for e in range(r.entries[kind], r.entries[kind + 1]):
+        target, source, arc = r.entry[e, 0], r.entry[e, 1], first + r.entry[e, 2]
+        if target >= r.width[i + 1]:
+            break
+        ahead = target * wider + r.entry[e, 3]
+        if source < 0:
+            group = (-1 - source) * size
+            slopes[arc] += dot(sums, group, worth, ahead, size)
+            add(class_worth, group, weights[arc], worth, ahead, size)
+        elif source < r.width[i]:
+            slopes[arc] += dot(mass, here + source * size, worth, ahead, size)
+            add(later, source * size, weights[arc], worth, ahead, size)
+    for m in range(r.sums[kind], r.sums[kind + 1]):
+        pair, group = r.summed[m, 0], r.summed[m, 1] * size
+        if pair < r.width[i]:
+            add(later, pair * size, 1.0, class_worth, group, size)
+
+
+@inner
+def mean_slopes(r, i, mean, at, mass, weights, first, back, gain, slopes):
+    """The share of expectations of a joint count, and of what is gained at pairs before."""
+    kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
+    for c in range(r.classes[i]):
+        for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
+            for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
+                to = r.arc[a, 0] * wider + r.arc[a, 1]
+                slopes[first + r.arc[a, 2]] += dot(mean, at + c * size, back, to, size)
+    for u in range(r.uses[kind], r.uses[kind + 1]):
+        p, amount = r.use[u, 0], gain[r.use[u, 2]]
+        if p >= r.width[i]:
+            break
+        if amount != 0.0:
+            for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
+                to = r.arc[a, 0] * wider + r.arc[a, 1]
+                flow = dot(mass, r.at[i] + p * size, back, to, size)
+                slopes[first + r.arc[a, 2]] += amount * flow
+
+
+@entry
+def adjoint_batch(r, h, amounts, values, batch, rooms, slopes, found):
+    """Fills ``found`` (batch,) and ``slopes`` (as the weights of the batch), see ``adjoint``."""
+    for s in range(len(batch.lengths)):
+        begin, end = batch.begins[s], batch.begins[s + 1]
+        found[s] = adjoint(
+            r, h, amounts, values, batch.weights[begin:end], batch.weight_at, batch.lengths[s],
+            batch.start[s], batch.final[s], batch.labels[s], rooms, slopes[begin:end],
+        )  # fmt: skip

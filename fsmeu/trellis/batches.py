@@ -1,0 +1,104 @@
+"""Batches of sentences as arrays, what kernels answer for them, and threads that share one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Floats, Ints
+
+__all__ = ["Batch", "Decided", "Values", "in_threads", "part_of"]
+
+
+class Values(NamedTuple):
+    """The values of several lengths: value = sum of joint counts q times slope + offset.
+
+    Attributes:
+        at: where the tables (k, s) of each length begin, (n + 1,).
+        slope: g_q(k, s), (joint counts, cells).
+        offset: h(k, s), (cells,).
+        greatest: bounds on joint counts, signs aside, (joint counts, n + 1).
+        cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
+        rounding: bounds on relative errors of sums without signs, (n + 1,).
+        underflow: what is lost where numbers are too small for doubles, (n + 1,).
+        prunes: whether one end bounds the others, (n + 1,).
+    """
+
+    at: Ints
+    slope: Floats
+    offset: Floats
+    greatest: Floats
+    cap: Floats
+    rounding: Floats
+    underflow: Floats
+    prunes: Bools
+
+
+class Batch(NamedTuple):
+    """The sentences of a batch, as arrays.
+
+    Attributes:
+        weights: the weights of all arcs of all models, one after the other.
+        begins: where those of each model begin, and the end.
+        weight_at: where those of each position begin, among those of a model.
+        lengths: the length of each sentence.
+        start: start weights, (batch, states).
+        final: final weights, (batch, states).
+        labels: label indices, (batch, longest).
+    """
+
+    weights: Floats
+    begins: Ints
+    weight_at: Ints
+    lengths: Ints
+    start: Floats
+    final: Floats
+    labels: Ints
+
+
+class Decided(NamedTuple):
+    """Best hypotheses.
+
+    Attributes:
+        labels: label indices, (batch, longest).
+        best: where the counter of each ends, (batch,); -1 where no sequence is allowed.
+        values: the best value of each end k, or a bound on it that is not above the best,
+            (batch, k); -inf where no sequence ends there.
+        errors: bounds on their errors, (batch, k).
+        tried: how many ends were valued, (batch,).
+    """
+
+    labels: Ints
+    best: Ints
+    values: Floats
+    errors: Floats
+    tried: Ints
+
+
+def part_of(batch: Batch, rows: slice) -> Batch:
+    """Some sentences of a batch; arrays that are filled are views."""
+    begins = batch.begins[rows.start : rows.stop + 1]
+    return batch._replace(
+        begins=begins,
+        lengths=batch.lengths[rows],
+        start=batch.start[rows],
+        final=batch.final[rows],
+        labels=batch.labels[rows],
+    )
+
+
+def in_threads(part: Callable[[slice], None], lengths: Ints, jobs: int) -> None:
+    """Calls a function with the rows of each of several parts of about equal work."""
+    if jobs == 1 or len(lengths) < 2 * jobs:
+        part(slice(0, len(lengths)))
+        return
+    pieces = 4 * jobs  # so that a thread that ends early takes another
+    ends = np.searchsorted(np.cumsum(lengths), np.linspace(0, lengths.sum(), pieces + 1)[1:])
+    ends = np.unique(np.append(ends[:-1], len(lengths)))
+    starts = np.append(0, ends[:-1])
+    rows = [slice(int(a), int(b)) for a, b in zip(starts, ends, strict=True) if b > a]
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(part, rows))

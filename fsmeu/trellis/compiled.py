@@ -1,0 +1,111 @@
+"""Kernels as plain Python or compiled by numba: one source, the same operations, the same bits.
+
+Loading compiled loops takes about a second, so that small queries run as Python. Compiling them
+takes about half a minute, once for each version on each machine; what was compiled is kept in the
+user's cache folder, which two processes may use at once (numba writes files under another name and
+then renames them).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["entry", "inner", "kernels", "load_compiled", "part", "unsigned_of"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
+
+_FOLDER = Path(__file__).parent
+
+SMALL_WORK = 20_000
+"""Products and sums of a query up to which Python is taken: about what loading the loops costs."""
+
+
+def kernels(name: str, work: int) -> ModuleType:
+    """A module of kernels of this package, for a query of about so many sums and products."""
+    if work <= SMALL_WORK and not load_compiled.cache_info().currsize:
+        return importlib.import_module(f"{__package__}.{name}")
+    return load_compiled(name)
+
+
+def part(name: str) -> ModuleType:
+    """A module of kernels for other kernels to call; compiled where these are."""
+    return (
+        load_compiled(name)
+        if _COMPILING.get()
+        else importlib.import_module(f"{__package__}.{name}")
+    )
+
+
+def unsigned_of() -> Callable[[int], Any]:
+    """What makes a number unsigned where kernels are compiled: such places need no sign check."""
+    return np.uint64 if _COMPILING.get() else int
+
+
+def inner(function: F) -> F:
+    """A function that kernels call; compiled where kernels are."""
+    return _jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def entry(function: F) -> F:
+    """A function that is called from Python; compiled where kernels are, and kept on disk.
+
+    It runs without the lock of the interpreter, so that threads work side by side.
+    """
+    return _jit(function, cache=True, nogil=True)
+
+
+def _jit(function: F, **options: Any) -> F:
+    """The function itself, or compiled: divisions as in numpy, no sum in another order."""
+    if not _COMPILING.get():
+        return function
+    from numba import njit
+
+    compile_with: Any = njit(error_model="numpy", **options)
+    compiled: F = compile_with(function)
+    return compiled
+
+
+@cache
+def load_compiled(name: str) -> ModuleType:
+    """A module of kernels once more, its functions compiled."""
+    from numba import config as numba_config
+
+    config: Any = numba_config
+    alias = f"{__package__}._compiled_{name}"
+    spec = importlib.util.spec_from_file_location(alias, _FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = module  # where numba looks for what it finds in its cache
+    folder, before = _cache_folder(), config.CACHE_DIR
+    if not folder.exists() and not _COMPILING.get():
+        print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
+    token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        _COMPILING.reset(token)
+        config.CACHE_DIR = before
+    return module
+
+
+@lru_cache(maxsize=1)
+def _cache_folder() -> Path:
+    """The folder for loops compiled from the kernels as they are: another edit has another one."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    sources = b"".join(path.read_bytes() for path in sorted(_FOLDER.glob("*kernels.py")))
+    return Path(base) / "fsmeu" / "numba" / sha256(sources).hexdigest()[:16]

@@ -1,0 +1,180 @@
+"""A tape composed with an acceptor: the pairs of states that are reached, and their arcs.
+
+*Pairs* (state of the tape, state of the acceptor) are numbered in the order in which they are first
+reached, so that the pairs of a layer are a prefix of all pairs. Positions whose tape and acceptor
+have the same arcs are of one *kind*: a kind lists the arcs of every pair that is ever expanded at
+such a position, and a position uses those that leave its own prefix. So one structure serves all
+positions of all lengths, and every sentence of a corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Ints
+from fsmeu.fst.distinct import distinct_rows
+from fsmeu.fst.layers import Layer
+from fsmeu.trellis.tape import Tape
+
+__all__ = ["Composed", "compose"]
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """A tape composed with an acceptor.
+
+    Attributes:
+        kinds: for each kind of position its arcs, sorted by source: columns source, weight, target,
+            counted, one feature for each term, label; (columns, arcs).
+        kind: the kind of each position, (n,).
+        width: how many pairs each layer has, (n + 1,).
+        state: the acceptor's state of each pair.
+        columns: how many values the counter may have in each layer, (n + 1,).
+        first_feature: the first feature of each term among those of all, and their number.
+    """
+
+    kinds: list[Ints]
+    kind: Ints
+    width: Ints
+    state: Ints
+    columns: Ints
+    first_feature: Ints
+
+
+class _Kind:
+    """The arcs of one kind of position, as far as pairs were expanded."""
+
+    def __init__(self, acceptor: Layer, columns: int) -> None:
+        order = np.argsort(acceptor.source, kind="stable")
+        self.arc, self.source = order, acceptor.source[order]
+        self.label, self.target = acceptor.label[order], acceptor.target[order]
+        self.expanded = np.zeros(0, bool)
+        self.arcs = np.zeros((columns, 0), np.int64)
+
+    def fresh(self, alive: Bools) -> Ints:
+        """The pairs of a layer that were not expanded yet; they count as expanded now."""
+        self.expanded = _longer(self.expanded, len(alive))
+        found = np.flatnonzero(alive & ~self.expanded)
+        self.expanded[found] = True
+        return found
+
+    def reached(self, alive: Bools, pairs: int) -> Bools:
+        """The pairs that the arcs of a layer's pairs lead to, (pairs,)."""
+        found = np.zeros(pairs, bool)
+        found[self.arcs[2, _longer(alive, pairs)[self.arcs[0]]]] = True
+        return found
+
+
+def _longer(truths: Bools, size: int) -> Bools:
+    """The array with as many truth values, false beyond those that it has."""
+    return np.append(truths, np.zeros(max(0, size - len(truths)), bool))
+
+
+class _Pairs:
+    """Pairs (code of the tape's state, state of the acceptor), numbered as they are reached."""
+
+    def __init__(self, code: int, starts: int) -> None:
+        self.code, self.state = np.full(starts, code, np.int64), np.arange(starts)
+        self._number = {(code, state): state for state in range(starts)}
+
+    def numbers(self, code: Ints, state: Ints) -> Ints:
+        """The number of each pair; new ones are added in ascending order."""
+        low = int(code.min(initial=0))
+        first, place = distinct_rows([code - low, state])
+        known = list(zip(code[first].tolist(), state[first].tolist(), strict=True))
+        new = [pair for pair in known if pair not in self._number]
+        self._number.update(zip(new, range(len(self.code), len(self.code) + len(new)), strict=True))
+        if new:
+            codes, states = np.array(new, np.int64).T
+            self.code, self.state = np.append(self.code, codes), np.append(self.state, states)
+        return np.array([self._number[pair] for pair in known], np.int64)[place]
+
+
+def compose(tape: Tape, layers: Sequence[Layer], starts: int, *, weighted: bool) -> Composed:
+    """A tape composed with an acceptor, all pairs that are reached.
+
+    Arcs of the acceptor count whatever their weight, so that one structure serves all weights.
+
+    Args:
+        tape: the tape.
+        layers: the acceptor's arcs at each position.
+        starts: how many states the acceptor starts in.
+        weighted: whether arcs with different weights are told apart.
+    """
+    n, columns = len(layers), 5 + tape.terms
+    pairs, width = _Pairs(int(tape.codes(0)[0]), starts), [starts]
+    kinds: list[_Kind] = []
+    kind, acceptors = np.zeros(n, np.int64), _AcceptorKinds()
+    known: dict[tuple[object, int], int] = {}
+    alive, repeats = np.ones(starts, bool), False
+    for i, layer in enumerate(layers):
+        key = (tape.contexts[i], acceptors.number(layer))
+        if key not in known:
+            known[key] = len(kinds)
+            kinds.append(_Kind(layer, columns))
+        kind[i] = known[key]
+        if not (repeats and kind[i] == kind[i - 1]):
+            here, before = kinds[kind[i]], alive
+            fresh = here.fresh(alive)
+            if len(fresh):
+                more = _expanded(tape, i, pairs, fresh, here, weighted)
+                here.arcs = np.concatenate([here.arcs, more], axis=1)
+            alive = here.reached(alive, len(pairs.code))
+            repeats = np.array_equal(alive, before)
+        width.append(len(pairs.code))
+    first = np.cumsum([0, *(len(tape.rows(k)) for k in range(tape.terms))])
+    tables = [_sorted_arcs(here.arcs) for here in kinds]
+    counts = np.array([tape.most(i) + 1 for i in range(n + 1)])
+    return Composed(tables, kind, np.array(width), pairs.state, counts, first)
+
+
+class _AcceptorKinds:
+    """Numbers of layers of an acceptor, the same for those with the same arcs."""
+
+    def __init__(self) -> None:
+        self._found: list[Layer] = []
+
+    def number(self, layer: Layer) -> int:
+        """The number of a layer; the last ones are compared first."""
+        for k in range(len(self._found) - 1, -1, -1):
+            other = self._found[k]
+            if all(
+                a is b or np.array_equal(a, b)
+                for a, b in (
+                    (layer.source, other.source),
+                    (layer.label, other.label),
+                    (layer.target, other.target),
+                )
+            ):
+                return k
+        self._found.append(layer)
+        return len(self._found) - 1
+
+
+def _expanded(tape: Tape, i: int, pairs: _Pairs, fresh: Ints, kind: _Kind, weighted: bool) -> Ints:
+    """The arcs that leave some pairs at a position, (columns, arcs); pairs after are numbered."""
+    steps = tape.layer(i)
+    place = np.searchsorted(tape.codes(i), pairs.code[fresh])
+    begins, ends = (np.searchsorted(kind.source, pairs.state[fresh], s) for s in ("left", "right"))
+    counts = ends - begins
+    source = np.repeat(np.arange(len(fresh)), counts)
+    within = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
+    arc = np.repeat(begins, counts) + within
+    label, state = kind.label[arc], place[source]
+    reached = steps.targets[state, label]
+    taken = reached >= 0
+    source, arc, label, state, reached = (
+        column[taken] for column in (source, arc, label, state, reached)
+    )
+    target = pairs.numbers(tape.codes(i + 1)[reached], kind.target[arc])
+    weight = kind.arc[arc] if weighted else np.zeros_like(arc)
+    shown = [table[state, label] for table in (steps.counted, *steps.features)]
+    return np.stack([fresh[source], weight, target, *shown, label])
+
+
+def _sorted_arcs(arcs: Ints) -> Ints:
+    """The distinct arcs, sorted by source, (columns, arcs)."""
+    return np.ascontiguousarray(arcs[:, distinct_rows(list(arcs))[0]])

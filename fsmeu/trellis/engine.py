@@ -1,0 +1,452 @@
+"""Queries of a split loss under models of one structure: batches for kernels, and their answers.
+
+A structure (``structure.py``) is found once for a loss, its labels and a kind of model, and kept on
+the loss; it serves all lengths up to the longest sentence that was asked for. The answer for a
+sentence depends on that sentence alone: kernels go through a batch one sentence after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fsmeu.arrays import Bools, Floats, Ints
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.limits import KEPT_CELLS_PER_STATE, LEAST_TRELLIS_LENGTH, MOST_TRELLISES
+from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.trellis.amounts import Amounts, amounts_of
+from fsmeu.trellis.batches import Batch, Decided, Values, in_threads, part_of
+from fsmeu.trellis.compiled import kernels
+from fsmeu.trellis.composed import Composed, compose
+from fsmeu.trellis.roundings import LEAST, Sums, relative_error
+from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, references
+from fsmeu.trellis.tapes import Tapes, value_tables
+
+__all__ = ["Engine", "Structure", "engine_of"]
+
+_ROOM = 4
+"""Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
+"""
+
+
+@dataclass(eq=False)
+class Structure:
+    """Both tapes of a split loss composed with a kind of model and with what is allowed.
+
+    Attributes:
+        tapes: both tapes.
+        n: the greatest length.
+        r: the tape of y with the model.
+        h: the tape of z with what is allowed.
+        amounts: what terms add.
+        weight_at: where the weights of each position begin among those of a model, (n + 1,).
+    """
+
+    tapes: Tapes
+    n: int
+    y: Composed
+    z: Composed
+    r: References
+    h: Hypotheses
+    amounts: Amounts
+    weight_at: Ints
+    _memo: dict[Hashable, Any] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> int:
+        """The number of joint counts."""
+        return len(self.tapes.form.joint_counts)
+
+    def cells(self, n: int) -> int:
+        """Numbers that the sweeps of a decision hold."""
+        rows = len(self.amounts.joint)
+        return int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * rows
+
+    def decide(self, models: Sequence[Layered], sign: float, jobs: int = 1) -> Decided:
+        """The best hypothesis under each model.
+
+        Args:
+            models: models of this structure.
+            sign: what values are multiplied by; -1 makes what is least the greatest.
+            jobs: how many threads decide.
+        """
+        batch = self._batch(models)
+        longest = max(model.n for model in models)
+        guard_size("decode", self.cells(longest) // KEPT_CELLS_PER_STATE)
+        values = self._values(sorted({model.n for model in models}), sign)
+        size = int(self.h.columns[longest])
+        ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
+        run = kernels("best_kernels", self._work(batch, 2 * max(1, self.counts)))
+
+        def part(rows: slice) -> None:
+            some = part_of(batch, rows)
+            rooms = self._decision_rooms(longest)
+            run.decide_batch(
+                self.r, self.h, self.amounts, values, some, rooms, ends[rows], best[rows]
+            )
+
+        in_threads(part, batch.lengths, jobs)
+        return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
+
+    def sums(
+        self, models: Sequence[Layered], zs: Sequence[Ints], jobs: int = 1
+    ) -> tuple[Floats, Ints]:
+        """Masses and expectations of joint counts by the end of y's counter, and ends of z's.
+
+        Arrays (batch, 1 + joint counts, counter) and (batch,).
+        """
+        batch = self._batch(models, zs)
+        longest = max(model.n for model in models)
+        found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
+        ended = np.zeros(len(models), np.int64)
+        run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
+
+        def part(rows: slice) -> None:
+            layer, classes = self._layer_cells(longest)
+            rooms = (
+                np.zeros(layer),
+                np.zeros(layer),
+                np.zeros((self.counts, classes)),
+                np.zeros((self.counts, classes)),
+                np.zeros(classes),
+                np.zeros((self.counts, self.amounts.features + 1)),
+            )
+            some = part_of(batch, rows)
+            run.mean_batch(self.r, self.h, self.amounts, some, rooms, found[rows], ended[rows])
+
+        in_threads(part, batch.lengths, jobs)
+        return found, ended
+
+    def expectations(
+        self, models: Sequence[Layered], zs: Sequence[Ints], jobs: int = 1
+    ) -> list[Sums]:
+        """The expected value of each hypothesis under its model, with what bounds its error."""
+        found, ended = self.sums(models, zs, jobs)
+        takes = self.amounts.takes(self.counts)
+        return [
+            self._expectation(sums[:, : self.r.columns[model.n]], int(k), model.n, takes)
+            for sums, k, model in zip(found, ended, models, strict=True)
+        ]
+
+    def _expectation(self, sums: Floats, k: int, n: int, takes: Bools) -> Sums:
+        """The expectation from masses and expectations of joint counts, (1 + counts, counter)."""
+        slopes, offset = value_tables(self.tapes, n)
+        mass, value, size = sums[0], 0.0, 0.0
+        gained = np.where(takes, self._greatest[:, n], 0.0)
+        for table, row, more in zip((offset, *slopes), sums, (0.0, *gained), strict=True):
+            value += float((row * table[k]).sum())
+            size += float(((np.abs(row) + more * mass) * np.abs(table[k])).sum())
+        roundings = int(self._roundings[n]) + sums.size
+        return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
+
+    def gradients(
+        self, models: Sequence[Layered], zs: Sequence[Ints]
+    ) -> tuple[Floats, list[list[Floats]]]:
+        """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
+        batch = self._batch(models, zs)
+        longest = max(model.n for model in models)
+        values = self._values(sorted({model.n for model in models}), 1.0)
+        layer, classes = self._layer_cells(longest)
+        rows = len(self.r.member) * padded(self.r.columns[: longest + 1])
+        mean_at = np.append(0, np.cumsum(rows))
+        guard_size(
+            "gradient", (self.r.at[longest + 1] + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
+        )
+        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[longest]))
+        rooms = (
+            np.zeros(self.r.at[longest + 1] + _ROOM),
+            np.zeros(classes),
+            np.zeros((self.counts, mean_at[-1] + _ROOM)),
+            mean_at,
+            np.zeros((self.counts, classes)),
+            np.zeros((self.counts, classes)),
+            np.zeros(widest + _ROOM),
+            np.zeros(layer),
+            np.zeros(layer),
+            np.zeros(classes),
+            np.zeros((self.counts, self.amounts.features + 1)),
+            np.zeros(longest, np.int64),
+        )
+        slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
+        run = kernels("adjoint_kernels", self._work(batch, 3 * (1 + self.counts)))
+        run.adjoint_batch(self.r, self.h, self.amounts, values, batch, rooms, slopes, found)
+        parts = [
+            np.split(slopes[begin:end], self.weight_at[1 : model.n])
+            for begin, end, model in zip(batch.begins, batch.begins[1:], models, strict=False)
+        ]
+        return found, parts
+
+    def score_cells(self, n: int) -> Ints:
+        """Position and score row of every score that steps of length n may show, (cells, 2).
+
+        By position, then by row.
+        """
+        if "cells" not in self._memo:
+            first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
+            for kind, arcs in zip(first, self.z.kinds, strict=True):
+                for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
+                    np.minimum.at(kind, feature + begin, arcs[0])
+            shown = first[self.h.kind] < self.h.width[:-1, None]  # (n, score rows + 1)
+            self._memo["cells"] = np.argwhere(shown)
+        found: Ints = self._memo["cells"]
+        return np.ascontiguousarray(found[: np.searchsorted(found[:, 0], n)])
+
+    def scores(self, models: Sequence[Layered], basis: Floats, absolute: bool = False) -> Floats:
+        """Scores for every function of y's count, (batch, functions, cells).
+
+        Args:
+            models: models of this structure and of one length.
+            basis: functions of the count, (functions, counter).
+            absolute: whether amounts are taken without signs.
+        """
+        batch, n = self._batch(models), models[0].n
+        cells = self.score_cells(n)
+        found = np.zeros((len(models), len(basis), len(cells)))
+        mass, sums, back, score, *_ = self._decision_rooms(n)
+        run = kernels("sum_kernels", self._work(batch, 2 * len(basis) * self.counts))
+        amounts = self.amounts
+        if absolute:
+            amounts = amounts._replace(amount=np.abs(amounts.amount))
+        rooms = (mass, sums, back, score, self.counts)
+        run.score_batch(self.r, amounts, basis, batch, cells, rooms, found)
+        return found
+
+    def best_by_count(self, scores: Floats, n: int) -> Floats:
+        """The best score of a path by its count at the end, (batch, k).
+
+        Args:
+            scores: scores of steps, (batch, cells).
+            n: the length.
+        """
+        return self._best(scores, n, None)[0]
+
+    def best_paths(self, scores: Floats, n: int, ends: Ints) -> Ints:
+        """Label indices of best paths, (batch, n), whose counts end at ``ends``, (batch,)."""
+        return self._best(scores, n, ends)[1]
+
+    def _best(self, scores: Floats, n: int, ends: Ints | None) -> tuple[Floats, Ints]:
+        found = np.empty((len(scores), int(self.h.columns[n])))
+        labels = np.zeros((0 if ends is None else len(scores), n), np.int64)
+        score = np.zeros((n, len(self.amounts.joint)))
+        run = kernels("best_kernels", len(scores) * int(self.h.at[n + 1]))
+        ended = np.zeros(len(scores), np.int64) if ends is None else ends
+        rooms = (score, *self._best_rooms(n))
+        run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
+        return found, labels
+
+    def roundings(self, n: int) -> int:
+        """A bound on the roundings behind each number, of sequences of length n."""
+        return int(self._roundings[n])
+
+    def greatest(self, n: int) -> Floats:
+        """Bounds on joint counts of sequences of length n, signs aside, (joint counts,)."""
+        found: Floats = self._greatest[:, n]
+        return found
+
+    def _batch(self, models: Sequence[Layered], zs: Sequence[Ints] | None = None) -> Batch:
+        lengths = np.array([model.n for model in models], np.int64)
+        begins = np.append(0, np.cumsum(self.weight_at[lengths]))
+        parts = [layer.weight for model in models for layer in model.layers]
+        weights = np.concatenate(parts) if parts else np.zeros(0)
+        width = max(len(model.final) for model in models)
+        final = np.zeros((len(models), width))
+        labels = np.zeros((len(models), int(lengths.max())), np.int64)
+        for s, model in enumerate(models):
+            final[s, : len(model.final)] = model.final
+            if zs is not None:
+                labels[s, : model.n] = zs[s]
+        start = np.stack([model.start for model in models])
+        return Batch(weights, begins, self.weight_at, lengths, start, final, labels)
+
+    def _work(self, batch: Batch, sweeps: int) -> int:
+        """Sums and products of so many sweeps over a batch, about."""
+        arcs = (len(self.r.entry) + len(self.r.arc)) // max(1, len(self.r.entries) - 1)
+        columns = int(self.r.columns[batch.lengths.max()])
+        return int(batch.lengths.sum()) * arcs * (1 + columns // 2) * sweeps
+
+    def _layer_cells(self, n: int) -> tuple[int, int]:
+        """The size of an array of one layer's pairs, and of one of classes."""
+        columns = int(padded(self.r.columns[n]))
+        return int(self.r.width[n]) * columns + _ROOM, len(self.r.member) * columns + _ROOM
+
+    def _best_rooms(self, n: int) -> tuple[Floats, Floats]:
+        """Arrays for the maxima of pairs and of source sets."""
+        sets = int(np.diff(self.h.source_sets).max(initial=0)) * int(self.h.columns[n])
+        return np.empty(int(self.h.at[n + 1])), np.empty(sets)
+
+    def _decision_rooms(self, n: int) -> tuple[Any, ...]:
+        columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
+        classes = len(self.r.member) * columns + _ROOM
+        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * columns + _ROOM
+        return (
+            np.zeros(self.r.at[n + 1] + _ROOM),
+            np.zeros(classes),
+            (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
+            np.zeros((n, len(self.amounts.joint))),
+            *self._best_rooms(n),
+            np.empty((3, max(columns, most))),
+            np.empty(most, bool),
+        )
+
+    @property
+    def _greatest(self) -> Floats:
+        """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
+        if "greatest" not in self._memo:
+            sizes = np.diff(self.z.first_feature).tolist()
+            self._memo["greatest"] = self.amounts.greatest(self.counts, self.tapes.terms, sizes)
+        found: Floats = self._memo["greatest"]
+        return found
+
+    @property
+    def _roundings(self) -> Ints:
+        """Bounds on the roundings behind each number by the length, (n + 1,)."""
+        if "roundings" not in self._memo:
+            steps = self.r.operations[self.r.kind] + len(self.tapes.terms) + 1
+            ends = self.amounts.longest + self.r.columns + self.r.width + 16
+            self._memo["roundings"] = np.append(0, np.cumsum(steps)) + ends
+        found: Ints = self._memo["roundings"]
+        return found
+
+    @property
+    def _caps(self) -> Floats:
+        """Bounds on the joint count of a hypothesis by length and own count, (n + 1, k).
+
+        What a step adds is at most the sum over terms of the greatest amount of what it shows.
+        """
+        if "caps" not in self._memo:
+            score = self.amounts.greatest_of_rows()[self.amounts.table]
+            found = np.zeros((self.n + 1, int(self.h.columns[self.n])))
+            rooms = self._best_rooms(self.n)
+            run = kernels("best_kernels", int(self.h.at[self.n + 1]))
+            run.most_by_count(self.h, self.n, score, *rooms, found)
+            self._memo["caps"] = np.maximum(found, 0.0)
+        caps: Floats = self._memo["caps"]
+        return caps
+
+    @property
+    def _nonnegative(self) -> bool:
+        """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
+        if "nonnegative" not in self._memo:
+            known = self.counts == 1
+            if known and (self.amounts.amount < 0).any():
+                from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
+
+                known = stays_nonnegative(self.z, self.y, self.amounts)
+            self._memo["nonnegative"] = known
+        found: bool = self._memo["nonnegative"]
+        return found
+
+    def _values(self, lengths: Sequence[int], sign: float) -> Values:
+        """The values of these lengths, ascending."""
+        key = ("values", tuple(lengths), sign)
+        if key not in self._memo:
+            at, size = np.zeros(self.n + 1, np.int64), 0
+            prunes, parts = np.zeros(self.n + 1, bool), []
+            for n in lengths:
+                slopes, offset = value_tables(self.tapes, n)
+                tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
+                prunes[n] = len(slopes) == 1 and (tables[0] >= 0).all() and self._nonnegative
+                at[n], size = size, size + offset.size
+                parts.append(tables)
+            tables = np.concatenate(parts, axis=1)
+            rounding = np.array([relative_error(int(k)) for k in self._roundings])
+            caps = self._caps if prunes.any() else np.zeros((self.n + 1, 1))
+            self._memo[key] = Values(
+                at, np.ascontiguousarray(tables[:-1]), np.ascontiguousarray(tables[-1]),
+                self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64), prunes,
+            )  # fmt: skip
+        found: Values = self._memo[key]
+        return found
+
+
+class Engine:
+    """Both tapes of a split loss up to a length, and the structures that were asked for."""
+
+    def __init__(self, form: Split, n: int) -> None:
+        self.tapes = Tapes(form, n)
+        self._models: dict[Hashable, tuple[Composed, References, Ints]] = {}
+        self._allowed: dict[Hashable, tuple[Composed, Hypotheses]] = {}
+        self._structures: dict[tuple[int, int], Structure] = {}
+
+    def structure(
+        self,
+        layered: Layered,
+        model: Hashable = None,
+        allowed: Sequence[Layer] | None = None,
+    ) -> Structure:
+        """The structure for a model, and for all shorter ones of the same kind.
+
+        Args:
+            layered: the model.
+            model: what the arcs of its kind depend on; None for a model by itself.
+            allowed: the arcs of the acceptor of allowed sequences at each position; None where all
+                sequences are.
+        """
+        n = layered.n
+        y, r, weight_at = self._references(layered, model)
+        z, h = self._hypotheses(n, allowed)
+        key = (id(r), id(h))
+        if key not in self._structures or model is None or allowed is not None:
+            tapes, longest = self.tapes, min(len(r.kind), len(h.kind))
+            z_rows = [tapes.z.rows(k)[:size] for k, size in enumerate(np.diff(z.first_feature))]
+            y_rows = [tapes.y.rows(k)[:size] for k, size in enumerate(np.diff(y.first_feature))]
+            length = tapes.n if not tapes.form.reads_length else n
+            found = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, length)
+            found = found._replace(table=found.table[:longest])
+            made = Structure(tapes, longest, y, z, r, h, found, weight_at)
+            if model is None or allowed is not None:
+                return made
+            self._structures = {key: made}
+        return self._structures[key]
+
+    def _references(self, layered: Layered, model: Hashable) -> tuple[Composed, References, Ints]:
+        found = self._models.get(model) if model is not None else None
+        if found is None or len(found[1].kind) < layered.n:
+            composed = compose(self.tapes.y, layered.layers, len(layered.start), weighted=True)
+            arcs = [len(layer.weight) for layer in layered.layers]
+            found = composed, references(composed), np.append(0, np.cumsum(arcs, dtype=np.int64))
+            if model is not None:
+                self._models[model] = found
+        return found
+
+    def _hypotheses(self, n: int, allowed: Sequence[Layer] | None) -> tuple[Composed, Hypotheses]:
+        found = self._allowed.get(None) if allowed is None else None
+        if found is None or len(found[1].kind) < n:
+            alphabet = self.tapes.form.bound.alphabet
+            layers = any_layers(alphabet, n).layers if allowed is None else allowed
+            composed = compose(self.tapes.z, layers, 1, weighted=False)
+            found = composed, hypotheses(composed, len(alphabet))
+            if allowed is None:
+                self._allowed[None] = found
+        return found
+
+
+def engine_of(loss: SpecLoss, form: Split, n: int) -> Engine:
+    """The engine of a split loss for sequences of length n; the last few are kept on the loss.
+
+    Args:
+        loss: the loss.
+        form: the loss split by tape.
+        n: the length.
+
+    Raises:
+        LossFileError: a step is undefined, be it only for sequences that no model gives.
+        SizeLimitError: there are too many steps to keep.
+    """
+    kept: dict[int, Engine] = loss.memo("engines")  # type: ignore[assignment]
+    length = n
+    if kept and n not in kept and not form.reads_length:
+        length = next((k for k, one in kept.items() if k >= n and one.tapes.serves(n)), 0)
+        length = length or max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
+    found = kept.pop(length) if length in kept else Engine(form, length)
+    if not found.tapes.serves(n):
+        found = kept.pop(n) if n in kept else Engine(form, n)
+    kept[found.tapes.n] = found
+    while len(kept) > MOST_TRELLISES:
+        del kept[next(iter(kept))]
+    return found

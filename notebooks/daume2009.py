@@ -1,0 +1,311 @@
+"""The experiments of Daumé, Langford and Marcu (2009), Search-based structured prediction.
+
+    ./run python notebooks/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
+    ./run python notebooks/daume2009.py table out/searn
+    ./run python notebooks/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
+
+``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
+for all; `--list` names them); a second call with the same folder goes on where the first one ended.
+``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
+over iterations as in Figure 6. What was seen stands in ``searn/registry.py``. The data are found
+through FSMEU_DATA, or in ../shared/data beside the project. Times are in the table of a run:
+chunking takes ten minutes or so of one processor with all seeds and baselines, `--quick` seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fsmeu.cli.failures import Guarded
+from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
+from fsmeu.errors import InputError, one_of, sentence
+from searn.experiment import Plan, as_data, curve, differences, experiment, rows_of
+from searn.registry import CURVES, TASKS
+from searn.results import Result, read_folder
+from searn.row import Difference, Row, Told
+from searn.task import Task
+
+app = typer.Typer(
+    cls=Guarded,
+    help="Repeat the experiments of Daumé, Langford and Marcu (2009).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_Tasks = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TASK...",
+        help="ocr-small, ocr-large, ner-small, ner, chunking, joint, summarisation; 'all' is all.",
+        show_default=False,
+    ),
+]
+_Quick = Annotated[
+    bool, typer.Option("--quick", help="A few sentences, one fold, one seed: under a minute.")
+]
+_Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds are averaged over.")]
+_Folder = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Where results go: of each run, so that a second call goes on; the table (searn.json);"
+        " the curves (curves.json) and their picture.",
+        show_default=False,
+    ),
+]
+_Folds = Annotated[
+    int | None,
+    typer.Option("--folds", min=1, help="Only so many folds, the first ones.", show_default=False),
+]
+_HeldOut = Annotated[
+    bool,
+    typer.Option("--held-out", help="Predict held-out training data: for choosing settings."),
+]
+_Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="TEXT",
+        help="Only the method of this name, or those whose names hold it. Repeatable.",
+        show_default=False,
+    ),
+]
+_Iterations = Annotated[int, typer.Option("--iterations", min=1, help="Iterations of SEARN.")]
+_List = Annotated[bool, typer.Option("--list", help="List the tasks and end.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+_Finished = Annotated[
+    str, typer.Argument(metavar="FOLDER", help="What was given to run as --output.")
+]
+_QuickRuns = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
+
+
+@app.command("run")
+def run_tasks(
+    tasks: _Tasks = None,
+    quick: _Quick = False,
+    seeds: _Seeds = 3,
+    output: _Folder = None,
+    held_out: _HeldOut = False,
+    method: _Methods = None,
+    folds: _Folds = None,
+    list_all: _List = False,
+    as_json: _Json = False,
+) -> None:
+    """Runs experiments and prints a table in the style of Table 1 of Daumé et al. (2009).
+
+    The data are found through FSMEU_DATA, or in ../shared/data beside the project. With --output,
+    runs that are in the folder are not done again, and ``table`` shows all that are.
+    """
+    if list_all or not tasks:
+        _print_tasks(as_json)
+        return
+    chosen = _chosen(tasks)
+    rows: dict[str, list[Row]] = {}
+    numbers = range(1 if quick else seeds)
+    for name in chosen:
+        task = _narrowed(TASKS[name], method)
+        with progress("training") as bar:
+            plan = Plan(numbers, quick, held_out, folds, _folder(output), _teller(bar))
+            mine = experiment(task, plan)
+        rows[name] = rows_of(task, mine)
+        if output is not None:
+            _write(output, "searn.json", as_data([row for one in rows.values() for row in one]))
+        if not as_json:
+            print_results(name, mine)
+    if as_json:
+        print_json(as_data([row for one in rows.values() for row in one]))
+    elif len(rows) > 1:
+        line()
+        print_together(rows)
+
+
+@app.command("curves")
+def draw_curves(
+    tasks: _Tasks = None,
+    quick: _Quick = False,
+    seeds: _Seeds = 3,
+    iterations: _Iterations = 10,
+    folds: _Folds = None,
+    output: _Folder = None,
+    as_json: _Json = False,
+) -> None:
+    """Measures SEARN after each iteration and draws curves in the style of Figure 6.
+
+    Policy iteration: each new policy takes the place of the old one (beta = 1).
+    """
+    rows: list[Row] = []
+    for name in _chosen(tasks or list(CURVES)):
+        with progress("training") as bar:
+            numbers = range(1 if quick else seeds)
+            plan = Plan(numbers, quick, False, folds, _folder(output), _teller(bar))
+            rows += curve(TASKS[name], plan, min(3, iterations) if quick else iterations)
+        if output is not None:
+            _write(output, "curves.json", as_data(rows))
+    if as_json:
+        print_json(as_data(rows))
+    else:
+        _print_curves(rows)
+    if output is not None:
+        from fsmeu.drawing.plots.measure_plots import plot_iterations
+
+        picture = Path(output) / "curves.png"
+        plot_iterations(as_data(rows), picture)
+        if not as_json:
+            line(f"picture: {picture}")
+
+
+def _teller(bar: Any) -> Told:
+    """A function that shows each run and its score: in the bar, or as a line without a terminal."""
+
+    def tell(name: str, value: float) -> None:
+        bar(text=f"last: {name} {100 * value:.2f}")
+        if not sys.stderr.isatty():
+            note(f"{name}: {100 * value:.2f}")
+
+    return tell
+
+
+def _narrowed(task: Task, texts: Sequence[str] | None) -> Task:
+    """The task with those methods alone whose names are or hold one of the texts.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not texts:
+        return task
+    names = {one.name for one in task.methods}
+    found = {
+        name
+        for text in texts
+        for name in ([text] if text in names else [one for one in names if text in one])
+    }
+    kept = [one for one in task.methods if one.name in found]
+    if not kept:
+        must = f"a method of {task.name} must be one of " + ", ".join(sorted(names))
+        raise InputError(sentence("--method", must, ", ".join(texts)))
+    return replace(task, methods=kept)
+
+
+def _chosen(tasks: Sequence[str]) -> list[str]:
+    """The names of tasks, checked; 'all' stands for every one."""
+    if list(tasks) == ["all"]:
+        return list(TASKS)
+    return [one_of("searn", "a task", name, [*TASKS, "all"]) for name in tasks]
+
+
+def _folder(output: str | None) -> Path | None:
+    """The folder of results, which is no file."""
+    if output is None:
+        return None
+    if Path(output).exists() and not Path(output).is_dir():
+        raise InputError(sentence("--output", "it must be a folder", f"the file {output}"))
+    return Path(output)
+
+
+def _write(folder: str, name: str, data: Any) -> None:
+    write_output(Path(folder) / name, json.dumps(data, indent=1))
+
+
+def _print_curves(rows: Sequence[Row]) -> None:
+    steps = sorted({row.iteration for row in rows})
+    cells = []
+    for name in dict.fromkeys(row.task for row in rows):
+        values = {row.iteration: row.value for row in rows if row.task == name}
+        cells.append([name, *(f"{100 * values[k]:.2f}" if k in values else "" for k in steps)])
+    emit(cells, ("iteration", *map(str, steps)), right=[str(k) for k in steps])
+
+
+def _print_tasks(as_json: bool) -> None:
+    data = [{"name": one.name, "summary": one.summary} for one in TASKS.values()]
+    rows = [list(one.values()) for one in data]
+    emit(rows, ("task", "summary"), as_json=data if as_json else None)
+
+
+@app.command("table")
+def show_table(folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False) -> None:
+    """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
+
+    All tasks together first; then each with intervals, seconds and memory, and differences between
+    methods on the same sentences.
+    """
+    found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
+    by_task = {name: [one for one in found if one.task == name] for name in TASKS}
+    by_task = {name: mine for name, mine in by_task.items() if mine}
+    if as_json:
+        rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
+        pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
+        print_json({"rows": as_data(rows), "differences": as_data(pairs)})
+        return
+    print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
+    for name, mine in by_task.items():
+        print_results(name, mine)
+
+
+def print_results(name: str, results: Sequence[Result]) -> None:
+    """Prints the rows of one task, and differences between them."""
+    task = TASKS[name]
+    _print_rows(rows_of(task, results), task.paper)
+    _print_differences(differences(task, results))
+
+
+def print_together(by_task: Mapping[str, Sequence[Row]]) -> None:
+    """Prints one line for each method and one column for each task, figures of the paper last."""
+    methods = dict.fromkeys(row.method for rows in by_task.values() for row in rows)
+    cells = {(row.method, name): row.value for name, rows in by_task.items() for row in rows}
+    width = max(map(len, [*methods, *(f"paper: {m}" for t in by_task for m in TASKS[t].paper)]))
+    wide = {name: max(len(name), 9) + 2 for name in by_task}
+    line(" " * width + "".join(f"{name:>{wide[name]}}" for name in by_task))
+    line(" " * width + "".join(f"{TASKS[name].score:>{wide[name]}}" for name in by_task))
+    for method in methods:
+        shown = (_percent(cells.get((method, name)), wide[name]) for name in by_task)
+        line(f"{method:<{width}}" + "".join(shown))
+    for method in dict.fromkeys(m for name in by_task for m in TASKS[name].paper):
+        values = {name: TASKS[name].paper.get(method) for name in by_task}
+        shown = (f"{values[name] or '':>{wide[name]}}" for name in by_task)
+        line(f"{f'paper: {method}':<{width}}" + "".join(shown))
+
+
+def _percent(value: float | None, width: int) -> str:
+    return " " * width if value is None else f"{100 * value:>{width}.2f}"
+
+
+def _print_rows(rows: Sequence[Row], paper: Mapping[str, float]) -> None:
+    """Prints one line for each method, however long it is."""
+    if not rows:
+        return
+    width = max(len(row.method) for row in rows)
+    more = sorted({"accuracy", "sequences"} & set(rows[0].scores) - {rows[0].score})
+    heads = "".join(f"{name:>11}" for name in ("95% interval", *more))
+    tail = "  folds  seeds  train s  test s    MB  paper"
+    line(f"\n{rows[0].task:<{width}}{rows[0].score:>10}  {heads}{tail}")
+    for row in rows:
+        span = f"{100 * row.low:.2f}-{100 * row.high:.2f}"
+        scores = "".join(f"{100 * row.scores[name]:>11.2f}" for name in more)
+        runs = f"{row.folds:>7}{len(row.by_seed):>7}"
+        used = f"{row.training:>9.1f}{row.predicting:>8.1f}{row.memory:>6.0f}"
+        printed = f"{paper[row.method]:>7.2f}" if row.method in paper else ""
+        value = f"{100 * row.value:>10.2f}"
+        line(f"{row.method:<{width}}{value}  {span:>12}{scores}{runs}{used}{printed}")
+
+
+def _print_differences(pairs: Sequence[Difference]) -> None:
+    """Prints how much better one method is than another, and whether that is more than chance."""
+    if pairs:
+        line("differences on the same examples, with 95% intervals:")
+    for one in pairs:
+        clear = "better" if one.low > 0 else "worse" if one.high < 0 else "no clear difference"
+        span = f"{100 * one.low:+.2f} to {100 * one.high:+.2f}"
+        line(f"  {one.method} less {one.other}: {100 * one.value:+.2f} ({span}), {clear}")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,1 @@
+"""What ``daume2009.py`` runs: tasks, baselines, results, and summarisation by vine growth."""

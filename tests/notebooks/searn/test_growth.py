@@ -1,0 +1,205 @@
+"""Vine growth: what may be added, what it is worth, and the beam's answers beside enumeration."""
+
+from dataclasses import replace
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsmeu.errors import InputError, SizeLimitError
+from searn import beam_policy
+from searn.beam_policy import action_costs, best_completion
+from searn.collection import Collection, checked
+from searn.growth import actions, extraction, step, summary, vine_growth
+from searn.matches import matches_of
+from searn.rouge import rouge
+from searn.synthetic import synthetic_collections
+from searn.vine_features import action_features, unit_features
+from searn.vine_space import GrowingSummary
+
+
+def collection(words, heads, sentences, references, query=()):
+    n = len(words)
+    return Collection(
+        tuple(words),
+        ("X",) * n,
+        ("r",) * n,
+        np.array(heads, np.int64),
+        np.array(sentences, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, bool),
+        tuple(query),
+        tuple(tuple(one) for one in references),
+    )
+
+
+FIGURE_7 = collection(
+    ["the", "man", "ate", "a", "big", "sandwich", "with", "pickles"],
+    [1, 2, -1, 5, 5, 2, 5, 6],
+    [0] * 8,
+    [["the", "man", "ate", "a", "sandwich"]],
+)
+
+
+@st.composite
+def small_collections(draw):
+    """Up to three trees of up to three words."""
+    words, heads, sentences = [], [], []
+    for number in range(draw(st.integers(1, 3))):
+        begin = len(words)
+        for k in range(draw(st.integers(1, 3))):
+            words.append(draw(st.sampled_from("abc")))
+            heads.append(-1 if k == 0 else begin + draw(st.integers(0, k - 1)))
+            sentences.append(number)
+    texts = st.lists(st.sampled_from("abc"), min_size=2, max_size=6)
+    references = draw(st.lists(texts, min_size=1, max_size=2))
+    return checked(collection(words, heads, sentences, references))
+
+
+def finished(growth, state):
+    """Every finished summary that can be reached, by walking all ways."""
+    found, waiting = set(), {state}
+    while waiting:
+        one = waiting.pop()
+        more = actions(growth, one)
+        if not more:
+            found.add(one)
+        waiting |= {step(one, unit) for unit in more}
+    return found
+
+
+def test_figure_7():
+    growth = vine_growth(FIGURE_7, 5)
+    assert actions(growth, ()) == [2]  # ate
+    assert actions(growth, (2,)) == [1, 5]  # man, sandwich
+    assert actions(growth, (2, 5)) == [1, 3, 4, 6]  # a big, with
+    assert actions(growth, (0, 1, 2, 3, 5)) == []
+    matches = matches_of(FIGURE_7)
+    state = ()
+    while actions(growth, state):
+        units, costs = action_costs(growth, matches, state)
+        state = step(state, units[int(costs.argmin())])
+    assert summary(growth, state) == ["the", "man", "ate", "a", "sandwich"]
+
+
+@given(small_collections(), st.integers(1, 6))
+def test_added_words_have_their_heads(held, limit):
+    growth = vine_growth(held, limit)
+    for state in finished(growth, ()):
+        assert len(state) <= limit
+        assert all(held.heads[place] in (-1, *state) for place in state)
+        assert len(state) == min(limit, len(held))
+
+
+@given(small_collections())
+def test_matches_are_those_of_rouge(held):
+    table = matches_of(held)
+    places = range(len(held))
+    sets = list(chain.from_iterable(combinations(places, k) for k in range(len(held) + 1)))
+    rows = np.array([[place in one for place in places] for one in sets])
+    pairs, words = table.count(rows)
+    for one, pair, word in zip(sets, pairs, words, strict=True):
+        text = [held.words[place] for place in one]
+        total = sum(map(len, held.references))
+        assert pair / table.total == pytest.approx(rouge(text, held.references), rel=1e-12)
+        assert word / total == pytest.approx(rouge(text, held.references, 1), rel=1e-12)
+
+
+@settings(max_examples=40)
+@given(small_collections(), st.integers(1, 6), st.sampled_from([vine_growth, extraction]))
+def test_a_wide_beam_is_exact(held, limit, space):
+    """With a beam that holds every state, costs are those of enumeration."""
+    growth, matches = space(held, limit), matches_of(held)
+
+    def worth(state):
+        texts = (summary(growth, one) for one in finished(growth, state))
+        return max(rouge(text, held.references) for text in texts)
+
+    state = ()
+    while actions(growth, state):
+        units, costs = action_costs(growth, matches, state, width=10_000)
+        values = np.array([worth(step(state, unit)) for unit in units])
+        assert units == actions(growth, state)
+        assert costs == pytest.approx(values.max() - values, abs=1e-12)
+        best = best_completion(growth, matches, state, width=10_000)
+        assert rouge(summary(growth, best), held.references) == pytest.approx(values.max())
+        state = step(state, units[-1])
+
+
+@given(small_collections(), st.integers(1, 6), st.integers(1, 3))
+def test_a_narrow_beam_gives_summaries(held, limit, width):
+    growth = vine_growth(held, limit)
+    found = best_completion(growth, matches_of(held), (), width)
+    assert found in finished(growth, ())
+
+
+def test_too_large_beams_are_refused(monkeypatch):
+    monkeypatch.setattr(beam_policy, "MOST_BEAM_CELLS", 10)
+    with pytest.raises(SizeLimitError, match="at most 10 cells"):
+        best_completion(vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"heads": np.array([1, 0, -1, 5, 5, 2, 5, 6])}, "without cycles"),
+        ({"heads": np.array([1, 2, -1, 5, 5, -1, 5, 6])}, "one root"),
+        ({"heads": np.array([1, 2, -1, 5, 5, 2, 5, 9])}, "place of a word"),
+        ({"sentences": np.array([0, 0, 0, 0, 0, 0, 1, 1])}, "sentence of its word"),
+        ({"tags": ("X",)}, "one entry"),
+    ],
+)
+def test_strange_collections(changes, message):
+    with pytest.raises(InputError, match=message):
+        checked(replace(FIGURE_7, **changes))
+
+
+def test_synthetic_collections():
+    """They are those of their seed, and words along the trees can reach what sentences cannot."""
+    one, same, other = (synthetic_collections(3, seed) for seed in (5, 5, 6))
+    assert [c.words for c in one] == [c.words for c in same] != [c.words for c in other]
+    values = np.array(
+        [
+            [
+                rouge(summary(g, best_completion(g, matches_of(held), ())), held.references)
+                for g in (vine_growth(held, 15), extraction(held, 15))
+            ]
+            for held in (*one, *other)
+        ]
+    )
+    assert values.min() > 0
+    assert values[:, 0].mean() > values[:, 1].mean() + 0.1
+
+
+def test_features_of_actions():
+    growth = vine_growth(replace(FIGURE_7, query=("sandwich",)), 5)
+    known = unit_features(growth)
+    first, second = action_features(growth, known, (2,), [1, 5])
+    assert first["word=man"] == second["stem=sandwich"] == 1.0
+    assert second["below=5"] == 1.0  # a big sandwich with pickles
+    assert second["query unit"] > 0 > first["query unit"]
+    assert second["query unit over"] == 1.0
+    later = action_features(growth, known, (2, 5), [3])[0]
+    assert later["left=1 new=False"] == 1.0
+    # p(sandwich | query) = (1 + 5/8) / 6 with five pseudo-counts, 1/8 in the collection
+    assert second["query unit"] == pytest.approx(np.log((1 + 5 / 8) / 6 * 8), rel=1e-12)
+
+
+def test_the_space_agrees_with_its_parts():
+    """Values after each action, less the least of them, are the costs that a wide beam tells."""
+    held = synthetic_collections(1, 3, documents=1, sentences=2, facts=1)[0]
+    gold = held.references
+    space = GrowingSummary(limit=6, width=100)
+    state = space.start(held)
+    while space.actions(state):
+        chosen = space.actions(state)
+        values = np.array([space.value(space.step(state, a), gold) for a in chosen])
+        assert space.costs(state, gold) == pytest.approx(values - values.min(), abs=1e-12)
+        assert space.features(state, chosen[0])["bias"] == 1.0
+        state = space.step(state, chosen[int(values.argmin())])
+    told = space.loss(space.output(state), gold)
+    assert told == space.value(state, gold) == 1 - rouge(space.output(state), gold)
+    with pytest.raises(InputError, match="word, sentence"):
+        GrowingSummary(unit="page").start(held)

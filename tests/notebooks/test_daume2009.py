@@ -1,0 +1,96 @@
+"""The script of the SEARN experiments: quick runs, tables, curves, refusals in sentences."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from fsmeu.data_folder import data_file
+from fsmeu.errors import InputError
+from searn import data
+from searn.registry import TASKS
+
+
+class Ran:
+    """What a command printed."""
+
+    def __init__(self, result):
+        self.code, self.out, self.err = result.exit_code, result.stdout, result.stderr
+
+    @property
+    def json(self):
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def daume(load):
+    """A function that runs a command of the script."""
+    app = load("daume2009").app
+    return lambda *words: Ran(CliRunner().invoke(app, [str(word) for word in words]))
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (["run", "ocr"], ["a task must be one of", "Did you mean 'ocr"]),
+        (["curves", "nothing"], ["a task must be one of"]),
+        (["curves", "summarisation"], ["label sequences"]),
+        (["run", "summarisation", "-o", "{d}/t.txt"], ["must be a folder"]),
+        (["table", "{d}"], ["must hold results", "run TASK"]),
+        (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
+    ],
+)
+def test_refusals(daume, tmp_path, args, parts):
+    (tmp_path / "t.txt").write_text("")
+    ran = daume(*(arg.format(d=tmp_path) for arg in args))
+    assert ran.code == 2
+    assert all(part in " ".join(ran.err.split()) for part in parts), ran.err
+
+
+def test_tasks_are_listed(daume):
+    told = daume("run", "--list", "--json").json
+    assert [one["name"] for one in told] == list(TASKS)
+    assert "chunking" in daume("run").out
+
+
+def needs(task):
+    """Skips where the data of a task are not."""
+    name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
+    try:
+        for file in data.FILES.get(name.get(task[:3], ""), ()):
+            data_file(file)
+    except InputError as error:
+        pytest.skip(str(error))
+
+
+QUICK = ("ocr-small", "summarisation")
+
+
+@pytest.mark.parametrize(
+    "task",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in TASKS],
+)
+def test_quick_runs(daume, tmp_path, task):
+    """Every method of a task has a row; scores are shares, intervals hold them."""
+    needs(task)
+    ran = daume("run", task, "--quick", "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = json.loads((tmp_path / "searn.json").read_text())
+    assert len(rows) > 3
+    for row in rows:
+        assert row["method"] in ran.out
+        assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
+    assert daume("table", tmp_path, "--quick", "--json").json["rows"] == rows
+    shown = daume("table", tmp_path, "--quick").out
+    assert all(row["method"] in shown for row in rows)
+
+
+@pytest.mark.nightly
+def test_quick_curves(daume, tmp_path):
+    needs("ocr-small")
+    ran = daume("curves", "ocr-small", "--quick", "--iterations", "2", "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = json.loads((tmp_path / "curves.json").read_text())
+    assert [row["iteration"] for row in rows] == [0, 1]
+    assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
