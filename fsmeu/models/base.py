@@ -35,7 +35,6 @@ __all__ = [
     "Parametrized",
     "arc_weights_many",
     "layered_many",
-    "marginal_roundings",
     "marginals_many",
     "prepare_many",
 ]
@@ -65,11 +64,6 @@ class Model(Text, ABC):
         For classes that do so faster together than one by one.
         """
         return
-
-    @classmethod
-    def _marginals_many(cls, models: Sequence[Any]) -> Floats:
-        """P(y_i = l) under models of this class, of one length and number of labels."""
-        return np.stack([model.marginals() for model in models])
 
     @property
     def structure(self) -> Hashable | None:
@@ -234,24 +228,6 @@ def prepare_many(models: Sequence[Model]) -> None:
 
 
 def marginals_many(models: Sequence[Model]) -> Floats:
-    """P(y_i = l) under each model, (models, n, L); together where that is faster.
-
-    Requires models of one length and one number of labels.
-    """
-    rows: dict[type[Model], list[int]] = {}
-    for row, model in enumerate(models):
-        rows.setdefault(type(model), []).append(row)
-    found = np.empty((len(models), models[0].n, len(models[0].labels)))
-    for kind, places in rows.items():
-        found[places] = kind._marginals_many([models[row] for row in places])
-    return found
-
-
-def marginal_roundings(model: Model) -> int | None:
-    """A bound on the number of roundings behind each marginal; None where the model is no chain."""
-    if not isinstance(model.structure, tuple):
-        return None
-    _, labels, order = model.structure
-    if order == 0:
-        return 4
-    return int(2 * model.n * (labels + 4) + labels ** (order + 1))
+    """P(y_i = l) under models of one length and number of labels, (models, n, L)."""
+    prepare_many(models)
+    return np.stack([model.marginals() for model in models])

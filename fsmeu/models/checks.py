@@ -213,7 +213,7 @@ def frozen(array: Floats) -> Floats:
 # -- shapes and labels -----------------------------------------------------------------------------
 
 
-def check_shape(array: Floats, shape: tuple[int, ...], where: str, remedy: str = "") -> None:
+def check_shape(array: NDArray[Any], shape: tuple[int, ...], where: str, remedy: str = "") -> None:
     """Refuses an array of another shape."""
     if array.shape != shape:
         raise InputError(sentence(where, f"must have shape {shape}", f"{array.shape}", remedy))

@@ -28,7 +28,7 @@ from fsmeu.models.checks import (
     probability_array,
     real_array,
 )
-from fsmeu.models.paths import group_sums, log_total, marginals, normalize
+from fsmeu.models.paths import group_sums, log_total, marginals, normalized
 
 __all__ = ["Acceptor", "Mixture", "NBest"]
 
@@ -258,19 +258,13 @@ class Acceptor(Model):
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
             raise InputError(sentence("Acceptor labels", must, list(labels)))
         _check_weights(machine)
-        whole = log_total(machine) + scale
-        if not normalize:
-            machine, scale = _scaled(machine, scale), 0.0
-        self._keep(
-            machine=machine,
-            labels=machine.alphabet.labels,
-            n=machine.n,
-            normalized=normalize,
-            log_total=whole,
-            log_scale=scale,
-        )
         if normalize:
-            self.layered()
+            pushed, whole = normalized(machine, "Acceptor fst")
+            self._keep(machine=machine, log_total=whole + scale, log_scale=scale, _layered=pushed)
+        else:
+            whole, machine = log_total(machine) + scale, _scaled(machine, scale)
+            self._keep(machine=machine, log_total=whole, log_scale=0.0)
+        self._keep(labels=machine.alphabet.labels, n=machine.n, normalized=normalize)
 
     @property
     def total(self) -> float:
@@ -285,10 +279,10 @@ class Acceptor(Model):
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L), relative to the weight of all paths."""
-        return marginals(normalize(self.machine, "Acceptor fst"))
+        return marginals(normalized(self.machine, "Acceptor fst")[0])
 
     def _build(self) -> Layered:
-        return normalize(self.machine, "Acceptor fst") if self.normalized else self.machine
+        return normalized(self.machine, "Acceptor fst")[0] if self.normalized else self.machine
 
     @property
     def title(self) -> str:
@@ -318,7 +312,7 @@ def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
         raise InputError(sentence("Acceptor fst", must, f"one of size {size:g}"))
     if size <= _PLAIN:
         return from_logs(logs), 0.0
-    return normalize(logs, "Acceptor fst"), log_total(logs)
+    return normalized(logs, "Acceptor fst")
 
 
 def _checked_scale(log_scale: object) -> float:

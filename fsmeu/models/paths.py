@@ -271,10 +271,13 @@ class Dense:
 
 def dense(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Dense | None:
     """The layers as dense arrays; None if they need more than ``limit`` entries."""
-    tables = dense_tables(layered, limit)
-    if tables is None:
+    check_layers(layered)
+    width, labels, layers = max(layered.widths), len(layered.alphabet), layered.layers
+    if layered.n * width * labels * width > limit:
         return None
-    width = max(layered.widths)
+    tables = np.zeros((layered.n, width, labels, width))
+    for table, arcs in zip(tables, layers, strict=True):
+        np.add.at(table, (arcs.source, arcs.label, arcs.target), arcs.weight)
     start, final = (np.pad(v, (0, width - len(v))) for v in (layered.start, layered.final))
     return Dense(tables, start, final)
 
@@ -285,18 +288,5 @@ def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | N
     T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the
     arcs of position i from state s with label l to state t; states past a layer's width have none.
     """
-    check_layers(layered)
-    width, labels = max(layered.widths), len(layered.alphabet)
-    shape = (layered.n, width, labels, width)
-    if layered.n * width * labels * width > limit:
-        return None
-    tables = np.zeros(shape)
-    if layered.n:
-        layers = layered.layers
-        position = np.repeat(np.arange(layered.n), [len(x.source) for x in layers])
-        source = np.concatenate([x.source for x in layers])
-        label = np.concatenate([x.label for x in layers])
-        target = np.concatenate([x.target for x in layers])
-        weight = np.concatenate([x.weight for x in layers])
-        np.add.at(tables, (position, source, label, target), weight)
-    return tables
+    found = dense(layered, limit)
+    return None if found is None else found.tables

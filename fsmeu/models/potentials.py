@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Floats
 from fsmeu.errors import EmptyError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights, Layered, LogLayered
@@ -95,17 +95,9 @@ class Potentials(Parametrized):
     def _prepare(cls, models: Sequence[Model]) -> None:
         fields = [one for one in models if isinstance(one, Potentials)]
         fresh = [one for one in fields if "_chain" not in one.__dict__]
-        for rows in _blocks(fresh):
-            block = [fresh[row] for row in rows]
+        for block in _blocks(fresh):
             for one, chain in zip(block, _normalised(block), strict=True):
                 one._keep(_chain=chain)
-
-    @classmethod
-    def _marginals_many(cls, models: Sequence[Potentials]) -> Floats:
-        found = np.empty((len(models), *models[0].unary.shape))
-        for rows in _blocks(models) if models[0].n else ():
-            found[rows] = chain_marginals(*_stacked([models[row] for row in rows]))
-        return found
 
     @cached_property
     def _chain(self) -> Conditionals:
@@ -135,6 +127,14 @@ class Potentials(Parametrized):
             return super().arc_weights()
         arcs = np.concatenate([self._chain.first, self._chain.steps.ravel()])
         return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels)))
+
+    def marginals(self) -> Floats:
+        """P(y_i = l) as an array of shape (n, L)."""
+        found = np.empty(self.unary.shape)
+        found[:1] = self._chain.first
+        for i, step in enumerate(self._chain.steps):
+            found[i + 1] = found[i] @ step
+        return found
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(unary) and dE/d(pairwise).
@@ -180,30 +180,24 @@ def from_potentials(
     return Potentials(unary, pairwise, labels)
 
 
-def _blocks(fields: Sequence[Potentials]) -> Iterator[list[int]]:
-    """The rows of blocks of models whose potentials have the same shapes."""
-    alike: dict[Hashable, list[int]] = {}
-    for row, one in enumerate(fields):
-        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(row)
-    for rows in alike.values():
-        first = fields[rows[0]]
-        size = max(1, NORMALISED_CELLS // max(1, first.unary.size + first.pairwise.size))
-        for begin in range(0, len(rows), size):
-            yield rows[begin : begin + size]
+def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
+    """Blocks of models whose potentials have the same shapes."""
+    alike: dict[Hashable, list[Potentials]] = {}
+    for one in fields:
+        alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
+    for same in alike.values():
+        size = max(1, NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
+        for begin in range(0, len(same), size):
+            yield same[begin : begin + size]
 
 
 def _normalised(block: Sequence[Potentials]) -> list[Conditionals]:
     """The conditional probabilities of each model, the potentials of all having the same shapes."""
-    if block[0].n == 0:
-        return [Conditionals(np.zeros(0), np.zeros((0, 0, 0)), 0.0) for _ in block]
-    return conditionals(*_stacked(block))
-
-
-def _stacked(block: Sequence[Potentials]) -> tuple[Floats, Floats]:
-    """The potentials of models whose shapes are the same: (batch, n, L), (batch, tables, L, L)."""
-    size = len(block[0].labels)
+    n, size = block[0].unary.shape
+    if n == 0:
+        return [Conditionals(np.zeros((0, size)), np.zeros((0, size, size)), 0.0) for _ in block]
     pairwise = [one.pairwise.reshape(-1, size, size) for one in block]
-    return np.stack([one.unary for one in block]), np.stack(pairwise)
+    return conditionals(np.stack([one.unary for one in block]), np.stack(pairwise))
 
 
 def _scores(value: ArrayLike, where: str) -> Floats:
@@ -241,67 +235,19 @@ def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
         pairwise: log-potentials, shape (batch, tables, L, L): one table for all positions of a
             chain, or n - 1 of them.
     """
-    part = _products(unary, pairwise)
-    n, _, labels = part.ahead.shape
-    found = {}
-    for k, row in enumerate(part.rows.tolist()):
-        steps = np.empty((n - 1, labels, labels))
-        np.multiply(part.double[k % len(part.double)], part.ahead[1:, k, None], out=steps)
-        steps /= part.sums[:, k, :, None]
-        found[row] = Conditionals(part.first[k], steps, float(part.logs[k]))
-    others = (k for k in range(len(unary)) if k not in found)
-    found |= {k: _by_logarithms(unary[k], pairwise[k]) for k in others}
-    return [found[k] for k in range(len(unary))]
-
-
-def chain_marginals(unary: Floats, pairwise: Floats) -> Floats:
-    """P(y_i = l) under each chain of a batch, (batch, n, L); arguments as for ``conditionals``."""
-    part = _products(unary, pairwise)
-    rows, found = part.rows, np.empty(unary.shape)
-    found[rows, 0] = part.first
-    for i in range(1, unary.shape[1]):
-        known = found[rows, i - 1] / part.sums[i - 1]
-        table = part.double[:, (i - 1) % part.double.shape[1]]
-        found[rows, i] = np.matmul(known[:, None], table)[:, 0] * part.ahead[i]
-    for row in np.setdiff1d(np.arange(len(unary)), rows).tolist():
-        chain = _by_logarithms(unary[row], pairwise[row])
-        found[row, 0] = chain.first
-        for i, step in enumerate(chain.steps):
-            found[row, i + 1] = found[row, i] @ step
-    return found
-
-
-class _Products(NamedTuple):
-    """Sums of products of potentials, of the chains for which these stay within doubles.
-
-    P(y_1) is ``first``, and P(y_{i+1} | y_i) is ``double`` times what may follow y_{i+1}
-    (``ahead``), divided by the sum of that over y_{i+1} (``sums``).
-
-    Attributes:
-        rows: the places of the chains in the batch, (chains,).
-        double: potentials of neighbours, (chains, tables, L, L), or one for all.
-        first: (chains, L).
-        ahead: (n, chains, L).
-        sums: (n - 1, chains, L); 1 for a dead end.
-        logs: logarithms of the sums over all sequences, (chains,).
-    """
-
-    rows: Ints
-    double: Floats
-    first: Floats
-    ahead: Floats
-    sums: Floats
-    logs: Floats
-
-
-def _products(unary: Floats, pairwise: Floats) -> _Products:
-    """The sums for all chains of a batch of which scores do not differ much."""
-    n = unary.shape[1]
-    if n == 1:
+    if unary.shape[1] == 1:
         pairwise = pairwise[:, :0]
     rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
-    if len(rows) < len(unary):
-        unary, pairwise = unary[rows], pairwise[rows]
+    found = dict(zip(rows.tolist(), _by_products(unary[rows], pairwise[rows]), strict=True))
+    return [found.get(k) or _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))]
+
+
+def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
+    """The same of chains whose scores do not differ much; None where sums leave the doubles.
+
+    P(y_{i+1} | y_i) is the potential of both times the weight of y_{i+1} with all that may follow
+    it, divided by the sum of that over y_{i+1}, which is 0 for a dead end.
+    """
     if (pairwise[1:] == pairwise[:1]).all():
         pairwise = pairwise[:1]
     tops, link_tops = unary.max(axis=2), pairwise.max(axis=(2, 3))
@@ -311,15 +257,16 @@ def _products(unary: Floats, pairwise: Floats) -> _Products:
         ahead, sums, factors = _sums_ahead(single, double)
         totals = ahead[0].sum(axis=1)
         logs = np.log(factors).sum(axis=(0, 2)) + np.log(totals) + tops.sum(axis=1)
-        logs = logs + link_tops.sum(axis=1) * ((n - 1) / max(1, link_tops.shape[1]))
+        logs = logs + link_tops.sum(axis=1) * (len(sums) / max(1, link_tops.shape[1]))
         first = ahead[0] / totals[:, None]
     held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
     sums[sums == 0] = 1.0
-    if not held.all():
-        rows, first, logs = rows[held], first[held], logs[held]
-        ahead, sums = ahead[:, held], sums[:, held]
-        double = double[held] if len(double) > 1 else double
-    return _Products(rows, double, first, ahead, sums, logs)
+    found: list[Conditionals | None] = [None] * len(unary)
+    for k in np.flatnonzero(held).tolist():
+        steps = double[k % len(double)] * ahead[1:, k, None]
+        steps /= sums[:, k, :, None]
+        found[k] = Conditionals(first[k], steps, float(logs[k]))
+    return found
 
 
 def _spread(scores: Floats) -> Floats:
