@@ -145,10 +145,11 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     plain = pynini.rmepsilon(fst)
     arcs = sum(plain.num_arcs(state) for state in plain.states())
     most = min(states, _MOST_WORK // max(1, arcs) + 1)
-    found = pynini.determinize(plain, nstate=most + 1)
+    found: pynini.Fst = pynini.determinize(plain, nstate=most + 1)
     if found.num_states() > most:
         raise TooLargeError
-    return found.minimize()
+    found.minimize()
+    return found
 
 
 def deterministic(

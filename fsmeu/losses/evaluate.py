@@ -130,7 +130,8 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
     found = {name: np.empty(len(pairs)) for name in names}
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
-    ends = np.flatnonzero(np.diff(lengths[order])) + 1 if steps_read_length(bound.spec) else []
+    apart = np.diff(lengths[order]) != 0
+    ends = np.flatnonzero(apart & steps_read_length(bound.spec)) + 1
     size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
     for run in np.split(order, ends):
         for rows in np.split(run, range(size, len(run), size)):
