@@ -3,7 +3,7 @@
 A loss over label sequences is a two-tape automaton; its expectation under a label model is a
 shortest distance in a composition; the best decision is a query of the same composition.
 
-- ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
+- ``load``, ``loads``, ``library``, ``function_loss``: losses built in, of a file, a text, Python
 - ``evaluate``, ``evaluate_many``, ``evaluate_corpus``: the value of a pair of sequences, of each of
   many, or of a corpus
 - ``evaluate_outputs``: the further outputs that a file names beside its value

@@ -17,8 +17,8 @@ from fsmeu.fst.layers import Layered
 from fsmeu.fst.sequences import plain
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
+from fsmeu.losses.algebra.rewrite import swapped_spec
 from fsmeu.losses.algebra.split import Split, split
-from fsmeu.losses.algebra.swap import swapped_spec
 from fsmeu.losses.evaluate import evaluate, values_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.language.syntax import Spec

@@ -16,7 +16,7 @@ import numpy as np
 
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.affine import slope, starts_of
-from fsmeu.losses.algebra.rewrite import fold, replace_parts
+from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts
 from fsmeu.losses.language.dependencies import names_read, steps, tapes
 from fsmeu.losses.language.syntax import (
     Binary,
@@ -183,7 +183,9 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     gains = []
     for row in met.tolist():
         old, new = (dict(zip(tracks, row[at:], strict=False)) for at in (0, len(tracks)))
-        gains.append(fold(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec))
+        gains.append(
+            partial_eval(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec)
+        )
     kinds = kinds.reshape(-1)
     early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
     if early - {_ZERO} or len(late) > 1:
