@@ -129,8 +129,8 @@ def _functions(bound: BoundLoss, n: int) -> dict[str, Function]:
     registers = bound.spec.registers
     memories = {r.name: memory_of(bound, r, n) for r in registers if r.sugar == "memory"}
     compiler = _Compiler(bound, memories)
-    found = {r.name: compiler.function(r.update) for r in registers}
-    return {**found, "value": compiler.function(bound.spec.value)}
+    updates = {r.name: compiler.function(r.update) for r in registers}
+    return {**updates, "value": compiler.function(bound.spec.value)}
 
 
 def _walked(program: _Program, z: Ints, y: Ints) -> Held:
@@ -210,24 +210,16 @@ class _Compiler:
     def by_labels(self, expr: Expr, shown: Callable[[float], Any] = float) -> Function:
         """What depends on labels alone, kept for those that were met."""
         known: dict[Any, Any] = {}
-        asked, read = self.by_evaluator(expr), sorted(names_read(expr) & {"z", "y"})
+        compute = self.by_evaluator(expr)
+        labels = operator.itemgetter(*(sorted(names_read(expr) & {"z", "y"}) or ["n"]))
 
-        def found(now: Held, old: Held) -> Any:
-            try:
-                return known[now[tape]]
-            except KeyError:
-                return known.setdefault(now[tape], shown(asked(now, old)))
+        def look_up(now: Held, old: Held) -> Any:
+            at = labels(now)
+            if at not in known:
+                known[at] = shown(compute(now, old))
+            return known[at]
 
-        def found_for_pair(now: Held, old: Held) -> Any:
-            key = (now["z"], now["y"])
-            if key not in known:
-                known[key] = shown(asked(now, old))
-            return known[key]
-
-        if len(read) == 2:
-            return found_for_pair
-        tape = read[0] if read else "n"
-        return found
+        return look_up
 
     def condition(self, expr: Expr) -> Function:
         """Whether the expression is true; what a memory has before the start (nan) is not."""
@@ -261,15 +253,14 @@ class _Compiler:
         sought = self.function(expr.arguments[1]) if expr.function == "tally" else None
 
         def total(now: Held, old: Held) -> float:
-            packed, found = int(now[name]), 0.0
-            wanted = None if sought is None else sought(now, old)
+            packed, held = int(now[name]), []
             for _ in range(memory.depth):
                 packed, digit = divmod(packed, memory.base)
-                if wanted is None and digit:
-                    found += entries[digit]
-                elif wanted is not None:
-                    found += entries[digit] == wanted
-            return found
+                held.append(entries[digit])
+            if sought is None:
+                return float(sum(entry for entry in held if not math.isnan(entry)))
+            wanted = sought(now, old)
+            return float(sum(entry == wanted for entry in held))
 
         return total
 
