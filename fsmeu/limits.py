@@ -30,15 +30,6 @@ ELEMENTS_PER_STATE = 20
 MAX_ARCS = 20_000_000
 """Arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, as four numbers of eight bytes each."""
 
-# What is read.
-
-MOST_INPUT_BYTES = 1 << 29
-"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
-computed with is what every machine has."""
-
-# What is derived of a loss and kept.
-
-
 # Models.
 
 MAX_PREFIXES = 200_000
@@ -238,7 +229,5 @@ BLOCK_BYTES = 1 << 24
 """
 MOST_DRAWS = 1_000_000
 """Bootstrap draws: the ends of an interval are then known to a thousandth of its length."""
-DRAWN_CELLS = 1 << 22
-"""Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
 TRACED_LABELS = 10_000
 """Labels of a pair that is shown step by step: more lines than anyone reads, in two seconds."""

@@ -249,7 +249,7 @@ class _Compiler:
         """How many entries of a memory are equal to something, or their sum."""
         name = expr.arguments[0].name  # type: ignore[attr-defined]
         memory = self.memories[name]
-        entries = [math.nan, *memory.values.tolist()]
+        entries = memory.entries.tolist()
         sought = self.function(expr.arguments[1]) if expr.function == "tally" else None
 
         def total(now: Held, old: Held) -> float:
@@ -272,7 +272,7 @@ class _Compiler:
         name, back = expr.name, expr.arguments[0].value
         if not 0 <= back < memory.depth:
             return self.by_evaluator(expr)
-        entries, base = [math.nan, *memory.values.tolist()], memory.base
+        entries, base = memory.entries.tolist(), memory.base
         power = base ** int(back)
         if memory.depth == 1 and expr.old:
             return lambda now, old: entries[int(old[name])]
