@@ -3,7 +3,7 @@
 A loss over label sequences is a two-tape automaton; its expectation under a label model is a
 shortest distance in a composition; the best decision is a query of the same composition.
 
-- ``load``, ``loads``, ``library``, ``function_loss``: losses from the shelf, a file, a text, Python
+- ``load``, ``loads``, ``library``, ``function_loss``: losses built in, of a file, a text, Python
 - ``evaluate``, ``evaluate_many``, ``evaluate_corpus``: the value of a pair of sequences, of each of
   many, or of a corpus
 - ``evaluate_outputs``: the further outputs that a file names beside its value
@@ -26,7 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fsmeu import constraints, learning, models, searn
+    from fsmeu import learning, models, searn
     from fsmeu.decoding.corpus import decode_corpus
     from fsmeu.decoding.decode import decode, explain
     from fsmeu.decoding.decode_many import decode_many
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fsmeu.expectation.expect import expect
     from fsmeu.expectation.expect_many import expect_many
     from fsmeu.expectation.gradient import gradient, value_and_gradient
+    from fsmeu.fst import tags as constraints
     from fsmeu.losses.corpus import evaluate_corpus, evaluate_many
     from fsmeu.losses.evaluate import evaluate
     from fsmeu.losses.function import function_loss
@@ -51,7 +52,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = ("constraints", "learning", "models", "searn")
+_ROOMS = {
+    "constraints": "fsmeu.fst.tags",
+    "learning": "fsmeu.learning",
+    "models": "fsmeu.models",
+    "searn": "fsmeu.searn",
+}
 """Packages and modules that are names of the package themselves."""
 
 _HOMES = {
@@ -91,7 +97,7 @@ shows help need not load OpenFst."""
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        found: Any = import_module(f"fsmeu.{name}")
+        found: Any = import_module(_ROOMS[name])
     elif name in _HOMES:
         found = getattr(import_module(_HOMES[name]), name)
     else:

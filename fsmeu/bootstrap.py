@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.limits import DRAWN_CELLS
 
 __all__ = ["Estimate", "drawn_weights", "estimate", "percentiles"]
 
+_DRAWN_CELLS = 1 << 22
+"""Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
 
 _ENDS = (0.025, 0.975)
 
@@ -44,7 +45,7 @@ def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
         seed: of the draws.
     """
     random = np.random.default_rng(seed)
-    size = max(1, DRAWN_CELLS // max(1, sentences))
+    size = max(1, _DRAWN_CELLS // max(1, sentences))
     for begin in range(0, draws, size):
         rows = min(size, draws - begin)
         chosen = random.integers(0, sentences, (rows, sentences))

@@ -10,8 +10,6 @@ A *cell* is one number of an array, eight bytes; a *step* is what a state does o
 
 # How large machines may get: everything is counted in states, and FSMEU_MAX_STATES raises it all.
 
-MOST_STATES = 5_000_000
-"""States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
 ARCS_PER_STATE = 4
 """Arcs that count as one state: so many pairs of two labels leave a state of a loss."""
 CELLS_PER_STATE = 4
@@ -26,46 +24,11 @@ INVERSES_PER_STATE = 400
 """Inverse denominators of a block of candidates that count as one state: they take time only."""
 CUBE_CELLS_PER_STATE = 16
 """Cells of a model's array (state, label, state) that count as one state: one layer is held."""
-STATES_PER_PAIR = 4
-"""States that a pair of labels counts as: one state alone makes several arrays over all pairs."""
-STATES_PER_LAYER = 50
-"""States that a layer counts as where new ones come without end: finding it takes as long."""
-WALK_STEPS_PER_STATE = 80
-"""Steps of a whole walk for each state allowed: they take time, but no room."""
 ELEMENTS_PER_STATE = 20
 """Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
 """
 MAX_ARCS = 20_000_000
 """Arcs of a model, by default (FSMEU_MAX_ARCS): 640 MB, as four numbers of eight bytes each."""
-MAX_DOMAIN = 1_000_000
-"""Values of a register by its bounds; a count with more is numbered as its values are met."""
-
-# What is read.
-
-MOST_INPUT_BYTES = 1 << 29
-"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
-computed with is what every machine has."""
-
-# What is derived of a loss and kept.
-
-MOST_MEMOS = 64
-"""Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
-LENGTHS_TRIED = 12
-"""Lengths whose tables a report looks at for a true positive that makes things worse."""
-POOL_SIZE = 1 << 20
-"""Real values of a count that are told apart: few enough for several counts in one number."""
-SMALL_POOL = 1 << 4
-"""The least of that, where many counts share the bits of a number."""
-DENSE_SPACE = 2048
-"""States of a space that arrays span whatever is reached of it: this is always cheap."""
-LARGEST_DENSE_SPACE = 1 << 22
-"""States of a space that arrays span where most of it is reached: 32 MB a quantity."""
-SPARED_SPACE = 4
-"""How many times what is reached such a space may be: listing states costs more than skipping."""
-LONGEST_WINDOWED = 50_000
-"""Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
-MOST_WINDOW_GAINS = 10_000
-"""Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
 
 # Models.
 
@@ -264,7 +227,5 @@ BLOCK_BYTES = 1 << 24
 """
 MOST_DRAWS = 1_000_000
 """Bootstrap draws: the ends of an interval are then known to a thousandth of its length."""
-DRAWN_CELLS = 1 << 22
-"""Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
 TRACED_LABELS = 10_000
 """Labels of a pair that is shown step by step: more lines than anyone reads, in two seconds."""

@@ -23,7 +23,6 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, as_number, sentence, shorten
-from fsmeu.limits import MOST_INPUT_BYTES
 
 __all__ = [
     "OBJECTS",
@@ -38,6 +37,9 @@ __all__ = [
     "unpacked",
 ]
 
+_MOST_INPUT_BYTES = 1 << 29
+"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
+computed with is what every machine has."""
 STDIN = "-"
 OBJECTS = 8
 """Bytes of memory for each byte of a text that becomes Python's lists, texts and numbers."""
@@ -61,7 +63,7 @@ def input_limit(growth: int = 1) -> int:
         InputError: FSMEU_MAX_BYTES is set to something else than a whole number.
     """
     text = os.environ.get(_VARIABLE, "").strip()
-    number = as_number(text) if text else MOST_INPUT_BYTES
+    number = as_number(text) if text else _MOST_INPUT_BYTES
     if number is None or number < 1:
         must = "must be a whole number of at least 1, such as 1000000000"
         raise InputError(sentence(f"environment variable {_VARIABLE}", must, text))

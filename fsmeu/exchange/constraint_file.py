@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fsmeu.constraints import SCHEMES
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.openfst import bytes_of_file, fst_from_bytes
 from fsmeu.fst.binary import MACHINE_START
+from fsmeu.fst.tags import SCHEMES
 from fsmeu.reading import read_text
 
 __all__ = ["read_constraint"]

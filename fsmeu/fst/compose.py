@@ -8,13 +8,7 @@ import pywrapfst
 
 from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
 from fsmeu.fst.engine import pynini
-from fsmeu.limits import (
-    ARCS_PER_STATE,
-    MOST_STATES,
-    STATES_PER_LAYER,
-    STATES_PER_PAIR,
-    WALK_STEPS_PER_STATE,
-)
+from fsmeu.limits import ARCS_PER_STATE
 
 __all__ = [
     "compose",
@@ -26,6 +20,14 @@ __all__ = [
     "max_states",
 ]
 
+_MOST_STATES = 5_000_000
+"""States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
+_STATES_PER_PAIR = 4
+"""States that a pair of labels counts as: one state alone makes several arrays over all pairs."""
+_STATES_PER_LAYER = 50
+"""States that a layer counts as where new ones come without end: finding it takes as long."""
+_WALK_STEPS_PER_STATE = 80
+"""Steps of a whole walk for each state allowed: they take time, but no room."""
 _VARIABLE = "FSMEU_MAX_STATES"
 
 
@@ -35,7 +37,7 @@ def max_states(limit: int | None = None) -> int:
         return whole("machine", "max_states", limit)
     text = os.environ.get(_VARIABLE, "").strip()
     if not text:
-        return MOST_STATES
+        return _MOST_STATES
     number = as_number(text)
     if number is None or number < 1:
         must = "must be a whole number of at least 1, such as 5000000"
@@ -82,7 +84,7 @@ def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it.
     """
-    most = WALK_STEPS_PER_STATE * max_states(limit)
+    most = _WALK_STEPS_PER_STATE * max_states(limit)
     if steps > most:
         must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
         remedy = f"raise the limit on states with {_VARIABLE} or the argument max_states"
@@ -96,7 +98,7 @@ def guard_layers(where: str, n: int, limit: int | None = None) -> None:
     Raises:
         SizeLimitError: naming the length, the limit, and how to raise it.
     """
-    most = max_states(limit) // STATES_PER_LAYER
+    most = max_states(limit) // _STATES_PER_LAYER
     _guard(where, "layers", n, most, "Use a smaller n")
 
 
@@ -106,7 +108,7 @@ def guard_pairs(where: str, labels: int) -> None:
     Raises:
         SizeLimitError: naming the number of pairs, the limit, and how to raise it.
     """
-    most = max_states() // STATES_PER_PAIR
+    most = max_states() // _STATES_PER_PAIR
     if labels * labels > most:
         pairs = f"these {labels:,} labels make {labels * labels:,}"
         must = f"a step may read one of at most {most:,} pairs of labels, {pairs}"

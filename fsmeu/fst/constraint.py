@@ -65,12 +65,12 @@ class Walk:
 
     def layers(self) -> list[Layer]:
         """The arcs of each position, of weight one."""
-        found = []
+        layers = []
         for following, width in zip(self.next, self.widths[1:], strict=True):
             source, label = np.nonzero(following >= 0)
             one = np.ones(len(source))
-            found.append(Layer(source, label, following[source, label], one, width))
-        return found
+            layers.append(Layer(source, label, following[source, label], one, width))
+        return layers
 
 
 def walk(constraint: Constraint | None, labels: int, n: int) -> Walk:

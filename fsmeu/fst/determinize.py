@@ -145,10 +145,11 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     plain = pynini.rmepsilon(fst)
     arcs = sum(plain.num_arcs(state) for state in plain.states())
     most = min(states, _MOST_WORK // max(1, arcs) + 1)
-    found = pynini.determinize(plain, nstate=most + 1)
-    if found.num_states() > most:
+    result: pynini.Fst = pynini.determinize(plain, nstate=most + 1)
+    if result.num_states() > most:
         raise TooLargeError
-    return found.minimize()
+    result.minimize()
+    return result
 
 
 def deterministic(
@@ -169,15 +170,15 @@ def deterministic(
     """
     try:
         try:
-            found = determinized(build(False), effort.states if n is None else effort.few)
+            result = determinized(build(False), effort.states if n is None else effort.few)
         except TooLargeError:
             if n is None:
                 raise
             exactly = any_sequence(symbols, n, exactly=True)
-            found = determinized(intersection(build(True), exactly), effort.states)
+            result = determinized(intersection(build(True), exactly), effort.states)
     except TooLargeError:
         raise effort.error() from None
-    table = table_from_fst(found, "constraint")
+    table = table_from_fst(result, "constraint")
     after = np.full((table.states, symbols), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     ends = np.flatnonzero(np.isfinite(table.final))

@@ -313,18 +313,18 @@ class _Parser:
     def either(self, depth: int) -> _Term:
         if depth > _MOST_DEPTH:
             raise self.error(self.place(), f"brackets may be nested {_MOST_DEPTH} deep")
-        found = [self.both(depth)]
+        terms = [self.both(depth)]
         while self.peek() == "|":
             self.take()
-            found.append(self.both(depth))
-        return _Term("either", tuple(found)) if len(found) > 1 else found[0]
+            terms.append(self.both(depth))
+        return _Term("either", tuple(terms)) if len(terms) > 1 else terms[0]
 
     def both(self, depth: int) -> _Term:
-        found = [self.sequence(depth)]
+        terms = [self.sequence(depth)]
         while self.peek() == "&":
             self.take()
-            found.append(self.sequence(depth))
-        return _Term("both", tuple(found)) if len(found) > 1 else found[0]
+            terms.append(self.sequence(depth))
+        return _Term("both", tuple(terms)) if len(terms) > 1 else terms[0]
 
     def sequence(self, depth: int) -> _Term:
         parts = []
@@ -337,15 +337,15 @@ class _Parser:
         while self.peek() == "!":
             self.take()
             flips += 1
-        found = self.single(depth)
+        term = self.single(depth)
         while self.peek()[:1] in ("*", "+", "?", "{") and self.peek():
-            found = self.repeat(found, self.place(), self.take())
-        return _Term("not", (found,)) if flips % 2 else found
+            term = self.repeat(term, self.place(), self.take())
+        return _Term("not", (term,)) if flips % 2 else term
 
-    def repeat(self, found: _Term, place: int, sign: str) -> _Term:
+    def repeat(self, term: _Term, place: int, sign: str) -> _Term:
         if sign in ("*", "+", "?"):
             low, high = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1)}[sign]
-            return _Term("repeat", (found,), low=int(low), high=high)
+            return _Term("repeat", (term,), low=int(low), high=high)
         least, comma, most = sign[1:-1].replace(" ", "").partition(",")
         if not least and not most:
             raise self.error(place, "a repetition is written {2}, {1,3} or {2,}")
@@ -355,15 +355,15 @@ class _Parser:
         if max(low, high) > _MOST_REPEATS or (most and high < low):
             raise self.error(place, f"repetitions go from low to high, at most {_MOST_REPEATS}")
         most_times = math.inf if comma and not most else high
-        return _Term("repeat", (found,), low=low, high=most_times)
+        return _Term("repeat", (term,), low=low, high=most_times)
 
     def single(self, depth: int) -> _Term:
         place, token = self.place(), self.take()
         if token == "(":
-            found = self.either(depth + 1)
+            term = self.either(depth + 1)
             if self.take() != ")":
                 raise self.error(place, "this bracket is not closed")
-            return found
+            return term
         if token == "[":
             return self.chosen(place)
         if token == ".":

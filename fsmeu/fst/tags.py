@@ -1,21 +1,43 @@
-"""Chunk tags and their schemes: which kinds of tags there are beside O.
+"""Chunk tags: the kinds of tags of each scheme, and the sequences that it allows.
 
 - ``bio`` (IOB2): each chunk begins with B-X and goes on with I-X
 - ``iob1``: chunks are made of I-X; only one that follows another of its type begins with B-X
 - ``iobes``: a chunk is S-X, or begins with B-X, goes on with I-X and ends with E-X
+
+``bio()``, ``iob1()`` and ``iobes()`` are constraints for ``decode`` and ``model.given``, each made
+for the labels of a model when it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.constraint import Constraint
+from fsmeu.fst.sequences import listed
 
-__all__ = ["KINDS", "check_tags", "is_tag", "tag_labels", "tag_parts"]
+__all__ = [
+    "KINDS",
+    "SCHEMES",
+    "Tags",
+    "bio",
+    "check_tags",
+    "chunk_types",
+    "iob1",
+    "iobes",
+    "is_tag",
+    "tag_labels",
+    "tag_parts",
+]
 
 KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}
 """The kinds of tags beside O, by scheme."""
+_FOLLOWS = {"bio": "I", "iob1": "B", "iobes": "IE"}
+"""The kinds of tags that only stand where a chunk of their type is open."""
 
 
 def tag_parts(name: str) -> tuple[str, str]:
@@ -48,3 +70,84 @@ def check_tags(alphabet: Alphabet, scheme: str, where: str, remedy: str = "") ->
             others = [name for name in KINDS if is_tag(str(label), KINDS[name])]
             hint = f"Tags such as {label} are those of {' and '.join(others)}" if others else remedy
             raise InputError(sentence(where, must, label, hint))
+
+
+@dataclass(frozen=True)
+class Tags:
+    """The sequences of chunk tags that a scheme allows.
+
+    Attributes:
+        scheme: "bio", "iob1" or "iobes".
+        types: the chunk types, or None for those of the model's labels.
+    """
+
+    scheme: str
+    types: tuple[str, ...] | None = None
+
+    def over(self, alphabet: Alphabet) -> Constraint:
+        """The acceptor over these labels: state 0 outside a chunk, else one for each type."""
+        check_tags(alphabet, self.scheme, f"constraint {self.scheme}")
+        tags = [tag_parts(str(label)) for label in alphabet.labels]
+        found = dict.fromkeys(name for _, name in tags if name)
+        allowed = list(found if self.types is None else self.types)
+        following = np.full((len(allowed) + 1, len(alphabet)), -1, np.int64)
+        unfinished = self.scheme == "iobes"  # a chunk that is open there has to be ended by E-X
+        for label, (kind, name) in enumerate(tags):
+            if name and name not in allowed:
+                continue
+            inside = allowed.index(name) + 1 if name else 0
+            target = 0 if kind in "OES" else inside
+            if kind in _FOLLOWS[self.scheme]:
+                following[inside, label] = target
+            else:
+                following[: 1 if unfinished else None, label] = target
+        ends = np.zeros(1, np.int64) if unfinished else np.arange(len(following))
+        return Constraint(following, 0, ends)
+
+
+def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
+    """Chunk types that were given, checked.
+
+    Raises:
+        InputError: they are no list of texts.
+    """
+    must = 'types must be a list such as ["NP", "VP"]'
+    given = None if isinstance(types, str) else listed(types, where, must)
+    if given is None or not all(isinstance(name, str) for name in given):
+        raise InputError(sentence(where, must, types if given is None else given))
+    return tuple(given)
+
+
+def _tags(scheme: str, types: Sequence[str] | None) -> Tags:
+    return Tags(scheme, None if types is None else chunk_types(types, scheme))
+
+
+def bio(types: Sequence[str] | None = None) -> Tags:
+    """Sequences of O, B-X and I-X in which I-X only follows B-X or I-X.
+
+    Args:
+        types: the chunk types X that are allowed; those of the model's labels unless given.
+    """
+    return _tags("bio", types)
+
+
+def iob1(types: Sequence[str] | None = None) -> Tags:
+    """Sequences of O, I-X and B-X in which B-X only follows B-X or I-X.
+
+    Args:
+        types: the chunk types X that are allowed; those of the model's labels unless given.
+    """
+    return _tags("iob1", types)
+
+
+def iobes(types: Sequence[str] | None = None) -> Tags:
+    """Sequences of O, S-X and whole chunks: B-X, any number of I-X, E-X.
+
+    Args:
+        types: the chunk types X that are allowed; those of the model's labels unless given.
+    """
+    return _tags("iobes", types)
+
+
+SCHEMES: dict[str, Callable[[], Tags]] = {"bio": bio, "iob1": iob1, "iobes": iobes}
+"""The constraint of each scheme, by name."""

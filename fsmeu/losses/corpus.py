@@ -115,12 +115,12 @@ def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dic
 
 def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
     """The same, given the registers of each pair at its end, (pairs,) by name, and its length."""
-    found = {}
+    counts = {}
     for r in bound.spec.registers:
         if r.name in counts_read(bound):
             starts = {n: constant_at(bound, r.start, n) for n in np.unique(lengths).tolist()}
-            found[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
-    return found
+            counts[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
+    return counts
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
@@ -164,15 +164,15 @@ def _encoded(
         must = "there must be as many hypotheses as references"
         raise InputError(sentence(where, must, f"{len(sides[0])} and {len(sides[1])}"))
     loss = loss.over(sides[0] + sides[1])
-    found = []
+    pairs = []
     for row, (z, y) in enumerate(zip(*sides, strict=True)):
         a = loss.alphabet.encode(z, f"{where}, zs[{row}]")
         b = loss.alphabet.encode(y, f"{where}, ys[{row}]")
         if len(a) != len(b):
             must = "hypothesis and reference must have the same length"
             raise InputError(sentence(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
-        found.append((a, b))
-    return loss, found
+        pairs.append((a, b))
+    return loss, pairs
 
 
 def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:

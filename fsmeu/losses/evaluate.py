@@ -127,10 +127,11 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
         ended = [registers_of_pair(bound, *pair) for pair in pairs]
         if None not in ended:
             return {name: np.array([row[name] for row in ended if row]) for name in names}
-    found = {name: np.empty(len(pairs)) for name in names}
+    registers = {name: np.empty(len(pairs)) for name in names}
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     order = np.argsort(-lengths, kind="stable")
-    ends = np.flatnonzero(np.diff(lengths[order])) + 1 if steps_read_length(bound.spec) else []
+    apart = np.diff(lengths[order]) != 0
+    ends = np.flatnonzero(apart & steps_read_length(bound.spec)) + 1
     size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
     for run in np.split(order, ends):
         for rows in np.split(run, range(size, len(run), size)):
@@ -139,8 +140,8 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
                 z[k, : lengths[row]], y[k, : lengths[row]] = pairs[row]
             *_, state = _walk(bound, z, y, lengths[rows])
             for name in names:
-                found[name][rows] = state[name]
-    return found
+                registers[name][rows] = state[name]
+    return registers
 
 
 def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
@@ -161,16 +162,16 @@ def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: 
         ended: the registers of each pair after its last position, (pairs,) by name.
         lengths: the length of each pair.
     """
-    found = np.empty(len(lengths))
+    values = np.empty(len(lengths))
     for n in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == n)
         state = {name: held[rows] for name, held in ended.items()}
-        found[rows] = value_of_state(bound, state, len(rows), n)
-    return found
+        values[rows] = value_of_state(bound, state, len(rows), n)
+    return values
 
 
 def value_of_state(bound: BoundLoss, state: dict[str, Floats], pairs: int, n: int) -> Floats:
-    """What ending in these register values is worth, for each pair."""
+    """The value of each pair that ends in these registers, (pairs,)."""
     values = at_end(bound, bound.spec.value, state, pairs, n)
     check_range(bound, n, values)
     return values

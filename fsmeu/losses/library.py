@@ -1,4 +1,4 @@
-"""Loss files by name or by path: the shelf in ``grammars/`` and the user's own."""
+"""Loss files by name or by path: those built in (``grammars/``) and the user's own."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def _find(name: str | Path) -> Path:
     if not isinstance(name, str | os.PathLike):
         raise InputError(sentence("load", "the name of a built-in loss or a path is needed", name))
     text = str(name)
-    shelf = grammar_folder() / f"{text}{_SUFFIX}"
+    built_in = grammar_folder() / f"{text}{_SUFFIX}"
     try:
-        if "/" not in text and "\\" not in text and shelf.is_file():
-            return shelf
+        if "/" not in text and "\\" not in text and built_in.is_file():
+            return built_in
         path = Path(text).expanduser()
         if path.is_file():
             return path

@@ -14,12 +14,11 @@ from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
 from fsmeu.fst.layers import Layered
-from fsmeu.fst.sequences import listed, plain
-from fsmeu.fst.tags import tag_labels
-from fsmeu.limits import MOST_MEMOS
+from fsmeu.fst.sequences import plain
+from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
+from fsmeu.losses.algebra.rewrite import swapped_spec
 from fsmeu.losses.algebra.split import Split, split
-from fsmeu.losses.algebra.swap import swapped_spec
 from fsmeu.losses.evaluate import evaluate, values_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.language.syntax import Spec
@@ -31,6 +30,9 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
 
 __all__ = ["SpecLoss", "bind_loss"]
+
+_MOST_MEMOS = 64
+"""Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,7 @@ class SpecLoss(Card):
     def with_labels(self, alphabet: Alphabet) -> SpecLoss:
         """The same loss over these labels: any where they are open, else its own in this order."""
         if alphabet not in self._relabelled:
-            if len(self._relabelled) >= MOST_MEMOS:
+            if len(self._relabelled) >= _MOST_MEMOS:
                 self._relabelled.clear()
             given = replace(self, labels_given=alphabet)
             self._relabelled[alphabet] = given if self.labels_open else self._reordered(alphabet)
@@ -184,7 +186,7 @@ class SpecLoss(Card):
         """What was found out about this loss, for views of a kind or lengths; the last few held."""
         memo = self._memos.pop(key, {})
         self._memos[key] = memo
-        if len(self._memos) > MOST_MEMOS:
+        if len(self._memos) > _MOST_MEMOS:
             del self._memos[next(iter(self._memos))]
         return memo
 
@@ -251,17 +253,6 @@ def _in_order(table: Any, order: list[int]) -> Any:
     return np.asarray(table)[np.ix_(*[order] * np.ndim(table))]
 
 
-def _chunk_types(types: Any, labels: Any, where: str) -> list[str]:
-    """The chunk types that were given, checked."""
-    if labels is not None:
-        must = "either labels or the chunk types that make them may be given"
-        raise InputError(sentence(where, must, "both"))
-    must = 'types must be a list such as ["NP", "VP"]'
-    if isinstance(types, str):
-        raise InputError(sentence(where, must, types))
-    return [one if isinstance(one, str) else shorten(one) for one in listed(types, where, must)]
-
-
 def bind_loss(
     spec: Spec,
     params: Mapping[str, Any],
@@ -273,8 +264,11 @@ def bind_loss(
     Labels given for a file that fixes its own rename those, one for one.
     """
     where = f"{spec.kind} {spec.name}"
+    if types is not None and labels is not None:
+        must = "either labels or the chunk types that make them may be given"
+        raise InputError(sentence(where, must, "both"))
     if types is not None:
-        labels = tag_labels(_chunk_types(types, labels, where), spec.scheme or "bio")
+        labels = tag_labels(chunk_types(types, where), spec.scheme or "bio")
     chosen = as_alphabet(labels) if labels is not None else None
     if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"

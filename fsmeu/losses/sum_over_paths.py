@@ -26,9 +26,8 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst, fst_from_table, trimmed
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import machine_view
+from fsmeu.losses.machine.machine import explore, in_blocks, machine_view
 from fsmeu.losses.machine.minimize import minimize
-from fsmeu.losses.machine.reachability import explore, in_blocks
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.windows import Windows, windows

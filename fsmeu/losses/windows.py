@@ -15,9 +15,8 @@ from types import MappingProxyType
 import numpy as np
 
 from fsmeu.errors import LossFileError
-from fsmeu.limits import LONGEST_WINDOWED, MOST_WINDOW_GAINS
 from fsmeu.losses.algebra.affine import slope, starts_of
-from fsmeu.losses.algebra.rewrite import fold, replace_parts
+from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts
 from fsmeu.losses.language.dependencies import names_read, steps, tapes
 from fsmeu.losses.language.syntax import (
     Binary,
@@ -38,6 +37,11 @@ from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, numbe
 from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["Windows", "windows"]
+
+_LONGEST_WINDOWED = 50_000
+"""Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
+_MOST_WINDOW_GAINS = 10_000
+"""Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
 
 
 _TAPES = frozenset({"z", "y"})
@@ -84,7 +88,7 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     if not linear or names_read(spec.value) & {r.name for r in spec.registers} - set(linear):
         return None
     beside = [r for r in spec.registers if r.name not in linear]
-    if n > LONGEST_WINDOWED or any(_may_fail(bound, n, r) for r in beside):
+    if n > _LONGEST_WINDOWED or any(_may_fail(bound, n, r) for r in beside):
         return None
     memories = [memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"]
     if len({memory.depth for memory in memories}) != 1:
@@ -174,12 +178,14 @@ def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     after = [track[0, 1:] for track in tracks.values()]
     rows = np.stack([*before, *after, clock], axis=1)
     met, kinds = np.unique(rows, axis=0, return_inverse=True)
-    if len(met) > MOST_WINDOW_GAINS:
+    if len(met) > _MOST_WINDOW_GAINS:
         return None
     gains = []
     for row in met.tolist():
         old, new = (dict(zip(tracks, row[at:], strict=False)) for at in (0, len(tracks)))
-        gains.append(fold(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec))
+        gains.append(
+            partial_eval(amount, {**scalars, **new, "i": row[-1], "n": float(n)}, old, spec)
+        )
     kinds = kinds.reshape(-1)
     early, late = ({gains[kind] for kind in set(at.tolist())} for at in np.split(kinds, [k - 1]))
     if early - {_ZERO} or len(late) > 1:

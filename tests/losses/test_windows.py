@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.algebra.rewrite import fold
+from fsmeu.losses.algebra.rewrite import partial_eval
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.windows import windows
@@ -113,10 +113,12 @@ def test_what_is_filled_in_does_not_change_the_meaning(text, names):
     amount = spec.registers[0].update
     for a, b, i in itertools.product((0, 2), (-1, 0), (1, 3)):
         held = {"a": a, "b": b, "i": i, "n": 3}
-        part = fold(amount, {k: float(v) for k, v in held.items() if k in names}, {}, spec)
+        part = partial_eval(amount, {k: float(v) for k, v in held.items() if k in names}, {}, spec)
         assert meaning(spec, part, held) == meaning(spec, amount, held)
         if names == set(held) and meaning(spec, amount, held) is not None:
-            whole = fold(amount, {k: float(v) for k, v in {**held, "c": 0}.items()}, {}, spec)
+            whole = partial_eval(
+                amount, {k: float(v) for k, v in {**held, "c": 0}.items()}, {}, spec
+            )
             assert isinstance(whole, Number)
 
 

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from fsmeu.constraints import Tags
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.templates import page
 from fsmeu.drawing.scene.escape import script_json, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, visible, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
-from fsmeu.fst.tags import KINDS, is_tag, tag_parts
+from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Bernoulli, Independent

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsmeu.limits import LENGTHS_TRIED
 from fsmeu.losses.algebra.confusion import Counterexample, confusion, tp_counterexample
 from fsmeu.losses.algebra.ratio import Fractional, fractional
 from fsmeu.losses.algebra.split import split
@@ -13,6 +12,9 @@ from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.semantics.bound import BoundLoss
 
 __all__ = ["Properties", "properties"]
+
+_LENGTHS_TRIED = 12
+"""Lengths whose tables a report looks at for a true positive that makes things worse."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Properties:
     fractional: Fractional | None
     tp_monotonic: bool | None
     counterexample: Counterexample | None
-    tried: int = LENGTHS_TRIED
+    tried: int = _LENGTHS_TRIED
 
 
 def properties(bound: BoundLoss) -> Properties:
@@ -58,7 +60,7 @@ def properties(bound: BoundLoss) -> Properties:
     parts, form = split(bound), confusion(bound)
     found: Counterexample | None = None
     if form is not None:
-        tried = (tp_counterexample(form, n) for n in range(1, LENGTHS_TRIED + 1))
+        tried = (tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
         found = next((case for case in tried if case is not None), None)
     return Properties(
         tapes=tapes(bound.spec),

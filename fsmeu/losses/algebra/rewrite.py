@@ -24,10 +24,14 @@ from fsmeu.losses.language.syntax import (
 )
 from fsmeu.losses.semantics.evaluator import constant
 
-__all__ = ["fold", "replace_parts", "with_parts"]
+__all__ = ["partial_eval", "replace_parts", "swapped_spec", "with_parts"]
+
+_OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
 
 
-def fold(expr: Expr, known: Mapping[str, float], before: Mapping[str, float], spec: Spec) -> Expr:
+def partial_eval(
+    expr: Expr, known: Mapping[str, float], before: Mapping[str, float], spec: Spec
+) -> Expr:
     """The expression with what is known worked out as far as it goes.
 
     Args:
@@ -42,10 +46,10 @@ def fold(expr: Expr, known: Mapping[str, float], before: Mapping[str, float], sp
         case Old() if expr.name in before:
             return Number(before[expr.name], place=expr.place)
         case Choice():
-            condition = fold(expr.condition, known, before, spec)
+            condition = partial_eval(expr.condition, known, before, spec)
             if isinstance(condition, Number):
-                return fold(expr.yes if condition.value else expr.no, known, before, spec)
-    inside = tuple(fold(part, known, before, spec) for part in parts(expr))
+                return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
+    inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
     whole = with_parts(expr, inside)
     if isinstance(whole, Binary) and whole.operator in ("and", "or"):
         return _lazy(whole)
@@ -94,3 +98,13 @@ def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
     if expr in others:
         return others[expr]
     return with_parts(expr, tuple(replace_parts(part, others) for part in parts(expr)))
+
+
+def swapped_spec(spec: Spec) -> Spec:
+    """The spec whose value for (z, y) is that of the given one for (y, z)."""
+    registers, output_registers = (
+        tuple(replace(r, update=replace_parts(r.update, _OTHER)) for r in registers)
+        for registers in (spec.registers, spec.output_registers)
+    )
+    examples = tuple(replace(example, z=example.y, y=example.z) for example in spec.examples)
+    return replace(spec, registers=registers, output_registers=output_registers, examples=examples)

@@ -16,7 +16,13 @@ from functools import cached_property
 
 from fsmeu.losses.algebra.rewrite import replace_parts, with_parts
 from fsmeu.losses.algebra.separate import separated
-from fsmeu.losses.language.dependencies import increment, linear_registers, names_read, tapes
+from fsmeu.losses.language.dependencies import (
+    increment,
+    linear_registers,
+    names_read,
+    steps_read_length,
+    tapes,
+)
 from fsmeu.losses.language.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
 from fsmeu.losses.semantics.bound import BoundLoss
 
@@ -96,14 +102,10 @@ class Split:
 
         Bounds of registers do not count: whether they are kept is seen as values are reached.
         """
-        read = [joint_count.amount for joint_count in self.joint_counts]
-        for part in (self.z, self.y):
-            for register in part.bound.spec.registers:
-                read += [register.start, register.update]
-                if register.depth is not None:
-                    sides = (register.depth, register.low, register.high)
-                    read += [side for side in sides if side is not None]
-        return any("n" in names_read(expr) for expr in read)
+        specs = (self.z.bound.spec, self.y.bound.spec)
+        read = [register.start for spec in specs for register in spec.registers]
+        read += [joint_count.amount for joint_count in self.joint_counts]
+        return any(map(steps_read_length, specs)) or any("n" in names_read(e) for e in read)
 
     @cached_property
     def counted(self) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
     "is_condition",
     "is_truth",
     "linear_registers",
+    "memories_read_length",
     "names_read",
     "needed_registers",
     "reads_clock",
@@ -105,11 +106,17 @@ def reads_clock(spec: Spec) -> bool:
 
 
 @lru_cache(maxsize=256)
+def memories_read_length(spec: Spec) -> bool:
+    """True when what a memory can hold depends on the length n."""
+    memories = [r for r in spec.registers if r.sugar == "memory"]
+    sides = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
+    return any("n" in names_read(side) for side in sides)
+
+
+@lru_cache(maxsize=256)
 def steps_read_length(spec: Spec) -> bool:
     """True when some update, or what a memory can hold, looks at the length n."""
-    memories = [r for r in spec.registers if r.sugar == "memory"]
-    held = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
-    return any("n" in names_read(expr) for expr in [*held, *(r.update for r in spec.registers)])
+    return memories_read_length(spec) or any("n" in names_read(r.update) for r in spec.registers)
 
 
 def increment(register: Register) -> Expr | None:

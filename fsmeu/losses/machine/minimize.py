@@ -107,10 +107,10 @@ def _unrolled_size(machine: Machine, enough: int) -> int:
 def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
     """The classes of the states of all layers in a row, numbered through; -1 if no pair ends."""
     ends = same_values(machine.values)[layers[-1]]
-    found = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
-    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in found[:-1])])
+    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
+    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
     return np.concatenate(
-        [np.where(held < 0, -1, held + begin) for held, begin in zip(found, begins, strict=True)]
+        [np.where(held < 0, -1, held + begin) for held, begin in zip(refined, begins, strict=True)]
     )
 
 

@@ -105,8 +105,8 @@ def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
     if size < _SMALL_CORE or beside < _SMALL_CORE:
         return None
     core = SpecView(view.bound, view.n, view.z, (*view.linear_names, *sums))
-    found = _walk(core, names)
-    return None if found is None else QuotientView(view, core, found)
+    layers = _walk(core, names)
+    return None if layers is None else QuotientView(view, core, layers)
 
 
 def _walk(core: SpecView, names: list[str]) -> list[_Layer] | None:
@@ -148,8 +148,8 @@ def _firsts(
         )
         for after, (targets, gains) in zip(codes[1:], steps, strict=True)
     ]
-    found = []
+    firsts = []
     for classes in refine_layers(places, ends):
         _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
-        found.append(first[inverse])
-    return found
+        firsts.append(first[inverse])
+    return firsts

@@ -49,25 +49,25 @@ _LARGEST_MERGED_DOMAIN = 1 << 23
 @lru_cache(maxsize=256)
 def merged_registers(bound: BoundLoss, n: int) -> Mapping[str, Merged]:
     """For sequences of length n, the registers with values that can be merged, and how."""
-    found = {}
+    registers = {}
     for register, seen in _candidates(bound.spec):
         merged = _merge(bound, register, seen, n)
         if merged is not None and len(merged.representatives) < len(merged.values):
-            found[register.name] = merged
-    return found
+            registers[register.name] = merged
+    return registers
 
 
 @lru_cache(maxsize=256)
 def _candidates(spec: Spec) -> tuple[tuple[Register, tuple[Expr, ...]], ...]:
     """Registers that follow labels alone, none read as it is, with what is read off them."""
     free = _free(spec)
-    found = []
+    candidates = []
     for register in spec.registers:
         seen = observations(spec, register.name)
         bare = any(isinstance(expr, Name | Old) for expr in seen)
         if not bare and names_read(register.update) <= free | {register.name}:
-            found.append((register, seen))
-    return tuple(found)
+            candidates.append((register, seen))
+    return tuple(candidates)
 
 
 def _free(spec: Spec) -> frozenset[str]:
@@ -82,8 +82,8 @@ def observations(spec: Spec, name: str) -> tuple[Expr, ...]:
     """
     free = _free(spec) | {name}
     others = [r.update for r in spec.registers if r.name != name]
-    found = [piece for expr in (spec.value, *others) for piece in _pieces(expr, name, free)]
-    return tuple(dict.fromkeys(found))
+    pieces = [piece for expr in (spec.value, *others) for piece in _pieces(expr, name, free)]
+    return tuple(dict.fromkeys(pieces))
 
 
 def _pieces(expr: Expr, name: str, free: frozenset[str]) -> Iterator[Expr]:

@@ -63,8 +63,8 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     parts = [tag_parts(name) for name in names]
     texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
-    kinds = np.full(len(codes), NONE)
-    types = np.full(len(codes), NONE)
+    kinds, types = np.full((2, len(codes) + 1), NONE)
+    kinds[-1] = types[-1] = np.nan
     for name, (kind, tag_type) in zip(names, parts, strict=True):
         kinds[int(codes[name])] = codes[kind]
         types[int(codes[name])] = codes[tag_type] if tag_type else NONE

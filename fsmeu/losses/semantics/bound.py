@@ -30,8 +30,8 @@ class BoundLoss:
         numeric: True when labels are numbers.
         label_values: what ``z`` or ``y`` is for each label index.
         codes: code of each text.
-        kinds: code of the kind of each label code (B, I, O ...).
-        types: code of the type of each label code (NP, PER ...), NONE where it has none.
+        kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
+        types: code of the type of each label code (NP, PER ...), NONE where it has none; the same.
     """
 
     spec: Spec

@@ -14,14 +14,6 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
-from fsmeu.limits import (
-    DENSE_SPACE,
-    LARGEST_DENSE_SPACE,
-    MAX_DOMAIN,
-    POOL_SIZE,
-    SMALL_POOL,
-    SPARED_SPACE,
-)
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
@@ -43,6 +35,18 @@ __all__ = [
     "share_numbers",
 ]
 
+_MAX_DOMAIN = 1_000_000
+"""Values of a register by its bounds; a count with more is numbered as its values are met."""
+_POOL_SIZE = 1 << 20
+"""Real values of a count that are told apart: few enough for several counts in one number."""
+_SMALL_POOL = 1 << 4
+"""The least of that, where many counts share the bits of a number."""
+_DENSE_SPACE = 2048
+"""States of a space that arrays span whatever is reached of it: this is always cheap."""
+_LARGEST_DENSE_SPACE = 1 << 22
+"""States of a space that arrays span where most of it is reached: 32 MB a quantity."""
+_SPARED_SPACE = 4
+"""How many times what is reached such a space may be: listing states costs more than skipping."""
 MAX_BITS = 62
 _MAX_DEPTH = 64
 _MAX_PACKED = 2**53
@@ -60,7 +64,7 @@ class Pool:
     pays none of it.
     """
 
-    size: int = POOL_SIZE
+    size: int = _POOL_SIZE
     values: Floats = field(default_factory=lambda: np.zeros(0))
     _order: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -162,16 +166,16 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
     if high < low:
         raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
     size = int(high) - int(low) + 1
-    if size > MAX_DOMAIN and register.sugar == "count":
+    if size > _MAX_DOMAIN and register.sugar == "count":
         return _numbered_as_met()
-    if size > MAX_DOMAIN:
-        message = f"a register may take at most {MAX_DOMAIN:,} values, this one {size:,}"
+    if size > _MAX_DOMAIN:
+        message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
     return Domain(int(low), size, register.sugar != "count", reachable=size)
 
 
 def _numbered_as_met() -> Domain:
-    return Domain(0, POOL_SIZE, False, Pool(), reachable=POOL_SIZE)
+    return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
 
 
 def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
@@ -293,7 +297,7 @@ def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
     if not pools:
         return dict(domains)
     room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
-    size = min(POOL_SIZE, max(room, SMALL_POOL))
+    size = min(_POOL_SIZE, max(room, _SMALL_POOL))
     smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
     return {**domains, **smaller}
 
@@ -324,8 +328,8 @@ class Space:
         reachable = 1
         for domain in self.domains.values():
             reachable *= min(domain.reachable, domain.size)
-        most = min(LARGEST_DENSE_SPACE, SPARED_SPACE * reachable)
-        return self.size <= max(DENSE_SPACE, most)
+        most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
+        return self.size <= max(_DENSE_SPACE, most)
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""

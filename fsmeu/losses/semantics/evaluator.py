@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,11 @@ class Memory:
     def base(self) -> int:
         """The number of digits."""
         return len(self.values) + 1
+
+    @cached_property
+    def entries(self) -> Floats:
+        """What each digit stands for, nan for 'nothing yet'."""
+        return np.append(np.nan, self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,17 +259,13 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
         raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
     table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
     known = np.asarray(codes) >= 0
-    return np.append(table, np.nan)[np.where(known, codes, -1).astype(np.int64)]
+    return table[np.where(known, codes, -1).astype(np.int64)]
 
 
-def _memory_digits(memory: Memory, packed: Lanes, steps: int) -> Ints:
+def _entry(memory: Memory, packed: Lanes, steps: int) -> Floats:
+    """The entry of a memory so many steps back."""
     number = np.asarray(packed).astype(np.int64)
-    digits: Ints = (number // memory.base**steps) % memory.base
-    return digits
-
-
-def _entry(memory: Memory, digits: Ints) -> Lanes:
-    return np.append(np.nan, memory.values)[digits]
+    return memory.entries[number // memory.base**steps % memory.base]
 
 
 def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
@@ -272,7 +274,7 @@ def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
     total: Lanes = 0.0
     sought = _eval(expr.arguments[1], scope, active) if expr.function == "tally" else None
     for back in range(memory.depth):
-        entry = _entry(memory, _memory_digits(memory, packed, back))
+        entry = _entry(memory, packed, back)
         total = total + (np.nan_to_num(entry) if sought is None else np.equal(entry, sought))
     return total
 
@@ -285,7 +287,7 @@ def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
             message = f"the index of {expr.name} must be a constant from 0 to {memory.depth - 1}"
             raise scope.fault(expr, message)
         held = scope.old if expr.old else scope.current
-        return _entry(memory, _memory_digits(memory, held[expr.name], int(back)))
+        return _entry(memory, held[expr.name], int(back))
     table = scope.bound.params[expr.name]
     if table.ndim != len(expr.arguments):
         raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")

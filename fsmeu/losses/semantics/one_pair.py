@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.dependencies import memories_read_length, names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
     At,
@@ -30,7 +30,6 @@ from fsmeu.losses.language.syntax import (
     Number,
     Old,
     Push,
-    Text,
     Unary,
 )
 from fsmeu.losses.semantics.bound import BoundLoss
@@ -60,13 +59,7 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "%": operator.mod,
     "^": lambda base, power: float(np.power(base, power)),
 }
-_PLAIN: dict[str, Callable[[float], float]] = {
-    "abs": abs,
-    "floor": lambda x: float(math.floor(x)),
-    "ceil": lambda x: float(math.ceil(x)),
-    "exp": lambda x: float(np.exp(x)),
-    "log": lambda x: float(np.log(x)),
-}
+_CHOOSE: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
 _UNDEFINED = (ArithmeticError, LookupError, ValueError)
 
 
@@ -117,8 +110,7 @@ class _Program:
 @lru_cache(maxsize=256)
 def _program(bound: BoundLoss, n: int) -> _Program:
     spec = bound.spec
-    memories = {r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"}
-    compiler = _Compiler(bound, memories)
+    functions = _functions(bound, n if memories_read_length(spec) else 0)
     starts, updates = {"n": float(n)}, []
     for r in spec.registers:
         low, high = bounds_of(bound, r, n)
@@ -126,9 +118,19 @@ def _program(bound: BoundLoss, n: int) -> _Program:
             high = math.nextafter(MOST_WHOLE, 0.0)
             low = -high
         starts[r.name] = constant_at(bound, r.start, n)
-        updates.append((r.name, compiler.function(r.update), low, high, r.sugar == "register"))
+        updates.append((r.name, functions[r.name], low, high, r.sugar == "register"))
         _check(starts[r.name], low, high, r.sugar == "register")
-    return _Program(bound.label_values.tolist(), starts, updates, compiler.function(spec.value))
+    return _Program(bound.label_values.tolist(), starts, updates, functions["value"])
+
+
+@lru_cache(maxsize=64)
+def _functions(bound: BoundLoss, n: int) -> dict[str, Function]:
+    """The updates of registers by name, and the value; n matters where memories depend on it."""
+    registers = bound.spec.registers
+    memories = {r.name: memory_of(bound, r, n) for r in registers if r.sugar == "memory"}
+    compiler = _Compiler(bound, memories)
+    updates = {r.name: compiler.function(r.update) for r in registers}
+    return {**updates, "value": compiler.function(bound.spec.value)}
 
 
 def _walked(program: _Program, z: Ints, y: Ints) -> Held:
@@ -154,10 +156,6 @@ def _finite(value: float) -> float:
     return value
 
 
-def _nothing(now: Held, old: Held) -> float:
-    raise ArithmeticError
-
-
 @dataclass(frozen=True, eq=False)
 class _Compiler:
     """Expressions of a loss as closures; ``memories`` says how each memory is kept."""
@@ -167,42 +165,15 @@ class _Compiler:
 
     def function(self, expr: Expr) -> Function:
         """The expression as a function with float values."""
-        return self.tabled(expr, self.by_parts(expr))
-
-    def condition(self, expr: Expr) -> Function:
-        """Whether the expression is true; what a memory has before the start (nan) is not."""
-        return self.tabled(expr, self.condition_by_parts(expr))
-
-    def tabled(self, expr: Expr, function: Function) -> Function:
-        """The same function, looked up where it depends on nothing, or on one label alone."""
-        read = names_read(expr) - self.bound.params.keys()
-        if isinstance(expr, Number | Text | Name) or not (read <= {"z"} or read <= {"y"}):
-            return function
-        tape = min(read, default="")
-        table = {}
-        for label in self.bound.label_values.tolist() if tape else [0.0]:
-            try:
-                table[label] = function({tape: label}, {})
-            except _UNDEFINED:
-                continue
-        if not tape:
-            constant = table.get(0.0)
-            return function if constant is None else lambda now, old: constant
-        return lambda now, old: table[now[tape]]
-
-    def by_parts(self, expr: Expr) -> Function:
-        """The expression as a function of its parts."""
+        if isinstance(expr, Number):
+            number = expr.value
+            return lambda now, old: number
+        if isinstance(expr, Name) and expr.name not in self.bound.params:
+            name = expr.name
+            return lambda now, old: now[name]
+        if names_read(expr) <= {"z", "y", *self.bound.params}:
+            return self.by_labels(expr)
         match expr:
-            case Number(value=number):
-                return lambda now, old: number
-            case Text():
-                text = float(evaluate(expr, Scope(self.bound, {}, {}, {})))
-                return lambda now, old: text
-            case Name(name=name) if name in self.bound.params:
-                given = float(self.bound.params[name])
-                return lambda now, old: given
-            case Name(name=name):
-                return lambda now, old: now[name]
             case Old(name=name):
                 return lambda now, old: old[name]
             case Unary(operator="-", operand=operand):
@@ -216,20 +187,45 @@ class _Compiler:
                 apply = _ARITHMETIC[sign]
                 left, right = self.function(expr.left), self.function(expr.right)
                 return lambda now, old: _finite(apply(left(now, old), right(now, old)))
-            case Call():
-                return self.call(expr)
+            case Call(function="min" | "max" as name):
+                choose, inner_ones = _CHOOSE[name], [self.function(one) for one in expr.arguments]
+                return lambda now, old: choose([_finite(one(now, old)) for one in inner_ones])
+            case Call(function="tally" | "sum"):
+                return self.over_memory(expr)
             case Index():
-                return self.entry(expr) if expr.name in self.memories else self.cell(expr)
+                return self.entry(expr)
             case Push():
                 return self.push(expr)
             case Arcs():
                 return self.arcs(expr)
+            case Call():
+                return self.by_evaluator(expr)
         holds = self.condition(expr)
         return lambda now, old: 1.0 if holds(now, old) else 0.0
 
-    def condition_by_parts(self, expr: Expr) -> Function:
-        """The condition as a function of its parts."""
+    def by_evaluator(self, expr: Expr) -> Function:
+        """What is seldom asked, as the evaluator gives it."""
+        return lambda now, old: float(evaluate(expr, Scope(self.bound, now, old, self.memories)))
+
+    def by_labels(self, expr: Expr, shown: Callable[[float], Any] = float) -> Function:
+        """What depends on labels alone, kept for those that were met."""
+        known: dict[Any, Any] = {}
+        compute = self.by_evaluator(expr)
+        labels = operator.itemgetter(*(sorted(names_read(expr) & {"z", "y"}) or ["n"]))
+
+        def look_up(now: Held, old: Held) -> Any:
+            at = labels(now)
+            if at not in known:
+                known[at] = shown(compute(now, old))
+            return known[at]
+
+        return look_up
+
+    def condition(self, expr: Expr) -> Function:
+        """Whether the expression is true; what a memory has before the start (nan) is not."""
         match expr:
+            case _ if names_read(expr) <= {"z", "y", *self.bound.params}:
+                return self.by_labels(expr, lambda amount: abs(amount) > 0.0)
             case At():
                 states = next(r.states for r in self.bound.spec.registers if r.states)
                 number = states.index(expr.state)
@@ -249,73 +245,42 @@ class _Compiler:
         amount = self.function(expr)
         return lambda now, old: abs(amount(now, old)) > 0.0
 
-    def call(self, expr: Call) -> Function:
-        """A function of the language."""
-        if expr.function in ("tally", "sum"):
-            return self.over_memory(expr)
-        inner = [self.function(argument) for argument in expr.arguments]
-        first, name = inner[0], expr.function
-        if name in ("kind", "type"):
-            parts = (self.bound.kinds if name == "kind" else self.bound.types).tolist()
-            table = dict(enumerate(parts))
-            return (
-                _nothing
-                if self.bound.numeric
-                else lambda now, old: table.get(first(now, old), math.nan)
-            )
-        if name in ("min", "max"):
-            choose = min if name == "min" else max
-            return lambda now, old: choose([_finite(one(now, old)) for one in inner])
-        if name == "sqrt":
-            return lambda now, old: math.sqrt(first(now, old))
-        plain = _PLAIN[name]
-        return lambda now, old: _finite(plain(first(now, old)))
-
     def over_memory(self, expr: Call) -> Function:
         """How many entries of a memory are equal to something, or their sum."""
         name = expr.arguments[0].name  # type: ignore[attr-defined]
         memory = self.memories[name]
-        entries = [math.nan, *memory.values.tolist()]
+        entries = memory.entries.tolist()
         sought = self.function(expr.arguments[1]) if expr.function == "tally" else None
 
         def total(now: Held, old: Held) -> float:
-            packed, found = int(now[name]), 0.0
-            wanted = None if sought is None else sought(now, old)
+            packed, held = int(now[name]), []
             for _ in range(memory.depth):
                 packed, digit = divmod(packed, memory.base)
-                if wanted is None and digit:
-                    found += entries[digit]
-                elif wanted is not None:
-                    found += entries[digit] == wanted
-            return found
+                held.append(entries[digit])
+            if sought is None:
+                return float(sum(entry for entry in held if not math.isnan(entry)))
+            wanted = sought(now, old)
+            return float(sum(entry == wanted for entry in held))
 
         return total
 
     def entry(self, expr: Index) -> Function:
-        """An entry of a memory, whose place must be a constant."""
-        name, memory = expr.name, self.memories[expr.name]
-        if not names_read(expr.arguments[0]) <= {"i", "n", *self.bound.params}:
-            return _nothing
-        back = self.function(expr.arguments[0])
-        entries, base = [math.nan, *memory.values.tolist()], memory.base
-        powers = {float(k): base**k for k in range(memory.depth)}
-        if memory.depth == 1 and expr.arguments[0] == Number(0.0):
-            tables = dict(enumerate(entries))
-            if expr.old:
-                return lambda now, old: tables[old[name]]
-            return lambda now, old: tables[now[name]]
+        """An entry of a memory, whose place is a constant; the entry of a table elsewhere."""
+        memory = self.memories.get(expr.name)
+        if memory is None or not isinstance(expr.arguments[0], Number):
+            return self.by_evaluator(expr)
+        name, back = expr.name, expr.arguments[0].value
+        if not 0 <= back < memory.depth:
+            return self.by_evaluator(expr)
+        entries, base = memory.entries.tolist(), memory.base
+        power = base ** int(back)
+        if memory.depth == 1 and expr.old:
+            return lambda now, old: entries[int(old[name])]
+        if memory.depth == 1:
+            return lambda now, old: entries[int(now[name])]
         if expr.old:
-            return lambda now, old: entries[int(old[name]) // powers[back(now, old)] % base]
-        return lambda now, old: entries[int(now[name]) // powers[back(now, old)] % base]
-
-    def cell(self, expr: Index) -> Function:
-        """An entry of a table of labels."""
-        table = self.bound.params[expr.name]
-        inner = [self.function(argument) for argument in expr.arguments]
-        if table.ndim != len(inner):
-            return _nothing
-        place = {label: k for k, label in enumerate(self.bound.label_values.tolist())}
-        return lambda now, old: table.item(*[place[one(now, old)] for one in inner])
+            return lambda now, old: entries[int(old[name]) // power % base]
+        return lambda now, old: entries[int(now[name]) // power % base]
 
     def push(self, expr: Push) -> Function:
         """A memory with one more entry."""

@@ -1,16 +1,21 @@
 """Which sort of thing each expression is, checked once the labels are known.
 
-Sorts are those of ``sorts``. Where a file leaves its labels open, a quoted text may be compared
-with labels that are numbers (it is none of them), and ``kind`` and ``type`` of such labels are
-refused only when they are asked for: the same file may meet other labels.
+A number (truth values are 0 and 1), a label, a text (the kind or type of a tag, or a quoted text
+that names no label), or a memory. Labels that are all whole numbers are numbers, too, if doubles
+tell them apart. Where a file leaves its labels open, a quoted text may be compared with labels that
+are numbers (it is none of them), and ``kind`` and ``type`` of such labels are refused only when
+they are asked for: the same file may meet other labels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+from fsmeu.errors import LossFileError, nearest, shorten
 from fsmeu.losses.language import messages
+from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
     At,
     Binary,
@@ -24,22 +29,18 @@ from fsmeu.losses.language.syntax import (
     Register,
     Text,
     Unary,
+    walk,
 )
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.sorts import (
-    LABEL,
-    NUMBER,
-    TEXT,
-    Sort,
-    World,
-    alike,
-    entries,
-    like_number,
-    unlike,
-)
+from fsmeu.losses.semantics.evaluator import constant
 
 __all__ = ["check_types"]
 
+NUMBER, LABEL, TEXT = "a number", "a label", "a text"
+Sort = str | Register
+"""One of these, or the register of a memory."""
+_SHOWN_LABELS = 40
+_COMPUTED = (messages.AMOUNT, messages.ARITHMETIC, messages.FUNCTION, messages.ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)
 """Of two things that differ, the later of these is to blame; a memory before all."""
 
@@ -54,7 +55,7 @@ def check_types(bound: BoundLoss) -> None:
     registers = spec.output_registers or spec.registers
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
     labels = tuple(bound.codes)[: len(bound.label_values)]
-    world = World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})
+    world = _World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})
     for param in spec.params:
         if param.type == "table" and param.default is not None:
             _number(param.default, messages.DEFAULT, world)
@@ -67,35 +68,35 @@ def check_types(bound: BoundLoss) -> None:
 # -- statements, as they stand in the file ---------------------------------------------------------
 
 
-def _count(register: Register, update: Any, world: World) -> None:
+def _count(register: Register, update: Any, world: _World) -> None:
     if isinstance(update, Choice):
         _condition(register, update, world)
         update = update.yes
     _number(update.right, messages.AMOUNT, world)
 
 
-def _condition(register: Register, update: Any, world: World) -> None:
+def _condition(register: Register, update: Any, world: _World) -> None:
     _number(update.condition, messages.CONDITION, world)
 
 
-def _memory(register: Register, update: Any, world: World) -> None:
-    if entries(register) == NUMBER:
+def _memory(register: Register, update: Any, world: _World) -> None:
+    if _entries(register) == NUMBER:
         _number(update.entry, messages.ENTRY, world)
     else:
         _sort(update.entry, world)
 
 
-def _next(register: Register, update: Any, world: World) -> None:
+def _next(register: Register, update: Any, world: _World) -> None:
     _number(update, messages.NEXT, world)
 
 
-def _arcs(register: Register, update: Any, world: World) -> None:
+def _arcs(register: Register, update: Any, world: _World) -> None:
     for _, _, condition in update.arcs:
         if condition is not None:
             _number(condition, messages.CONDITION, world)
 
 
-_STATEMENTS: dict[str, Callable[[Register, Any, World], None]] = {
+_STATEMENTS: dict[str, Callable[[Register, Any, _World], None]] = {
     "count": _count,
     "age": _condition,
     "flag": _condition,
@@ -108,7 +109,7 @@ _STATEMENTS: dict[str, Callable[[Register, Any, World], None]] = {
 # -- what is wanted --------------------------------------------------------------------------------
 
 
-def _number(expr: Expr, why: str, world: World) -> str:
+def _number(expr: Expr, why: str, world: _World) -> str:
     """Refuses what is not a number; of an ``if``, the branch that is none."""
     if id(expr) in world.numbers:
         return NUMBER
@@ -118,52 +119,52 @@ def _number(expr: Expr, why: str, world: World) -> str:
         _number(expr.no, why, world)
     else:
         sort = _sort(expr, world)
-        if not like_number(sort, world):
-            raise unlike(expr, sort, NUMBER, why, world)
+        if not _like_number(sort, world):
+            raise _unlike(expr, sort, NUMBER, why, world)
     world.numbers.add(id(expr))
     return NUMBER
 
 
-def _label(expr: Expr, why: str, world: World) -> None:
+def _label(expr: Expr, why: str, world: _World) -> None:
     """Refuses what is not a label, where a tag or the side of a table is asked for."""
     sort, numeric, table = _sort(expr, world), world.bound.numeric, why == messages.TABLE
     if numeric and (table or not world.final):
-        fits = like_number(sort, world) if table else sort == LABEL
+        fits = _like_number(sort, world) if table else sort == LABEL
         fits |= sort == TEXT and not world.final
     else:
         fits = sort == LABEL and not numeric
     if not fits:
-        raise unlike(expr, sort, LABEL if table else "a tag", why, world)
+        raise _unlike(expr, sort, LABEL if table else "a tag", why, world)
 
 
-def _same(left: Expr, right: Expr, why: str, world: World) -> tuple[Sort, Sort]:
+def _same(left: Expr, right: Expr, why: str, world: _World) -> tuple[Sort, Sort]:
     """The sorts of two things that must be of the same one."""
     a, b = _sort(left, world), _sort(right, world)
-    if not alike(a, b, world):
+    if not _alike(a, b, world):
         ranks = [_BLAME.index(s) if isinstance(s, str) else len(_BLAME) for s in (a, b)]
         if ranks[0] >= ranks[1]:
-            raise unlike(left, a, b, why, world, right)
-        raise unlike(right, b, a, why, world, left)
+            raise _unlike(left, a, b, why, world, right)
+        raise _unlike(right, b, a, why, world, left)
     return a, b
 
 
-def _known_label(text: Expr, sort: Sort, beside: Sort, world: World) -> None:
+def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
     """Refuses a quoted text beside a label when the file says that there is no such label."""
     if sort == TEXT and beside == LABEL and world.final and isinstance(text, Text):
-        raise unlike(text, TEXT, LABEL, messages.UNKNOWN, world)
+        raise _unlike(text, TEXT, LABEL, messages.UNKNOWN, world)
 
 
 # -- the sort of an expression ---------------------------------------------------------------------
 
 
-def _sort(expr: Expr, world: World) -> Sort:
+def _sort(expr: Expr, world: _World) -> Sort:
     found = world.known.get(id(expr))
     if found is None:
         found = world.known[id(expr)] = _RULES[type(expr)](expr, world)
     return found
 
 
-def _binary(expr: Binary, world: World) -> Sort:
+def _binary(expr: Binary, world: _World) -> Sort:
     left, right = expr.left, expr.right
     if expr.operator in ("==", "!="):
         a, b = _sort(left, world), _sort(right, world)
@@ -176,15 +177,15 @@ def _binary(expr: Binary, world: World) -> Sort:
     return _number(right, why, world)
 
 
-def _choice(expr: Choice, world: World) -> Sort:
+def _choice(expr: Choice, world: _World) -> Sort:
     _number(expr.condition, messages.CONDITION, world)
     a, b = _same(expr.yes, expr.no, messages.BRANCHES, world)
     if a == b or isinstance(a, Register):
         return a
-    return NUMBER if like_number(a, world) and like_number(b, world) else TEXT
+    return NUMBER if _like_number(a, world) and _like_number(b, world) else TEXT
 
 
-def _call(expr: Call, world: World) -> Sort:
+def _call(expr: Call, world: _World) -> Sort:
     first = expr.arguments[0]
     if expr.function in ("kind", "type"):
         _label(first, messages.TAGS, world)
@@ -196,40 +197,40 @@ def _call(expr: Call, world: World) -> Sort:
     return NUMBER
 
 
-def _over_memory(expr: Call, memory: Any, world: World) -> Sort:
-    held = entries(world.names[memory.name])  # type: ignore[arg-type]
+def _over_memory(expr: Call, memory: Any, world: _World) -> Sort:
+    held = _entries(world.names[memory.name])  # type: ignore[arg-type]
     if expr.function == "sum":
-        if not like_number(held, world):
-            raise unlike(memory, world.names[memory.name], "one of numbers", messages.SUM, world)
+        if not _like_number(held, world):
+            raise _unlike(memory, world.names[memory.name], "one of numbers", messages.SUM, world)
         return NUMBER
     sought = expr.arguments[1]
     sort = _sort(sought, world)
     _known_label(sought, sort, held, world)
-    if not alike(sort, held, world):
-        raise unlike(sought, sort, held, messages.TALLY, world)
+    if not _alike(sort, held, world):
+        raise _unlike(sought, sort, held, messages.TALLY, world)
     return NUMBER
 
 
-def _index(expr: Index, world: World) -> Sort:
+def _index(expr: Index, world: _World) -> Sort:
     memory = world.names.get(expr.name)
     if memory is None:
         for argument in expr.arguments:
             _label(argument, messages.TABLE, world)
         return NUMBER
     _number(expr.arguments[0], messages.FUNCTION, world)
-    return entries(memory)  # type: ignore[arg-type]
+    return _entries(memory)  # type: ignore[arg-type]
 
 
-def _unary(expr: Unary, world: World) -> Sort:
+def _unary(expr: Unary, world: _World) -> Sort:
     why = messages.ARITHMETIC if expr.operator == "-" else messages.CONDITION
     return _number(expr.operand, why, world)
 
 
-def _named(expr: Name | Old, world: World) -> Sort:
+def _named(expr: Name | Old, world: _World) -> Sort:
     return world.names.get(expr.name, NUMBER)
 
 
-_RULES: dict[type[Expr], Callable[[Any, World], Sort]] = {
+_RULES: dict[type[Expr], Callable[[Any, _World], Sort]] = {
     Number: lambda expr, world: NUMBER,
     At: lambda expr, world: NUMBER,
     Text: lambda expr, world: LABEL if expr.value in world.labels else TEXT,
@@ -241,3 +242,168 @@ _RULES: dict[type[Expr], Callable[[Any, World], Sort]] = {
     Call: _call,
     Index: _index,
 }
+
+
+# -- sorts -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """What names stand for, and what is known about expressions so far.
+
+    Attributes:
+        bound: the loss.
+        labels: what the file calls its labels.
+        final: True when the file names its labels; else the same file may meet others.
+        names: the sort of each name that is not a number.
+        known: the sort of each expression, by its id: a ``let`` is seen once.
+        numbers: the ids of expressions that were found to be numbers.
+    """
+
+    bound: BoundLoss
+    labels: tuple[str, ...]
+    final: bool
+    names: dict[str, Sort]
+    known: dict[int, Sort] = field(default_factory=dict)
+    numbers: set[int] = field(default_factory=set)
+
+
+def _entries(memory: Register) -> str:
+    """The sort of what a memory remembers, by the look of it.
+
+    What is neither bounded nor a condition, nor z, y, their kind or type, has no domain, and is
+    refused for that.
+    """
+    return {"labels": LABEL, "kinds": TEXT, "types": TEXT}.get(_remembered(memory), NUMBER)
+
+
+def _remembered(memory: Register) -> str:
+    entry = memory.update.entry  # type: ignore[attr-defined]
+    if memory.low is None and memory.high is None:
+        if isinstance(entry, Name) and entry.name in ("z", "y"):
+            return "labels"
+        if isinstance(entry, Call) and entry.function in ("kind", "type"):
+            return f"{entry.function}s"
+    return "numbers"
+
+
+def _like_number(sort: Sort, world: _World) -> bool:
+    """True when things of this sort can be reckoned with."""
+    return sort == NUMBER or (sort == LABEL and world.bound.numeric)
+
+
+def _like_text(sort: Sort, world: _World) -> bool:
+    return sort == TEXT or (sort == LABEL and not (world.bound.numeric and world.final))
+
+
+def _alike(a: Sort, b: Sort, world: _World) -> bool:
+    """True when things of these sorts can be equal."""
+    if isinstance(a, Register) and isinstance(b, Register):
+        return a is b or _packing(a, world.bound) == _packing(b, world.bound)
+    return any(like(a, world) and like(b, world) for like in (_like_number, _like_text))
+
+
+def _packing(memory: Register, bound: BoundLoss) -> tuple[object, ...]:
+    """How many entries of which values: memories can be compared when these are the same.
+
+    What depends on n is the same when it is written the same.
+    """
+    remembered = _remembered(memory)
+    low, high = memory.low, memory.high
+    bounds = (low, high) if low is not None or high is not None else (Number(0.0), Number(1.0))
+    among = tuple(_value(side, bound) for side in bounds) if remembered == "numbers" else ()
+    return (_value(memory.depth, bound), remembered, *among)
+
+
+def _value(expr: Expr | None, bound: BoundLoss) -> object:
+    if expr is None or any(isinstance(part, Name) and part.name == "n" for part in walk(expr)):
+        return expr
+    return constant(expr, bound.params, bound.spec)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _unlike(
+    expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Expr | None = None
+) -> LossFileError:
+    """The error of an expression of the wrong sort: what it is, what must hold, what to do.
+
+    Args:
+        expr: the expression, which stands in the file.
+        is_a: its sort.
+        wanted: the sort that it should be of, or words for it.
+        why: what must hold.
+        world: the loss and its labels.
+        other: what it is compared with, if it is.
+    """
+    spec = world.bound.spec
+    said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(wanted, world)}: {why}"
+    remedy = _remedy(expr, is_a, wanted, why, world, other)
+    return fault(spec.origin, spec.source, expr.place, said, remedy)
+
+
+def _shown(expr: Expr) -> str:
+    match expr:
+        case Name():
+            return expr.name
+        case Old():
+            return f"old {expr.name}"
+        case Text():
+            return f'"{expr.value}"'
+        case Number():
+            return f"{expr.value:g}"
+        case Call(function="kind" | "type"):
+            return f"{expr.function}({_shown(expr.arguments[0])})"
+        case Index():
+            inside = ", ".join(_shown(a) for a in expr.arguments)
+            return f"{'old ' * expr.old}{expr.name}[{inside}]"
+        case Choice():
+            return "(if ...)"
+    return "(...)"
+
+
+def _described(sort: Sort, world: _World) -> str:
+    if sort == LABEL:
+        return f"a label ({shorten(', '.join(world.labels), _SHOWN_LABELS)})"
+    if isinstance(sort, str):
+        return sort
+    depth, remembered, *bounds = _packing(sort, world.bound)
+    known = len(bounds) == 2 and all(isinstance(side, float) for side in bounds)
+    among = f"{remembered} in {bounds[0]:g}..{bounds[1]:g}" if known else str(remembered)
+    if isinstance(depth, float):
+        return f"a memory (the last {depth:g} {among})"
+    return f"a memory (the last {among}, as many as n says)"
+
+
+def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Any) -> str:
+    shown, label = _shown(expr), f'"{world.labels[-1]}"'
+    if isinstance(is_a, Register):
+        return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
+    if why == messages.TAGS:
+        tags = "Give the file tags, such as: labels O B-NP I-NP"
+        return tags if is_a == LABEL else "Ask it of z, y or what a memory remembers of them"
+    if why == messages.UNKNOWN:
+        return nearest(shown[1:-1], world.labels) or f"Write a label, {label}"
+    if wanted == TEXT and is_a == NUMBER:
+        return 'Write a quoted text, such as "B"'
+    if is_a == NUMBER or why == messages.TABLE:
+        return f"Write z, y or a quoted label, {label}"
+    if isinstance(expr, Text):
+        return f"Compare it with a label, z == {shown}"
+    if is_a == TEXT:
+        return f"Compare it with a quoted text, {shown} == {_sample(expr, world)}"
+    if isinstance(other, Number) and f"{other.value:g}" in world.labels:
+        label = f'"{other.value:g}"'
+    whole = all(name.lstrip("-").isdecimal() for name in world.labels)
+    numbers = f"labels are numbers when all of them are whole numbers{' up to 2^53' * whole}"
+    also = f"; {numbers}" if why in _COMPUTED else ""
+    return f"Compare it with a quoted label, {shown} == {label}{also}"
+
+
+def _sample(expr: Expr, world: _World) -> str:
+    """A kind or a type, whichever the expression may be."""
+    of = expr.function if isinstance(expr, Call) else ""
+    if isinstance(expr, Index):
+        of = _remembered(world.names[expr.name])  # type: ignore[arg-type]
+    return '"NP"' if of.startswith("type") else '"B"'
