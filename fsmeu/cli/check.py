@@ -40,7 +40,7 @@ def check(
     n: int | None = opt.option(
         "--n -n N",
         f"The greatest length to measure, up to {_LONGEST}.",
-        "16, less where machines get large",
+        unset="16, less where machines get large",
         min=0,
     ),
     sizes: bool = opt.option(

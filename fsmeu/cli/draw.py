@@ -47,7 +47,7 @@ def draw_thing(
         "explore the loss in (.html); - for standard output.",
     ),
     form: str | None = opt.option(
-        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", "by the ending"
+        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", unset="by the ending"
     ),
     explore: bool = opt.option(
         "--explore", "Write the page to explore the loss in; NAME.html without -o."
@@ -67,7 +67,7 @@ def draw_thing(
     limit: int | None = opt.option(
         "--limit N",
         "Draw up to N states, of more a summary.",
-        f"{_LIMIT}, of a page {_PAGE_LIMIT}",
+        unset=f"{_LIMIT}, of a page {_PAGE_LIMIT}",
         min=1,
     ),
 ) -> None:

@@ -67,12 +67,12 @@ def score_corpus(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
         "backwards) or name.",
-        "y, or column -2",
+        unset="y, or column -2",
     ),
     system: list[str] | None = opt.option(
         "--system -s WHERE",
         "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
-        "column -1 where there is nothing else",
+        unset="column -1 where there is nothing else",
     ),
     columns: str | None = opt.option(
         "--columns A,B,...", "Names for the columns, from the first on."
@@ -83,26 +83,22 @@ def score_corpus(
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
         "label of each position), meu (the best expected value of each sentence, by each loss), "
         "corpus (that of the corpus; all models are held in memory).",
-        True,
         "viterbi,marginal,meu",
     ),
     given: str | None = opt.GIVEN,
     baseline: str | None = opt.option(
-        "--baseline NAME", "The decision that others are compared with.", "viterbi, or the first"
+        "--baseline NAME",
+        "The decision that others are compared with.",
+        unset="viterbi, or the first",
     ),
     draws: int = opt.option(
-        "--draws N",
-        "Bootstrap draws for the intervals; 0 for none.",
-        True,
-        1000,
-        min=0,
-        max=MOST_DRAWS,
+        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
     ),
     seed: int = opt.SEED,
     output: str | None = opt.option(
         "--output -o WHAT",
         "json or csv, to be printed; or a file that ends in .json or .csv.",
-        "a table",
+        unset="a table",
     ),
     plot: str | None = opt.option(
         "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
