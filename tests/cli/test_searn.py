@@ -8,6 +8,7 @@ from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 from fsmeu.searn.tasks import data
 from fsmeu.searn.tasks.registry import TASKS
+from tests.support.nightly import mostly_nightly
 
 LINES = [
     "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\nfish NN B-NP\n. . O\n",
@@ -158,7 +159,7 @@ def needs(task):
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", mostly_nightly(sorted(TASKS, key="ocr-large".__ne__), quick=1))
 def test_quick_runs(fsmeu, tmp_path, task):
     """Every method of a task has a row; scores are shares, intervals hold them."""
     needs(task)
