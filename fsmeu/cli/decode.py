@@ -17,7 +17,7 @@ from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import one_of
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES, SECONDS

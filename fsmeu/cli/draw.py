@@ -87,7 +87,7 @@ def draw_thing(
     # Options that only some subjects have, by what was typed for each.
     of_loss = {"--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed}
     of_loss |= {f"--{name}": value for name, value in vars(binding).items()}
-    view = {"given_z": given_z, "merged": minimize}
+    view: dict[str, Any] = {"given_z": given_z, "merged": minimize}
     page = explore or (kind == _PAGE and is_loss)
     if not explore:  # with other options, html is the picture
         others = (z, y, source.model, given_z, minimize, summed, short)

@@ -14,7 +14,7 @@ from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.query import fitted, further_tags

@@ -27,7 +27,7 @@ def flat(command: Callable[..., None]) -> Callable[..., None]:
     Where a dataclass has a ``panel``, that is where help shows its fields.
     """
     hints = get_type_hints(command)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []
     for name, one in inspect.signature(command).parameters.items():
         if name not in groups:

@@ -12,7 +12,7 @@ from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import check_jobs, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.inputs import STDIN, load_loss, words
+from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.output import (
     checked_picture,
     emit,
@@ -33,11 +33,11 @@ from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
 from fsmeu.corpora.whole import decide_whole
 from fsmeu.drawing.plots.measure_plots import save_intervals
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import read_text
+from fsmeu.reading import STDIN, read_text
 
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
