@@ -37,6 +37,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.thirds
 def test_built_in_losses(name):
     program = shelf.case(name)
     labels = tuple(program.labels)
