@@ -164,9 +164,7 @@ def as_automaton(thing: Any) -> Automaton:
         from fsmeu.exchange.networkx_graph import from_networkx
 
         return from_networkx(thing)
-    must = (
-        "it must be a loss, compiled or not, a composition, a model, an OpenFst machine or a graph"
-    )
+    must = "a loss, a compiled loss, a composition, a model, an OpenFst machine or graph is needed"
     raise InputError(sentence("draw", must, type(thing).__name__))
 
 
