@@ -1,6 +1,6 @@
 """What all tests share: how much of the suite runs, and examples that are the same at every run.
 
-By default a law is tried on a quarter of its hypothesis examples, and tests marked ``nightly``
+By default a law is tried on a sixth of its hypothesis examples, and tests marked ``nightly``
 (more seeds, greater lengths, quick runs of experiments) are left out, as are two of three cases of
 a test marked ``thirds``; ``--all`` runs everything.
 ``FSMEU_EXPLORE=1`` draws new examples instead of fixed ones, to look for what those miss.
@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from tests.support import nightly
 
-QUICK_SHARE = 4  # one in so many hypothesis examples is drawn by default
+QUICK_SHARE = 6  # one in so many hypothesis examples is drawn by default
 FEWEST = 10  # and at least so many, where a test asks for more
 
 settings.register_profile("repeatable", derandomize=True, deadline=None)
@@ -34,7 +34,7 @@ def pytest_configure(config):
 def rounds():
     """A function from how often a loop runs with ``--all`` to the range it runs through here.
 
-    By default that is a quarter of it, or ``least`` where a test needs more to see what it seeks.
+    By default that is a sixth of it, or ``least`` where a test needs more to see what it seeks.
     """
     return lambda most, least=1: range(
         most if nightly.EVERYTHING else max(least, most // QUICK_SHARE)

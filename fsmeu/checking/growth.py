@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -17,7 +17,6 @@ from fsmeu.losses.sum_over_paths import compile_summed
 
 __all__ = ["Growth", "Order", "Size", "growth", "order_of"]
 
-Floats = NDArray[np.float64]
 
 LONGEST = 16
 """The greatest length that is measured."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import Growth, growth
 from fsmeu.errors import FsmeuError, InputError, sentence
@@ -31,7 +31,6 @@ __all__ = [
     "loss_to_measure", "register_facts", "report",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
 
 _MOST_STATES = 4000
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met

@@ -6,8 +6,6 @@ from dataclasses import asdict
 
 import numpy as np
 import typer
-from rich.padding import Padding
-from rich.table import Table
 
 from fsmeu.checking.exact_methods import Applies, exact_methods, methods_at_the_end
 from fsmeu.checking.examples import ExampleResult
@@ -24,7 +22,7 @@ from fsmeu.cli.inputs import (
     read_loss_file,
 )
 from fsmeu.cli.losses import labels_text
-from fsmeu.cli.output import emit, line, print_json, screen
+from fsmeu.cli.output import emit, line, print_json
 from fsmeu.expectation.levels import level_sets
 from fsmeu.losses.header import signature
 from fsmeu.losses.loss import SpecLoss
@@ -40,7 +38,7 @@ def check(
     n: int | None = opt.option(
         "--n -n N",
         f"The greatest length to measure, up to {_LONGEST}.",
-        "16, less where machines get large",
+        unset="16, less where machines get large",
         min=0,
     ),
     sizes: bool = opt.option(
@@ -145,16 +143,11 @@ def _print_examples(results: tuple[ExampleResult, ...]) -> None:
 
 def _print_facts(found: Report, methods: tuple[Applies, ...]) -> None:
     line(f"Derived with {measured_with(found)}:", wrap=True)
-    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column(overflow="fold")
     rows = facts(found)
     if found.properties is not None:
         rows.append(("exact decisions", _methods_text(methods)))
         rows += _advice(found, methods)
-    for heading, text in rows:
-        made.add_row(heading, text)
-    screen().print(Padding(made, (0, 0, 0, 2)))
+    emit([(f"  {heading}", text) for heading, text in rows])
 
 
 def _advice(found: Report, methods: tuple[Applies, ...]) -> list[tuple[str, str]]:

@@ -70,10 +70,7 @@ def run_corpus(
     """
     bad = one_of("--on-error", "it", given.on_error or "stop", BAD)
     jobs, records, begin = check_jobs(given), 0, monotonic()
-    with (
-        workers("corpus", jobs, given.scheduler) as some,
-        progress("corpus", source.size) as tell,
-    ):
+    with workers("corpus", jobs, given.scheduler) as some, progress("corpus", source.size) as tell:
         for step in run(question, source, some, bad, **more):
             take(step)
             for fault in step.faults:

@@ -17,7 +17,7 @@ from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import one_of
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.limits import CANDIDATES, SECONDS
@@ -33,7 +33,7 @@ def decode_labels(
     typed: opt.CorpusAnswers,
     loss: str = opt.LOSS,
     method: str = opt.option(
-        "--method NAME", "How to decide; auto takes what the loss and model allow.", True, "auto"
+        "--method NAME", "How to decide; auto takes what the loss and model allow.", "auto"
     ),
     given: str | None = opt.GIVEN,
     constraint: str | None = opt.CONSTRAINT,
@@ -42,13 +42,10 @@ def decode_labels(
         "--compare", "A table of all methods that fit; or of those in --method."
     ),
     beam: int | None = opt.BEAM,
-    budget: int = opt.option(
-        "--budget B", "How many candidates may be tried.", True, CANDIDATES, min=1
-    ),
+    budget: int = opt.option("--budget B", "How many candidates may be tried.", CANDIDATES, min=1),
     seconds: float = opt.option(
         "--seconds S",
         "How long trying candidates may take, for each sequence; inf for no limit.",
-        True,
         SECONDS,
     ),
     engine: str = opt.ENGINE,

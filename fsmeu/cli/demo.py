@@ -23,9 +23,7 @@ INITIAL = [0.35, 0.65]
 TRANSITION = [[0.9, 0.1], [0.55, 0.45]]
 
 
-def demo(
-    output: Path = option("--output -o DIR", "Where pictures go.", True, Path("out")),
-) -> None:
+def demo(output: Path = option("--output -o DIR", "Where pictures go.", Path("out"))) -> None:
     """Show what fsmeu does, on built-in data."""
     from fsmeu.cli.main import version_text
 

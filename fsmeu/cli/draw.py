@@ -47,7 +47,7 @@ def draw_thing(
         "explore the loss in (.html); - for standard output.",
     ),
     form: str | None = opt.option(
-        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", "by the ending"
+        "--format -f NAME", "svg, png, pdf, dot, tex, txt, fst or html.", unset="by the ending"
     ),
     explore: bool = opt.option(
         "--explore", "Write the page to explore the loss in; NAME.html without -o."
@@ -67,7 +67,7 @@ def draw_thing(
     limit: int | None = opt.option(
         "--limit N",
         "Draw up to N states, of more a summary.",
-        f"{_LIMIT}, of a page {_PAGE_LIMIT}",
+        unset=f"{_LIMIT}, of a page {_PAGE_LIMIT}",
         min=1,
     ),
 ) -> None:
@@ -87,7 +87,7 @@ def draw_thing(
     # Options that only some subjects have, by what was typed for each.
     of_loss = {"--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed}
     of_loss |= {f"--{name}": value for name, value in vars(binding).items()}
-    view = {"given_z": given_z, "merged": minimize}
+    view: dict[str, Any] = {"given_z": given_z, "merged": minimize}
     page = explore or (kind == _PAGE and is_loss)
     if not explore:  # with other options, html is the picture
         others = (z, y, source.model, given_z, minimize, summed, short)

@@ -14,7 +14,7 @@ from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.query import fitted, further_tags
@@ -45,10 +45,7 @@ def expect_value(
     engine: str = opt.ENGINE,
     beam: int | None = opt.BEAM,
     column: int | None = opt.option(
-        "--column K",
-        "In columns: that of the hypothesis, from 1.",
-        min=1,
-        rich_help_panel="Corpus",
+        "--column K", "In columns: that of the hypothesis, from 1.", min=1, rich_help_panel="Corpus"
     ),
     as_json: bool = opt.JSON,
 ) -> None:

@@ -12,7 +12,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.condition import conditioned
 from fsmeu.errors import InputError, sentence
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.parse import MAX_SIZE

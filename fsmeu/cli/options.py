@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from copy import copy
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -21,24 +22,32 @@ def unwrapped(function: Any) -> str:
 
 
 def flat(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer reads it: fields of its dataclasses are parameters of their own."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    """The command as typer reads it: fields of its dataclasses are parameters of their own.
+
+    Where a dataclass has a ``panel``, that is where help shows its fields.
+    """
+    hints = get_type_hints(command)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     shown: list[inspect.Parameter] = []
     for name, one in inspect.signature(command).parameters.items():
-        kinds = get_type_hints(groups[name], include_extras=True) if name in groups else {}
-        shown += [
-            one.replace(name=field, annotation=kind, default=getattr(groups[name], field))
-            for field, kind in kinds.items()
-        ] or [one.replace(annotation=hints[name])]
-    signature = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in shown])
+        if name not in groups:
+            shown.append(one.replace(annotation=hints[name]))
+            continue
+        kinds, panel = get_type_hints(groups[name]), getattr(groups[name], "panel", None)
+        for field in fields(groups[name]):
+            default = copy(field.default)
+            default.rich_help_panel = panel  # type: ignore[union-attr]
+            shown.append(
+                one.replace(name=field.name, annotation=kinds[field.name], default=default)
+            )
 
     def run(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{field: given.pop(field) for field in get_type_hints(kind)})
+            given[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
         command(**given)
 
-    run.__signature__ = signature  # type: ignore[attr-defined]
+    shown = [one.replace(kind=one.KEYWORD_ONLY) for one in shown]
+    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in shown}
     return run
 
@@ -48,26 +57,23 @@ def argument(metavar: str, text: str, value: Any = ...) -> Any:
     return typer.Argument(value, metavar=metavar, help=text, show_default=False)
 
 
-def option(
-    written: str, text: str, shown: str | bool = False, value: Any = None, **more: Any
-) -> Any:
+def option(written: str, text: str, value: Any = None, unset: str = "", **more: Any) -> Any:
     """An option with its help, the default of a parameter.
 
     Args:
         written: its names and what follows them, as in "--param -p NAME=VALUE".
         text: its help.
-        shown: what stands for nothing, in words; True shows the default itself.
-        value: the default; False instead of None where nothing follows the names.
+        value: the default, which is shown; where nothing follows the names, it is False.
+        unset: what stands for nothing, in words.
         **more: what ``typer.Option`` takes.
     """
     names = [word for word in written.split() if word.startswith("-")]
-    metavar = " ".join(word for word in written.split() if word not in names)
-    value = False if value is None and not metavar else value
-    return typer.Option(value, *names, metavar=metavar, help=text, show_default=shown, **more)
+    more["metavar"] = " ".join(word for word in written.split() if word not in names)
+    more["show_default"] = unset or value not in (None, ...)
+    value = False if value is None and not more["metavar"] else value
+    return typer.Option(value, *names, help=text, **more)
 
 
-_CORPUS = {"rich_help_panel": "Corpus"}
-_EXAMPLES = {"rich_help_panel": "Files of examples"}
 _ALLOWED = (
     'bio, iob1, iobes; a regular expression over labels, as in "0* 1? 0*"; or a file with an '
     "expression or an OpenFst acceptor."
@@ -83,15 +89,12 @@ LABELS = option(
     "--labels A,B,...", "The labels, where the loss leaves them open; or new names for its own."
 )
 ENGINE = option(
-    "--engine NAME",
-    "lattice walks the composition layer by layer, openfst builds it.",
-    True,
-    "lattice",
+    "--engine NAME", "lattice walks the composition layer by layer, openfst builds it.", "lattice"
 )
 BEAM = option("--beam L", "Follow only the L most probable states of each layer.", min=1)
 JSON = option("--json", "Print one JSON document instead.")
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]  # searn
-SEED = option("--seed N", "Random seed.", True, 0, min=0)
+SEED = option("--seed N", "Random seed.", 0, min=0)
 
 
 @dataclass(frozen=True)
@@ -123,24 +126,22 @@ class ModelSource:
 class CorpusRun:
     """A corpus, how it is read, and what works on it."""
 
+    panel = "Corpus"
+
     corpus: str | None = option(
         "--corpus FILE",
         "JSON lines, or sentences in columns with LABEL:PROB or LABEL/PROB cells at the end; "
         "compressed by gzip or not; - for standard input.",
-        **_CORPUS,
     )
-    format: str | None = option("--format NAME", "jsonl or conll.", "by the ending", **_CORPUS)
-    jobs: int | None = option("--jobs -j N", "Number of processes.", "1", min=1, **_CORPUS)
+    format: str | None = option("--format NAME", "jsonl or conll.", unset="by the ending")
+    jobs: int | None = option("--jobs -j N", "Number of processes.", unset="1", min=1)
     scheduler: str | None = option(
-        "--scheduler ADDRESS",
-        "The Dask scheduler whose workers compute, as in tcp://host:8786.",
-        **_CORPUS,
+        "--scheduler ADDRESS", "The Dask scheduler whose workers compute, as in tcp://host:8786."
     )
     on_error: str | None = option(
         "--on-error stop|skip",
         "Stop at a record that cannot be answered, or skip it and say so.",
-        "stop",
-        **_CORPUS,
+        unset="stop",
     )
 
 
@@ -151,27 +152,21 @@ class CorpusAnswers(CorpusRun):
     output: str | None = option(
         "--output -o FILE",
         "The file that results are written to, as JSON lines.",
-        "standard output",
-        **_CORPUS,
+        unset="standard output",
     )
-    resume: bool = option(
-        "--resume", "Go on after the last complete result in --output.", **_CORPUS
-    )
+    resume: bool = option("--resume", "Go on after the last complete result in --output.")
 
 
 @dataclass(frozen=True)
 class ExampleFormat:
     """How a file of examples is read."""
 
+    panel = "Files of examples"
+
     label: str | None = option(
         "--label COLUMN",
         "csv: the column of the label, by name or counted from 1; A,B,C for several labels.",
-        "the last column",
-        **_EXAMPLES,
+        unset="the last column",
     )
-    form: str | None = option(
-        "--format NAME", "svmlight, csv or npz.", "by the ending", **_EXAMPLES
-    )
-    zero_based: bool = option(
-        "--zero-based", "svmlight: features are counted from 0, not from 1.", **_EXAMPLES
-    )
+    form: str | None = option("--format NAME", "svmlight, csv or npz.", unset="by the ending")
+    zero_based: bool = option("--zero-based", "svmlight: features are counted from 0, not from 1.")

@@ -58,7 +58,7 @@ def print_table(made: Table) -> None:
 
 def emit(
     rows: Sequence[Sequence[Any]],
-    headers: Sequence[str],
+    headers: Sequence[str] = (),
     right: Iterable[str] = (),
     as_json: object = None,
 ) -> None:
@@ -66,14 +66,18 @@ def emit(
 
     Args:
         rows: cells of each row, texts or what rich can draw; an empty row begins a section.
-        headers: names of the columns.
+        headers: names of the columns; where there are none, each row is a heading and a text.
         right: those of them that hold numbers.
         as_json: the same as data; None for a table.
     """
     if as_json is not None:
         print_json(as_json)
         return
-    made = table(*headers, right=right)
+    made = table(*(headers or ("", "")), right=right)
+    if not headers:
+        made.box, made.show_header = None, False
+        made.columns[0].style, made.columns[0].no_wrap = "bold", True
+        made.padding = (0, 2, 0, 0)
     for row in rows:
         made.add_row(*row) if row else made.add_section()
     print_table(made)

@@ -32,14 +32,14 @@ def predict(
     output: str = opt.option(
         "--output -o OUT",
         "Where predictions go; the measures are then a table.",
-        "standard output",
         "-",
+        "standard output",
     ),
     probabilities: bool = opt.option(
         "--probabilities", "The probability of the positive class as well."
     ),
     beam: int | None = opt.option(
-        "--beam L", "Tagger: partial outputs that are held.", "as in training", min=1
+        "--beam L", "Tagger: partial outputs that are held.", unset="as in training", min=1
     ),
     plot: str | None = opt.option(
         "--plot FILE",

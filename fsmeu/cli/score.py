@@ -12,7 +12,7 @@ from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import check_jobs, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.inputs import STDIN, load_loss, words
+from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.output import (
     checked_picture,
     emit,
@@ -33,11 +33,11 @@ from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
 from fsmeu.corpora.whole import decide_whole
 from fsmeu.drawing.plots.measure_plots import save_intervals
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import read_text
+from fsmeu.reading import STDIN, read_text
 
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
@@ -67,12 +67,12 @@ def score_corpus(
         "--gold WHERE",
         "The reference: a key of JSON records, or a column by number (from 1, or from -1 "
         "backwards) or name.",
-        "y, or column -2",
+        unset="y, or column -2",
     ),
     system: list[str] | None = opt.option(
         "--system -s WHERE",
         "Decisions that the corpus holds, a key or column as for --gold. Repeatable.",
-        "column -1 where there is nothing else",
+        unset="column -1 where there is nothing else",
     ),
     columns: str | None = opt.option(
         "--columns A,B,...", "Names for the columns, from the first on."
@@ -83,26 +83,22 @@ def score_corpus(
         "How models decide: viterbi (the most probable sequence), marginal (the most probable "
         "label of each position), meu (the best expected value of each sentence, by each loss), "
         "corpus (that of the corpus; all models are held in memory).",
-        True,
         "viterbi,marginal,meu",
     ),
     given: str | None = opt.GIVEN,
     baseline: str | None = opt.option(
-        "--baseline NAME", "The decision that others are compared with.", "viterbi, or the first"
+        "--baseline NAME",
+        "The decision that others are compared with.",
+        unset="viterbi, or the first",
     ),
     draws: int = opt.option(
-        "--draws N",
-        "Bootstrap draws for the intervals; 0 for none.",
-        True,
-        1000,
-        min=0,
-        max=MOST_DRAWS,
+        "--draws N", "Bootstrap draws for the intervals; 0 for none.", 1000, min=0, max=MOST_DRAWS
     ),
     seed: int = opt.SEED,
     output: str | None = opt.option(
         "--output -o WHAT",
         "json or csv, to be printed; or a file that ends in .json or .csv.",
-        "a table",
+        unset="a table",
     ),
     plot: str | None = opt.option(
         "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."

@@ -19,32 +19,33 @@ from fsmeu.searn.searn import Searn
 from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags, tag_scores
 
 _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
-_TAGGERS = {"rich_help_panel": "Taggers"}
 
 
 @dataclass(frozen=True)
 class TaggerOptions:
     """What a tagger is made of."""
 
-    searn: bool = opt.option("--searn", "Train a tagger by SEARN.", **_TAGGERS)
+    panel = "Taggers"
+
+    searn: bool = opt.option(
+        "--searn",
+        "Train a tagger by SEARN.",
+    )
     templates: str | None = opt.option(
         "--templates -t NAME",
         "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
         "('cross word[0]' is crossed with the tag before).",
-        "chunking, or words where there is one column",
-        **_TAGGERS,
+        unset="chunking, or words where there is one column",
     )
     loss: str | None = opt.option(
         "--loss -l LOSS",
         "What is minimised, a built-in loss or a file.",
-        "chunk_fscore for tags O, B-X, I-X, else hamming",
-        **_TAGGERS,
+        unset="chunk_fscore for tags O, B-X, I-X, else hamming",
     )
     space: str | None = opt.option(
         "--space NAME",
         "How tags are decided: left-to-right, word-at-a-time and others.",
-        "word-at-a-time for tags O, B-X, I-X, else left-to-right",
-        **_TAGGERS,
+        unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
     )
 
 

@@ -28,47 +28,35 @@ from fsmeu.errors import one_of
 from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_labelled
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.orders import (
-    Outcome,
-    Plan,
-    curves_csv,
-    run_orders,
-    summary,
-    two_classes,
-)
+from fsmeu.learning.online.orders import Outcome, Plan, curves_csv, run_orders, summary, two_classes
 from fsmeu.learning.saving import save
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
-_ONLINE = {"rich_help_panel": "Online learners"}
 
 
 @dataclass(frozen=True)
 class _Online:
     """How examples are streamed."""
 
+    panel = "Online learners"
+
     online: bool = opt.option(
         "--online",
         "Stream the examples: each prediction is made before the label of its example is used.",
-        **_ONLINE,
     )
-    passes: int = opt.option(
-        "--passes N", "Times the examples are seen.", True, 1, min=1, **_ONLINE
-    )
+    passes: int = opt.option("--passes N", "Times the examples are seen.", 1, min=1)
     shuffles: int = opt.option(
         "--shuffles N",
         "Random orders to average over; 0 is the order of the file.",
-        True,
         10,
         min=0,
         max=10_000,
-        **_ONLINE,
     )
     positive: str | None = opt.option(
         "--positive LABEL",
         "The positive class, against all others; classes are then 0 and 1.",
-        "the greater of two classes",
-        **_ONLINE,
+        unset="the greater of two classes",
     )
 
 
@@ -86,7 +74,7 @@ def train(
         "--classifier -c NAME",
         "What to train; --list names all. Online learners may be several, and have parameters of "
         "their own, as in FOFOClassifier:gamma_scale=auto.",
-        "DTAClassifier, or FOFOClassifier with --online",
+        unset="DTAClassifier, or FOFOClassifier with --online",
     ),
     param: list[str] | None = opt.option(
         "--param -p NAME=VALUE",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet
@@ -28,10 +29,6 @@ from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
 __all__ = ["Automaton", "as_automaton", "fst_with_symbols", "is_fst", "number_text", "of_fst"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +118,8 @@ def _label_text(label: Any) -> str:
 def number_text(value: Any) -> str:
     """A number as a picture shows it: four digits, whole numbers whole."""
     number = float(value)
-    if number.is_integer() and abs(number) < 1e15:
-        return str(int(number))
-    return f"{number:.4g}"
+    whole = number.is_integer() and abs(number) < 1e15
+    return str(int(number)) if whole else f"{number:.4g}"
 
 
 def _depths(table: ArcTable) -> Ints:
@@ -168,9 +164,7 @@ def as_automaton(thing: Any) -> Automaton:
         from fsmeu.exchange.networkx_graph import from_networkx
 
         return from_networkx(thing)
-    must = (
-        "a loss, a compiled loss, a composition, a model, an OpenFst machine or a graph is needed"
-    )
+    must = "a loss, a compiled loss, a composition, a model, an OpenFst machine or graph is needed"
     raise InputError(sentence("draw", must, type(thing).__name__))
 
 
@@ -181,8 +175,7 @@ def _names(alphabet: Alphabet) -> dict[int, str]:
 
 
 def _of_machine(machine: Machine) -> Automaton:
-    names = _names(machine.alphabet)
-    values = machine.values
+    names, values = _names(machine.alphabet), machine.values
     ending = ~np.isnan(values)
     return Automaton(machine.name, machine.table, ending, values, names, names, machine.registers)
 
@@ -199,8 +192,8 @@ def _of_composition(composition: Composition) -> Automaton:
 
 def _of_model(model: Model) -> Automaton:
     table = table_from_layered(model.layered())
-    names = _names(model.alphabet)
-    name, masses = f"{model.title}, n = {model.n}", forward(table)
+    name, names = f"{model.title}, n = {model.n}", _names(model.alphabet)
+    masses = forward(table)
     return Automaton(name, table, *_ends(table), names, names, masses=masses, acceptor=True)
 
 
@@ -214,10 +207,8 @@ def of_fst(fst: Any, name: str = "machine") -> Automaton:
 
 def _ends(table: ArcTable) -> tuple[Bools, Floats]:
     """Where paths end, and the final weights as numbers where any of them is not one."""
-    ending = np.isfinite(table.final)
-    plain = bool((table.final[ending] == 0).all())
-    values = np.full(table.states, np.nan)
-    if not plain:
+    ending, values = np.isfinite(table.final), np.full(table.states, np.nan)
+    if (table.final[ending] != 0).any():
         with np.errstate(over="ignore"):
             values[ending] = np.exp(-table.final[ending])
     return ending, values

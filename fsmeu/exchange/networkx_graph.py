@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.arcs import MAX_NUMBER, ArcTable
@@ -58,16 +59,12 @@ def to_networkx(thing: Any) -> nx.MultiDiGraph:
     columns = (table.source, table.target, table.ilabel, table.olabel, table.weight)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for arc, (source, target, ilabel, olabel, weight) in enumerate(rows):
-        graph.add_edge(
-            source,
-            target,
-            input=automaton.inputs.get(ilabel, str(ilabel)),
-            output=automaton.outputs.get(olabel, str(olabel)),
-            ilabel=ilabel,
-            olabel=olabel,
-            weight=weight,
-            arc=arc,
-        )
+        names = {
+            "input": automaton.inputs.get(ilabel, str(ilabel)),
+            "output": automaton.outputs.get(olabel, str(olabel)),
+        }
+        numbers = {"ilabel": ilabel, "olabel": olabel, "weight": weight, "arc": arc}
+        graph.add_edge(source, target, **names, **numbers)
     return graph
 
 
@@ -86,9 +83,8 @@ def from_networkx(graph: Any) -> Automaton:
         InputError: an edge has no label, or the start is not a node.
     """
     if not getattr(graph, "is_directed", lambda: False)():
-        raise InputError(
-            sentence("from_networkx", "a directed graph is needed", type(graph).__name__)
-        )
+        must = "a directed graph is needed"
+        raise InputError(sentence("from_networkx", must, type(graph).__name__))
     nodes = list(graph.nodes)
     if set(nodes) == set(range(len(nodes))):
         nodes.sort()
@@ -152,9 +148,7 @@ def _text(data: Mapping[str, Any], tape: str) -> str:
     return str(text)
 
 
-def _numbers(
-    labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, str]
-) -> NDArray[np.int64]:
+def _numbers(labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, str]) -> Ints:
     """The number on a tape of each edge, (edges,)."""
     by_name = {name: number for number, name in names.items()}
     found = []

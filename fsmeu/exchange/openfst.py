@@ -1,4 +1,4 @@
-"""Machines in OpenFst's binary format, with their symbol tables."""
+"""Machines in OpenFst's binary format, and constraints, which may be such machines."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fsmeu.fst.tags import SCHEMES
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton, fst_with_symbols, is_fst, of_fst
 from fsmeu.fst.binary import MACHINE_START, read_machine
 from fsmeu.fst.image import Fst
-from fsmeu.reading import TABLES, read_bytes
+from fsmeu.reading import TABLES, read_bytes, read_text
 
-__all__ = ["bytes_of_file", "from_openfst", "fst_from_bytes", "to_openfst"]
+__all__ = ["from_openfst", "read_constraint", "to_openfst"]
+
+_CONSTRAINT_FILES = (".fst", ".regex", ".txt")
 
 
 def to_openfst(thing: Any) -> bytes:
     """A machine as OpenFst's binary file (log64 arcs), symbol tables included."""
-    image: bytes = as_automaton(thing).fst.write_to_string()
-    return image
+    return bytes(as_automaton(thing).fst.write_to_string())
 
 
 def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
@@ -27,32 +29,62 @@ def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
     Standard and log arcs are read as log64 arcs with the same numbers.
     """
     if isinstance(source, bytes | bytearray | memoryview):
-        return of_fst(fst_from_bytes(bytes(source), "from_openfst"))
+        return of_fst(_fst_from_bytes(bytes(source), "from_openfst"))
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return of_fst(fst_from_bytes(bytes_of_file(path), str(path)), path.stem)
+        return of_fst(_fst_from_bytes(_bytes_of_file(path), str(path)), path.stem)
     if not is_fst(source):
         must = "must be a file of OpenFst, its bytes, or a machine of pynini"
         raise InputError(sentence("from_openfst", must, type(source).__name__))
     return of_fst(source)
 
 
-def fst_from_bytes(image: bytes, where: str) -> Fst:
-    """The machine in an OpenFst binary image of log64, log or standard arcs, with log64 arcs.
-
-    Raises:
-        FstError: the bytes are not a whole machine.
-        SizeLimitError: it has more states or arcs than the limit.
-    """
+def _fst_from_bytes(image: bytes, where: str) -> Fst:
+    """The machine in an OpenFst binary image of log64, log or standard arcs, with log64 arcs."""
     found = read_machine(image, where)
     return fst_with_symbols(found.table, found.inputs, found.outputs)
 
 
-def bytes_of_file(path: Path) -> bytes:
-    """The bytes of a machine's file; of another file only the first few.
-
-    Raises:
-        InputError: the file cannot be read.
-        SizeLimitError: it is too large.
-    """
+def _bytes_of_file(path: Path) -> bytes:
+    """The bytes of a machine's file; of another file only the first few."""
     return read_bytes(path, shorten(str(path)), TABLES, begin=MACHINE_START)
+
+
+def read_constraint(option: str, text: str | None) -> Any:
+    """What ``model.given`` and ``decode`` take as a constraint; None where there is no text.
+
+    Args:
+        option: the option, for messages.
+        text: what was typed after it: a scheme of tags, a regular expression, or a file of one.
+    """
+    if text is None:
+        return None
+    if text in SCHEMES:
+        return SCHEMES[text]()
+    path = _file(text)
+    if path is not None:
+        return _of_file(option, path)
+    if text.endswith(_CONSTRAINT_FILES):
+        must = "the file that a constraint is read from must be there"
+        raise InputError(sentence(option, must, text))
+    return text
+
+
+def _file(text: str) -> Path | None:
+    """The file of this name; None where there is none."""
+    try:
+        path = Path(text).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError, ValueError):  # an expression that can be no name
+        return None
+
+
+def _of_file(option: str, path: Path) -> Any:
+    image = _bytes_of_file(path)
+    if image.startswith(MACHINE_START):
+        return _fst_from_bytes(image, f"{option} {path}")
+    found = " ".join(read_text(path, str(path)).split())
+    if not found:
+        must = "the file must hold a regular expression over labels, or an acceptor"
+        raise InputError(sentence(option, must, f"nothing in {path}"))
+    return found

@@ -1,8 +1,7 @@
-"""Values of losses and probabilities of references, worked out without fsmeu."""
+"""Values of F1 in exact arithmetic, worked out without fsmeu."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise, product
 
 WINDOWS = """
 loss windows(k: int in 1..) "share of windows of length k in which only one has a boundary"
@@ -21,40 +20,10 @@ def f_score(z: Sequence[int], y: Sequence[int], empty: int = 1) -> Fraction:
     return Fraction(2 * both, positives) if positives else Fraction(empty)
 
 
-def distribution(
-    value: Callable[[tuple[int, ...]], Fraction],
-    probability: Callable[[tuple[int, ...]], float],
-    n: int,
-) -> dict[Fraction, float]:
-    """The values over all binary references of length n, each with its probability."""
+def distribution(z: Sequence[int], of_y: dict[tuple[int, ...], float]) -> dict[Fraction, float]:
+    """The values of F1 of z, ascending, each with its probability."""
     found: dict[Fraction, float] = {}
-    for y in product((0, 1), repeat=n):
-        if probability(y):
-            found[value(y)] = found.get(value(y), 0.0) + probability(y)
+    for y, p in of_y.items():
+        if p:
+            found[f_score(z, y)] = found.get(f_score(z, y), 0.0) + p
     return dict(sorted(found.items()))
-
-
-def independent(p: Sequence[float]) -> Callable[[tuple[int, ...]], float]:
-    """The probability of a reference whose labels are independent."""
-
-    def probability(y: tuple[int, ...]) -> float:
-        result = 1.0
-        for label, chance in zip(y, p, strict=True):
-            result *= chance if label else 1.0 - chance
-        return result
-
-    return probability
-
-
-def chain(
-    initial: Sequence[float], transition: Sequence[Sequence[float]]
-) -> Callable[[tuple[int, ...]], float]:
-    """The probability of a reference from a Markov chain of order 1."""
-
-    def probability(y: tuple[int, ...]) -> float:
-        result = initial[y[0]]
-        for before, after in pairwise(y):
-            result *= transition[before][after]
-        return result
-
-    return probability

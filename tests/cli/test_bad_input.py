@@ -7,6 +7,7 @@ import pytest
 
 import fsmeu.cli.losses as fsmeu_losses
 from fsmeu.cli.failures import INTERRUPTED, OUR_FAULT
+from tests.support.nightly import mostly_nightly
 
 LOSS_COMMANDS = {
     "show": lambda loss: ["show", loss],
@@ -175,7 +176,7 @@ def test_tags_must_be_known_before_a_machine_is_built(fsmeu):
         fsmeu(*command, stdin=text).is_refused("--types NP", "--labels O,B-NP")
 
 
-@pytest.mark.parametrize("n", [10**6, 10**30])
+@pytest.mark.parametrize("n", mostly_nightly([10**30, 10**6], quick=1))
 def test_huge_lengths(fsmeu, n):
     """A length past all limits is refused before anything is built."""
     fsmeu("info", "fscore", "--n", n).is_refused("at most 5,000,000 states")

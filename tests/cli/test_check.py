@@ -41,6 +41,7 @@ example 01 01 = 0 with k = 1
 
 
 @pytest.mark.parametrize("name", mostly_nightly(library(), quick=8))
+@pytest.mark.thirds
 def test_every_example_of_the_shelf_holds(fsmeu, name):
     """The files on the shelf keep what they promise."""
     ran = fsmeu("check", name)

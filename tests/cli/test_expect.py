@@ -2,9 +2,11 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from tests.cli.oracle import chain, distribution, f_score, independent
+from tests import brute_force
+from tests.cli.oracle import distribution
 
 INITIAL, TRANSITION = [0.3, 0.7], [[0.9, 0.1], [0.25, 0.75]]
 MARKOV = {"model": "markov", "initial": INITIAL, "transition": TRANSITION, "n": 4}
@@ -31,7 +33,7 @@ def test_known_values(fsmeu, z, probs, options, value):
 def test_all_digits_are_printed(fsmeu):
     """What is read back is what was computed."""
     p = [0.9, 0.5, 0.3]
-    levels = distribution(lambda y: f_score((1, 1, 0), y), independent(p), 3)
+    levels = distribution((1, 1, 0), brute_force.bernoulli(p))
     mean = sum(float(v) * q for v, q in levels.items())
     out = fsmeu("expect", "fscore", "110", "--probs", "0.9,0.5,0.3").out
     assert float(out) == pytest.approx(mean, rel=1e-15)
@@ -48,7 +50,9 @@ def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
     stdin = json.dumps(MARKOV) if from_stdin else None
     options = ["--engine", engine, "--json"]
     data = fsmeu("expect", "fscore", "0110", "--model", *source, *options, stdin=stdin).json
-    levels = distribution(lambda y: f_score((0, 1, 1, 0), y), chain(INITIAL, TRANSITION), 4)
+    levels = distribution(
+        (0, 1, 1, 0), brute_force.markov(np.array(INITIAL), np.array(TRANSITION), (0, 1), 4)
+    )
     mean = sum(float(v) * q for v, q in levels.items())
     variance = sum((float(v) - mean) ** 2 * q for v, q in levels.items())
     assert data["value"] == pytest.approx(mean, rel=1e-12)

@@ -14,7 +14,8 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOBES
 from sklearn.metrics import accuracy_score
 
-from tests.cli.oracle import chain, f_score
+from tests import brute_force
+from tests.cli.oracle import f_score
 from tests.same_records import same_records
 
 TAGS = ["O", "B-X", "I-X", "B-YY", "I-YY"]
@@ -173,11 +174,7 @@ def models(tmp_path_factory):
     lines, decided, gold = [], {"viterbi": [], "marginal": [], "meu": []}, []
     for n in (3, 1, 4, 3, 2, 4):
         first, step = rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2)
-
-        def chance(y, first=first, step=step):
-            return first[y[0]] * np.prod([step[a, b] for a, b in itertools.pairwise(y)])
-
-        every = {y: chance(y) for y in itertools.product((0, 1), repeat=n)}
+        every = brute_force.markov(first, step, (0, 1), n)
         y = tuple(rng.integers(0, 2, n).tolist())
         ones = [sum(p for other, p in every.items() if other[i]) for i in range(n)]
         decided["viterbi"].append(max(every, key=every.get))
@@ -190,10 +187,6 @@ def models(tmp_path_factory):
     file = tmp_path_factory.mktemp("models") / "m.jsonl"
     file.write_text("\n".join(lines))
     return file, gold, decided
-
-
-def sequences(n):
-    return list(itertools.product((0, 1), repeat=n))
 
 
 def corpus_f(zs, ys):
@@ -219,15 +212,15 @@ def test_decision_for_the_corpus(fsmeu, models):
     file, *_ = models
     lines = file.read_text().splitlines()[1:4]
     records = [json.loads(line) for line in lines]
-    every = []
-    for record in records:
-        first, step = record["initial"], record["transition"]
-        every.append({y: chain(first, step)(y) for y in sequences(record["n"])})
+    every = [
+        brute_force.markov(np.array(one["initial"]), np.array(one["transition"]), (0, 1), one["n"])
+        for one in records
+    ]
     chances = [np.prod(ps) for ps in itertools.product(*(one.values() for one in every))]
     ys = [flat(y) for y in itertools.product(*every)]
     expected = {
         zs: sum(p * float(f_score(flat(zs), y)) for p, y in zip(chances, ys, strict=True))
-        for zs in itertools.product(*(sequences(record["n"]) for record in records))
+        for zs in itertools.product(*every)
     }
     best = max(expected, key=expected.get)
     command = ["score", "-", "-l", "fscore", "-l", "zero_one", "--decide", "corpus,viterbi"]

@@ -265,6 +265,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.thirds
 def test_plots_of_decisions(fsmeu, tmp_path, kind, monkeypatch):
     """What is drawn is the value of the loss that the classifier is for, on the test labels."""
     pytest.importorskip("matplotlib")

@@ -28,6 +28,12 @@ value tp
 reference "text {HOSTILE}"
 example 01 01 = 1
 """
+TWO = f"""loss two
+labels "a{HOSTILE}" "b{HOSTILE}"
+memory m of z last 1
+count bad when z != y and old m[0] != y
+value bad
+"""
 
 
 @pytest.fixture
@@ -36,6 +42,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "any.loss").write_text(ANY)
     (tmp_path / "spoken.loss").write_text(SPOKEN)
+    (tmp_path / "two.loss").write_text(TWO)
     (tmp_path / f"bad{HOSTILE}.loss").write_text("utility bad\nlabels 0 1\nvalue q\n")
     model = {"model": "independent", "probabilities": [[0.5, 0.5], [0.25, 0.75]], "labels": LABELS}
     (tmp_path / "m.json").write_text(json.dumps(model))
@@ -56,6 +63,7 @@ def test_messages_are_visible():
     "words",
     [
         ["check", "spoken.loss"],
+        ["check", "two.loss", "--n", "4"],
         ["info", "any.loss", "--labels", ",".join(LABELS)],
         ["trace", "any.loss", " ".join(LABELS), " ".join(LABELS)],
         ["decode", "any.loss", "-m", "m.json", "--compare"],

@@ -101,6 +101,7 @@ def place(material, tmp_path):
 
 
 @pytest.mark.parametrize("command", WRITERS)
+@pytest.mark.thirds
 def test_old_or_new(place, monkeypatch, command):
     monkeypatch.chdir(place)
     words = command.split()

@@ -11,6 +11,7 @@ from fsmeu.fst.alphabet import Alphabet
 from tests import brute_force, shelf
 from tests.label_models import ModelSpec
 from tests.strategies import listed, model_case
+from tests.support.values import value_table
 
 TOLERANCE = 1e-12
 
@@ -53,11 +54,7 @@ def make_listing(loss, labels, n):
     if loss.labels_open:
         loss = loss.with_labels(Alphabet(labels))
     every = brute_force.sequences(labels, n)
-    number = np.array([[labels.index(a) for a in z] for z in every], np.int64)
-    number = number.reshape(len(every), n)
-    count = len(every)
-    pairs = np.repeat(number, count, axis=0), np.tile(number, (count, 1))
-    return Listing(loss, labels, every, loss.pair_values(*pairs).reshape(count, count))
+    return Listing(loss, labels, every, value_table(loss, every, every))
 
 
 @cache

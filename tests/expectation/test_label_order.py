@@ -7,6 +7,7 @@ import pytest
 
 import fsmeu
 from fsmeu.models import Independent, Mixture
+from tests.support.values import value_table
 
 TABLE = np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.25, 0.35, 0.4]])
 COST = [[0, 1, 5], [2, 0, 1], [7, 1, 0.5]]
@@ -15,8 +16,8 @@ NAMES = ("a", "b", "c")
 
 def listed(loss, z, model):
     """The expectation by definition: the value of each pair, weighed by its probability."""
-    sequences = product(model.labels, repeat=model.n)
-    return sum(model.probability(y) * loss(z, y) for y in sequences)
+    sequences = list(product(model.labels, repeat=model.n))
+    return value_table(loss, [z], sequences)[0] @ [model.probability(y) for y in sequences]
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))

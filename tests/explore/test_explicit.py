@@ -17,7 +17,6 @@ from tests.explore import explicit, run
 from tests.explore.cases import Case
 from tests.label_models import ModelSpec, random_model, rows
 
-CASES = 25
 LENGTHS = {2: 3, 5: 2, 9: 1}
 
 
@@ -38,6 +37,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", fsmeu.library())
+@pytest.mark.thirds
 def test_built_in_losses(name):
     program = shelf.case(name)
     labels = tuple(program.labels)
@@ -52,10 +52,11 @@ def test_built_in_losses(name):
         explicit.decide(case, f'"{labels[0]}" .*', first)
 
 
-def test_random_losses():
-    report = run.explore(7, CASES, None, jobs=1, only=("explicit",))
+def test_random_losses(rounds):
+    cases = len(rounds(25, 10))
+    report = run.explore(7, cases, None, jobs=1, only=("explicit",))
     assert report.failures == []
-    assert report.counts["explicit", "passed"] > 0.8 * CASES
+    assert report.counts["explicit", "passed"] > 0.8 * cases
 
 
 F1, P = fsmeu.load("fscore"), [0.3, 0.6, 0.4]

@@ -22,7 +22,7 @@ from fsmeu.corpora.output import open_output
 from fsmeu.corpora.parse import parse
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.source import open_corpus
-from fsmeu.exchange.constraint_file import read_constraint
+from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.library import grammar_folder, read_spec

@@ -75,6 +75,7 @@ def markov(labels, n, seed):
 
 
 @pytest.mark.parametrize(("name", "given"), CASES)
+@pytest.mark.thirds
 def test_expectation_is_the_sum_over_references(name, given):
     loss = fsmeu.load(name, **given)
     for n in (0, 1, 3, 5) if len(loss.labels) < 4 else (0, 1, 2, 4):

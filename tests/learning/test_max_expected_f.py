@@ -33,6 +33,7 @@ TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
 
 
 @parametrize_with_checks([MaxExpectedFClassifier(restarts=4)])
+@pytest.mark.thirds
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
 

@@ -121,6 +121,7 @@ def test_own_estimators_within(name, kind, tmp_path):
 
 
 @pytest.mark.parametrize("name", parts._PLAIN)
+@pytest.mark.thirds
 def test_estimators_of_scikit_learn_within(name, tmp_path):
     """Each of those that the message below names."""
     one = parts._PLAIN[name]()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
+from tests.support.values import value_table
 
 TEXTS = {
     "precision of 1": """utility precision_of_1 labels 0 1 2
@@ -68,10 +69,9 @@ def test_all_hypotheses(name, given, n):
     loss = fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **given)
     models, every = fields(loss.labels, n), list(itertools.product(loss.labels, repeat=n))
     best = max if loss.kind == "utility" else min
-    values = []
+    values, table = [], value_table(loss, every, every)
     for model in models:
-        chances = [model.probability(y) for y in every]
-        pairs = [sum(p * loss(z, y) for y, p in zip(every, chances, strict=True)) for z in every]
+        pairs = table @ [model.probability(y) for y in every]
         found = fsmeu.expect_many(loss, every, [model] * len(every))
         assert found == pytest.approx(pairs, rel=1e-12, abs=1e-13)
         values.append(dict(zip(every, pairs, strict=True)))

@@ -191,7 +191,7 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> Usa
     loss = bind_loss(spec, params, chosen, types or None)
     pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in texts]
     name = spec.name if spec.name in library() else f"{spec.name}.loss"
-    words, command = [json.dumps(name)], ["fsmeu", "trace", name]
+    words, command = [json.dumps(name)], ["fsmeu", "evaluate", "--steps", name]
     short = [all(len(str(label)) == 1 for label in tape) for tape in pair]
     command += [("" if s else " ").join(map(str, x)) for x, s in zip(pair, short, strict=True)]
     for key, value in params.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.drawing.plots.plot_file import (
     COLOURS,
     axes_for,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_curves", "plot_intervals", "plot_iterations", "plot_threshold", "save_intervals"]
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float | None, float | None]
 """A value and the ends of its interval, None where there is none."""
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.drawing.render.picture import (
     INK,
     MASS,
@@ -32,7 +32,6 @@ __all__ = [
     "summary_picture", "text_bar",
 ]  # fmt: skip
 
-Floats = NDArray[np.float64]
 
 _WIDTH = 520.0
 _MOST_BARS, _MOST_ROWS = 80, 12

@@ -16,8 +16,8 @@ from fsmeu.exchange.automaton import Automaton
 
 __all__ = [
     "GROUND", "INK", "MASS", "QUIET", "ROUTE", "VALUE",
-    "Box", "Line", "Picture", "Shape", "Text", "flow_of", "machine_picture", "mix", "plated",
-    "shade_of",
+    "Box", "Line", "Picture", "Shape", "Text", "decimals", "flow_of", "machine_picture", "mix",
+    "plated", "shade_of",
 ]  # fmt: skip
 
 INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
@@ -93,6 +93,11 @@ class Picture:
     width: float
     height: float
     shapes: tuple[Shape, ...]
+
+
+def decimals(value: float) -> str:
+    """A coordinate as files of pictures have it: up to two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def plated(text: Text) -> tuple[Box, Text]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from fsmeu.drawing.layout.curves import Curve
-from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
 
 __all__ = ["svg"]
@@ -18,8 +18,8 @@ _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 def svg(picture: Picture, scale: float = 1.0) -> str:
     """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
-    width, height = _number(picture.width), _number(picture.height)
-    size = [_number(scale * side) for side in (picture.width, picture.height)]
+    width, height = decimals(picture.width), decimals(picture.height)
+    size = [decimals(scale * side) for side in (picture.width, picture.height)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
@@ -47,38 +47,34 @@ def _shape(shape: Shape) -> str:
 
 
 def _box(box: Box) -> str:
-    left, top = _number(box.x - box.width / 2), _number(box.y - box.height / 2)
-    round_ = f' rx="{_number(box.radius)}"' if box.radius else ""
-    outline = f' stroke="{box.stroke}" stroke-width="{_number(box.line)}"' if box.line else ""
+    left, top = decimals(box.x - box.width / 2), decimals(box.y - box.height / 2)
+    round_ = f' rx="{decimals(box.radius)}"' if box.radius else ""
+    outline = f' stroke="{box.stroke}" stroke-width="{decimals(box.line)}"' if box.line else ""
     return (
-        f'<rect x="{left}" y="{top}" width="{_number(box.width)}" height="{_number(box.height)}"'
+        f'<rect x="{left}" y="{top}" width="{decimals(box.width)}" height="{decimals(box.height)}"'
         f'{round_} fill="{box.fill}"{outline}/>'
     )
 
 
 def _line(line: Line) -> str:
-    corners = " ".join(f"{_number(x)},{_number(y)}" for x, y in line.corners)
+    corners = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in line.corners)
     head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
     return (
         f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
-        f'stroke-width="{_number(line.line)}"/>{head}'
+        f'stroke-width="{decimals(line.line)}"/>{head}'
     )
 
 
 def _text(text: Text) -> str:
     weight = ' font-weight="bold"' if text.bold else ""
     return (
-        f'<text x="{_number(text.x)}" y="{_number(text.y + 0.35 * text.size)}" '
-        f'font-size="{_number(text.size)}" text-anchor="{text.anchor}" fill="{text.colour}"'
+        f'<text x="{decimals(text.x)}" y="{decimals(text.y + 0.35 * text.size)}" '
+        f'font-size="{decimals(text.size)}" text-anchor="{text.anchor}" fill="{text.colour}"'
         f"{weight}>{xml_text(text.text)}</text>"
     )
 
 
 def _path_data(curve: Curve) -> str:
-    points = [f"{_number(x)} {_number(y)}" for x, y in curve]
+    points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
     pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
     return f"M{points[0]}" + "".join(f"C{piece}" for piece in pieces)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")

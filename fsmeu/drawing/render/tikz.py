@@ -5,7 +5,7 @@ Coordinates are fixed, so that the picture is the same as in every other format.
 
 from __future__ import annotations
 
-from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
 from fsmeu.drawing.scene.escape import tex_text
 
 __all__ = ["tikz"]
@@ -76,7 +76,7 @@ def _line(line: Line, names: dict[str, str]) -> str:
 
 def _text(text: Text, names: dict[str, str]) -> str:
     size = text.size * 0.75
-    font = rf"\fontsize{{{_number(size)}bp}}{{{_number(1.2 * size)}bp}}\selectfont"
+    font = rf"\fontsize{{{decimals(size)}bp}}{{{decimals(1.2 * size)}bp}}\selectfont"
     if text.bold:
         font += r"\bfseries"
     options = [f"anchor={_ANCHOR[text.anchor]}", "inner sep=0pt", "outer sep=0pt"]
@@ -86,12 +86,8 @@ def _text(text: Text, names: dict[str, str]) -> str:
 
 
 def _at(x: float, y: float) -> str:
-    return f"({_number(x)},{_number(y)})"
+    return f"({decimals(x)},{decimals(y)})"
 
 
 def _points(pixels: float) -> str:
-    return f"{_number(pixels * 0.75)}bp"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return f"{decimals(pixels * 0.75)}bp"

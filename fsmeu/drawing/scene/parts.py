@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.drawing.scene.names import register_texts
 from fsmeu.errors import InputError, nearest, sentence, shorten, visible, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
@@ -28,7 +29,6 @@ __all__ = [
     "stands_for",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
 _MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from lark import Token, Tree
@@ -42,8 +43,9 @@ _MAX_PARTS_OF_FILE = 100_000
 _ZERO, _ONE = Number(0.0), Number(1.0)
 
 
+@lru_cache(maxsize=64)
 def read(source: str, origin: str = "<text>") -> Spec:
-    """The spec of a loss file.
+    """The spec of a loss file; those read last are kept, as a spec never changes.
 
     Raises:
         LossFileError: the text is not a loss file, or a name in it is unknown or used twice.
