@@ -199,14 +199,8 @@ MOST_ITERATIONS = 10_000
 """Iterations that are made without having been asked for: each trains a model."""
 ORACLE_BYTES_PER_STATE = 200
 """Bytes of the tables of cost oracles that count as one state: a gigabyte by default."""
-COMPILED_ORACLE_WORK = 2_000_000
-"""Microseconds, about, that numpy computes for a loss's cost oracles: what loading loops costs."""
-LEAST_ORACLE_LENGTH = 32
-"""Length up to which the tapes of a loss are followed for oracles: most sentences are shorter."""
 ORACLE_LENGTH_STEP = 32
-"""Longer ones in steps: what is found for one length serves all shorter ones, not longer ones."""
-KEPT_ORACLE_SCORES = 1 << 22
-"""Scores at the end that are kept on a loss for its next cost oracles: 32 MB."""
+"""Lengths of sequences whose steps are found together, rounded up: most sentences are shorter."""
 KEPT_ORACLE_CELLS = 1 << 24
 """Cells of the layers that are kept on a loss for its next cost oracles: 128 MB."""
 

@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.searn import CostOracle, CostOracles
-from fsmeu.searn.oracle import loops
 from tests.benchmarks import conll2000, plain_oracle
 from tests.benchmarks.measure import apart, compare, record, seconds
 from tests.searn.oracle.chunk_policy import well_formed
@@ -68,7 +67,6 @@ def test_yardstick_is_right():
 def test_queries_compiled(monkeypatch):
     """At least 200,000 queries of all tags a second; beside loops written for chunk F1."""
     numba = pytest.importorskip("numba", reason=NUMBA)
-    monkeypatch.setattr(loops, "COMPILED_ORACLE_WORK", 0)
     y = references(1)[0]
     opens, goes = plain(y)
     oracles = CostOracles(loss(), [y])
@@ -95,39 +93,15 @@ def test_queries_compiled(monkeypatch):
     assert record(title, second, len(prefixes) / 2e5, at_least=1)
 
 
-def test_queries_plain(monkeypatch):
-    """At least 10,000 a second without numba, also one by one."""
-    monkeypatch.setattr(loops, "is_installed", lambda name: False)
-    y = references(1)[0]
-    oracles = CostOracles(loss(), [y])
-    one = oracles.oracle(0)
-    states = states_of(one, asked(y, 4000))
-    zeros = np.zeros(len(states), np.int64)
-    took = seconds(lambda: oracles.costs_at(zeros, states), repeats=3)
-    title = f"oracle, 4,000 queries, numpy, {len(states) / took:,.0f} a second: taken | allowed"
-    assert record(title, took, len(states) / 1e4, at_least=1)
-    listed = states.tolist()
-    took = seconds(lambda: [one.costs_at(state) for state in listed], repeats=3)
-    rate = f"{len(states) / took:,.0f} a second"
-    record(f"oracle, 4,000 queries one by one, numpy, {rate}: taken | 0.4 s", took, 0.4)
-
-
-@pytest.mark.parametrize("installed", [True, False])
-def test_building(monkeypatch, installed):
+def test_building():
     """At most 20 ms for an oracle after the first: the second, and the median of the next 50."""
-    if installed:
-        pytest.importorskip("numba", reason=NUMBA)
-        monkeypatch.setattr(loops, "COMPILED_ORACLE_WORK", 0)
-    else:
-        monkeypatch.setattr(loops, "is_installed", lambda name: False)
     CostOracle(loss(), references(1, seed=9)[0])  # loads what is loaded once
     chunk_f1, (first, second, *others) = loss(), references(52)
     CostOracle(chunk_f1, first)
     took = seconds(lambda: CostOracle(chunk_f1, second))
     times = sorted(seconds(lambda y=y: CostOracle(chunk_f1, y)) for y in others)
-    how = "compiled" if installed else "numpy"
-    record(f"oracle, the second one built, {how}: taken | 20 ms", took, 0.02)
-    title = f"oracle, median of the next 50 built, {how}: taken | allowed"
+    record("oracle, the second one built: taken | 20 ms", took, 0.02)
+    title = "oracle, median of the next 50 built: taken | allowed"
     assert record(title, times[25], 0.02, at_least=1)
 
 
@@ -148,10 +122,8 @@ def test_corpus():
     assert timely
 
 
-def test_corpus_in_lockstep(monkeypatch):
+def test_corpus_in_lockstep():
     """All positions of 2,000 sentences, each asked once, all sentences at a position together."""
-    pytest.importorskip("numba", reason=NUMBA)
-    monkeypatch.setattr(loops, "COMPILED_ORACLE_WORK", 0)
     ys = [conll2000.tags(sentence) for sentence in conll2000.sentences("train")[:2000]]
     oracles = CostOracles(fsmeu.load("chunk_fscore", labels=conll2000.TAGS), ys)
     took = seconds(lambda: _lockstep(oracles), repeats=3)

@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.searn.features.sentences import hashed_sentences
-from fsmeu.searn.oracle.expected import ExpectedCosts
 from fsmeu.searn.policies.mixture import Mixture, interpolated, optimal_actions
 from fsmeu.searn.roll_in import roll_in
 from fsmeu.searn.roll_out import expected_costs, sampled_costs
@@ -71,32 +70,6 @@ def test_expected_costs_are_sums_over_flips(loss, space, seed):
                 want.append(loss_by_flips(search, policies, shares, after))
             np.testing.assert_allclose(found[k, allowed], np.array(want) - min(want), atol=1e-12)
         states = search.step(states, learned(search, model)(states))
-
-
-@pytest.mark.parametrize("loss", ["hamming", "chunk_fscore"])
-def test_expected_costs_are_those_of_the_chain_of_learned_policies(loss):
-    """Policies that look back two labels are a chain, which ``ExpectedCosts`` takes as tables."""
-    search, model, ys = set_up(loss, LeftToRight(history=2), 5, n=3)
-    other = Drawn(77, 3)
-    policy = Mixture(0.0, (0.3, 0.7), ([model], [other]))
-    measure = fsmeu.load(loss, labels=LABELS)
-    for k, y in enumerate(ys):
-        states = {(): search.start(np.array([k]))}
-        tables = []
-        for t in range(len(y)):
-            table = np.zeros((3,) * (min(t, 2) + 1))
-            for prefix in [one for one in states if len(one) == t]:
-                for weight, one in zip(policy.weights, (model, other), strict=True):
-                    (chosen,) = learned(search, one)(states[prefix])
-                    table[(*prefix[max(0, t - 2) :], chosen)] += weight / 3 ** max(0, t - 2)
-                for a in range(3):
-                    states[(*prefix, a)] = search.step(states[prefix], np.array([a]))
-            tables.append(table)
-        exact = ExpectedCosts(measure, y, tables)
-        for prefix in [one for one in states if len(one) < len(y)]:
-            found = expected_costs(search, policy, 0, states[prefix])[0]
-            want = exact.costs([LABELS[a] for a in prefix])
-            np.testing.assert_allclose(found, want, atol=1e-12)
 
 
 @pytest.mark.parametrize(("loss", "space"), LOSSES)

@@ -1,40 +1,61 @@
-"""What oracles refuse: what is no loss over the labels, what is no state, tables too large."""
+"""What oracles share: costs from scores, and refusals of strange states and of large tables."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, sentence
-from fsmeu.expectation.query import bind_labels
-from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.fst.compose import max_states
 from fsmeu.limits import ORACLE_BYTES_PER_STATE
-from fsmeu.losses.protocol import Loss, check_loss
 
-__all__ = ["bound_to", "guard_bytes", "refuse_ended", "refuse_strange"]
+__all__ = ["costs_of", "greatest_tie", "guard_bytes", "refuse", "refuse_strange"]
+
+_ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``losses.semantics.rounding``
 
 
-def bound_to(loss: Loss, labels: Any, where: str) -> Loss:
-    """The loss over these labels in this order, or over its own where None are given.
+def costs_of(scores: Floats) -> Floats:
+    """How much less than the best of its row each score is, of the shape of ``scores``.
+
+    Two values that differ by rounding are equal, as in ``same_up_to_rounding``: relative to the
+    values themselves, while whole numbers, halves, quarters and eighths stay apart.
+
+    Args:
+        scores: greater is better, (..., labels).
+    """
+    best = scores.max(axis=-1, keepdims=True)
+    costs: Floats = best - scores
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = _ROUNDING * np.maximum(np.abs(best), np.abs(scores))
+        exact = (8.0 * best == np.floor(8.0 * best)) & (8.0 * scores == np.floor(8.0 * scores))
+        costs[(costs <= near) & ~exact] = 0.0
+    return costs
+
+
+def greatest_tie(scores: Floats, begins: Ints) -> Floats:
+    """The greatest difference that ``costs_of`` may take for rounding, (groups,).
+
+    Args:
+        scores: the scores of all groups, one group after another; infinite ones do not occur.
+        begins: where each group begins; none is empty.
+    """
+    if not len(begins):
+        return np.zeros(0)
+    sizes = np.where(np.isfinite(scores), np.abs(scores), 0.0)
+    found: Floats = _ROUNDING * np.maximum.reduceat(sizes, begins)
+    return found
+
+
+def refuse(wrong: int, states: object) -> None:
+    """Refuses states: 1 stands for ended ones where a next label is asked for, 2 for strange ones.
 
     Raises:
-        InputError: it is no loss, or has other labels of its own.
+        InputError: unless nothing (0) is wrong.
     """
-    check_loss(loss, where)
-    return loss if labels is None else bind_labels(loss, as_alphabet(labels), where)
-
-
-def refuse_ended(ended: bool | np.bool_) -> None:
-    """Refuses a state after the last position, where a next label is asked for.
-
-    Raises:
-        InputError: if so.
-    """
-    if ended:
+    if wrong == 1:
         must = "there must be a next position"
         raise InputError(sentence("cost oracle", must, "a state after the last one"))
+    refuse_strange(wrong != 0, states)
 
 
 def refuse_strange(strange: bool | np.bool_, states: object) -> None:

@@ -10,25 +10,25 @@ policy for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, as_whole, one_of, sentence
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.fst.alphabet import Label
+from fsmeu.expectation.query import bind_labels
+from fsmeu.fst.alphabet import Label, as_alphabet
 from fsmeu.fst.sequences import listed
-from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.checks import bound_to
-from fsmeu.searn.oracle.explicit import explicit_tables
-from fsmeu.searn.oracle.tables import Tables, make_tables
-from fsmeu.searn.oracle.valid_core import checked_meanings
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.searn.oracle.checks import refuse_strange
+from fsmeu.searn.oracle.counts import CountedTables, NotCountedError
+from fsmeu.searn.oracle.explicit import explicit_machine
+from fsmeu.searn.oracle.product import machines_of
+from fsmeu.searn.oracle.sums import NotAdditiveError, SummedTables, linear, unfolded
 
 __all__ = ["CostOracle", "CostOracles"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class CostOracles:
@@ -72,17 +72,21 @@ class CostOracles:
         meanings: Any = None,
         engine: str = "lattice",
     ) -> None:
-        self.loss = loss = bound_to(loss, labels, "cost oracle")
+        check_loss(loss, "cost oracle")
+        if labels is not None:
+            loss = bind_labels(loss, as_alphabet(labels), "cost oracle")
+        self.loss = loss
         self.labels: tuple[Label, ...] = loss.alphabet.labels
         rows = listed(ys, "cost oracle", "the references must be a list of sequences", rows=True)
         self.ys = [loss.alphabet.encode(y, f"reference {k}") for k, y in enumerate(rows)]
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign = 1.0 if loss.kind == "utility" else -1.0
-        if meanings is not None:
-            meanings = checked_meanings(meanings, len(self.labels))
-        explicit = one_of("cost oracle", "engine", engine, ENGINES) == "openfst"
-        make = explicit_tables if explicit else make_tables
-        self._tables: Tables = make(loss, self.ys, meanings)
+        fallback = None if meanings is None else _checked_meanings(meanings, len(self.labels))
+        if one_of("cost oracle", "engine", engine, ENGINES) == "openfst":
+            made = [explicit_machine(loss, y, fallback) for y in self.ys]
+            self._tables: CountedTables | SummedTables = SummedTables(made, len(self.labels))
+        else:
+            self._tables = _tables(loss, self.ys, fallback, self._sign)
         self.roundings = self._tables.roundings
 
     def __len__(self) -> int:
@@ -94,7 +98,7 @@ class CostOracles:
         return self._tables.nbytes
 
     def start(self, sentences: Any) -> Ints:
-        """The state before the first label, (batch,) or (batch, numbers of a state).
+        """The state before the first label, (batch, 4).
 
         Args:
             sentences: numbers of references, (batch,).
@@ -172,12 +176,12 @@ class CostOracle:
         return made
 
     def _bind(self, oracles: CostOracles, number: int) -> None:
-        self._oracles, self._number, self._tables = oracles, number, oracles._tables
+        self._oracles, self._tables = oracles, oracles._tables
         self._one = np.array([number], np.int64)
         self.loss, self.labels = oracles.loss, oracles.labels
         self._y = oracles.ys[number]
         self.rounding = float(oracles.roundings[number])
-        self.start = _plain(oracles.start(self._one))
+        self.start: tuple[int, ...] = tuple(oracles.start(self._one)[0].tolist())
 
     def __len__(self) -> int:
         return len(self._y)
@@ -193,15 +197,20 @@ class CostOracle:
         if index is None or index >= len(self.labels):
             must = f"a label must be an index from 0 to {len(self.labels) - 1}"
             raise InputError(sentence("cost oracle", must, label))
-        return self._tables.step_one(self._number, state, index)
+        return self._after(state, index)
+
+    def _after(self, state: Any, index: int) -> tuple[int, ...]:
+        found = self._tables.step(self._one, _batch(state), np.array([index]))
+        return tuple(found[0].tolist())
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        return self._tables.costs_one(self._number, state)
+        found: Floats = self._tables.costs(self._one, _batch(state))[0]
+        return found
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
-        return float(self._oracles.values_at(self._one, np.array([state]))[0])
+        return float(self._oracles.values_at(self._one, _batch(state))[0])
 
     def state(self, prefix: Any) -> Any:
         """The state after a prefix, a sequence of labels."""
@@ -211,7 +220,7 @@ class CostOracle:
             raise InputError(sentence("cost oracle", must, f"{len(indices)}"))
         state = self.start
         for label in indices.tolist():
-            state = self._tables.step_one(self._number, state, label)
+            state = self._after(state, label)
         return state
 
     def costs(self, prefix: Any) -> Floats:
@@ -251,7 +260,46 @@ def _whole_array(numbers: Any, what: str) -> Ints:
     return array.astype(np.int64, copy=False)
 
 
-def _plain(states: Ints) -> Any:
-    """The state of a batch of one: an int, or a tuple of them."""
-    state = states[0].tolist()
-    return tuple(state) if isinstance(state, list) else state
+def _batch(state: Any) -> Ints:
+    """A batch of one state."""
+    whole = isinstance(state, tuple) and all(isinstance(x, int) for x in state)
+    refuse_strange(not whole, state)
+    return np.array([state], np.int64)
+
+
+def _checked_meanings(meanings: object, labels: int) -> Ints:
+    """The label that each label stands for after each other, (L + 1, L); last row: at the start.
+
+    Raises:
+        InputError: it is no such table, or one stands for another that may not stand there.
+    """
+    try:
+        table = np.asarray(meanings)
+    except ValueError:  # rows of different lengths
+        table = np.zeros(0)
+    good = table.shape == (labels + 1, labels) and table.dtype.kind in "iu" and labels > 0
+    if good and 0 <= table.min() <= table.max() < labels:
+        held = table.astype(np.int64)
+        if (np.take_along_axis(held, held, axis=1) == held).all():
+            return held
+    must = (
+        f"meanings must be a table of {labels + 1} rows and {labels} columns of label indices, "
+        "in which what another stands for stands for itself"
+    )
+    raise InputError(sentence("cost oracle", must, meanings))
+
+
+def _tables(
+    loss: Loss, ys: Sequence[Ints], fallback: Ints | None, sign: float
+) -> CountedTables | SummedTables:
+    """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
+    machines = machines_of(loss, ys, fallback)
+    with suppress(NotCountedError):
+        return CountedTables(machines, sign)
+    with suppress(NotAdditiveError):
+        made = SummedTables([linear(one, sign) for one in machines], len(loss.alphabet))
+        for k, machine in enumerate(machines):
+            best = made.scores(np.array([k]), made.start(np.array([k])))
+            machine.steps.check(len(machine.layers), sign * best)
+        return made
+    return SummedTables([unfolded(one, sign) for one in machines], len(loss.alphabet))

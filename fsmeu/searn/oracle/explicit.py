@@ -1,19 +1,18 @@
-"""Tables of cost oracles by the explicit engine: free z, loss and reference composed by pynini.
+"""Machines of cost oracles by the explicit engine: free z, loss and reference composed by pynini.
 
 The reference given, the loss is deterministic in z. The composition has one path for each
 hypothesis, and the best value that a state can reach is a maximum over the paths behind it. OpenFst
 has no maximum in doubles (its tropical weights are single precision), so that is taken over the
-composed arcs, layer by layer.
+composed arcs, layer by layer (``SummedTables``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.expectation.composition import advising_default, run_loss
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose, guard_size
@@ -23,69 +22,53 @@ from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.checks import guard_bytes
-from fsmeu.searn.oracle.listed import Listed, ListedTables
+from fsmeu.searn.oracle.sums import Weighted, without_gains
 
-__all__ = ["explicit_tables"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["explicit_machine"]
 
 
-def explicit_tables(loss: Loss, ys: Sequence[Ints], meanings: Ints | None) -> ListedTables:
-    """The tables of references given as label indices.
+def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Weighted:
+    """The composition with one reference given as label indices, its states layer by layer.
 
     Args:
         loss: the loss.
-        ys: the references.
-        meanings: as in ``CostOracles``.
+        y: the reference.
+        fallback: the label that each label stands for, as in ``TransitionConstraint``.
 
     Raises:
         LossFileError: the loss is not defined for a completion.
         SizeLimitError: there are too many states.
     """
-    labels, found, size = len(loss.alphabet), [], 0
     with advising_default():
-        for y in ys:
-            found.append(_composed_states(loss, y, meanings))
-            size += found[-1].next.nbytes + found[-1].scores.nbytes
-            guard_bytes(size)
-    return ListedTables(found, labels)
-
-
-def _composed_states(loss: Loss, y: Ints, meanings: Ints | None) -> Listed:
-    """The states of the composition with one reference, in the order of their positions."""
-    labels, n = len(loss.alphabet), len(y)
-    stands_for = np.arange(labels)[None] if meanings is None else meanings
-    reference = string_layers(loss.alphabet, y)
-    machine = loss.compile(n, pairs=pair_layers(_allowed(loss, n, meanings), reference))
-    guard_size("composition", len(stands_for) * machine.states * (n + 1))
-    symbols = symbol_table(loss.alphabet)
-    free = fst_from_table(_free(stands_for), symbols, symbols)
-    left = compose(free, machine.unvalued, ("free z", "loss"))
-    table = table_from_fst(compose(left, fst_from_layered(reference), ("loss", "reference")))
+        labels, n = len(loss.alphabet), len(y)
+        stands_for = np.arange(labels)[None] if fallback is None else fallback
+        reference = string_layers(loss.alphabet, y)
+        machine = loss.compile(n, pairs=pair_layers(_allowed(loss, n, fallback), reference))
+        guard_size("composition", len(stands_for) * machine.states * (n + 1))
+        symbols = symbol_table(loss.alphabet)
+        free = fst_from_table(_free(stands_for), symbols, symbols)
+        left = compose(free, machine.unvalued, ("free z", "loss"))
+        table = table_from_fst(compose(left, fst_from_layered(reference), ("loss", "reference")))
     read = replace(table, ilabel=_meant(table, stands_for) + 1)
     values = machine.values[run_loss(read, machine, table.olabel - 1)]
-    depth, arcs_at = by_depth(table)
-    sign = 1.0 if loss.kind == "utility" else -1.0
-    scores = np.where(depth == n, sign * values, -np.inf)
-    for arcs in reversed(arcs_at):
-        np.maximum.at(scores, table.source[arcs], scores[table.target[arcs]])
-    after = np.full((table.states, labels), -1, np.int32)
+    depth, _ = by_depth(table)
+    after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
-    begins = np.append(0, np.cumsum(np.bincount(depth, minlength=n + 1)))
-    return Listed(after, scores, begins)
+    begins = np.append(0, np.cumsum(np.bincount(depth, minlength=n + 1))).tolist()
+    layers = [without_gains(after[begins[t] : begins[t + 1]] - begins[t + 1]) for t in range(n)]
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    return Weighted(0, layers, np.zeros(0), sign * values[begins[n] :] + 0.0)
 
 
-def _allowed(loss: Loss, n: int, meanings: Ints | None) -> Layered:
+def _allowed(loss: Loss, n: int, fallback: Ints | None) -> Layered:
     """The hypotheses that may occur: those in which each label stands for itself."""
     everything = any_layers(loss.alphabet, n)
-    if meanings is None:
+    if fallback is None:
         return everything
-    itself = np.arange(meanings.shape[1])
-    following = np.where(meanings == itself, itself, -1)
-    last = np.arange(len(meanings))
-    return restricted(everything, Constraint(following, len(meanings) - 1, last), "cost oracle")
+    itself = np.arange(fallback.shape[1])
+    following = np.where(fallback == itself, itself, -1)
+    last = np.arange(len(fallback))
+    return restricted(everything, Constraint(following, len(fallback) - 1, last), "cost oracle")
 
 
 def _free(stands_for: Ints) -> ArcTable:

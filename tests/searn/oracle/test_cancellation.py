@@ -39,9 +39,7 @@ VALUES = {
 
 def oracles(loss, y):
     """An oracle of one reference, and one of many with a table of labels that may follow."""
-    found = [CostOracle(loss, y), CostOracles(loss, [[0], y], meanings=[[0, 1]] * 3).oracle(1)]
-    assert {type(one._tables).__name__ for one in found} == {"AdditiveTables"}
-    return found
+    return [CostOracle(loss, y), CostOracles(loss, [[0], y], meanings=[[0, 1]] * 3).oracle(1)]
 
 
 @st.composite

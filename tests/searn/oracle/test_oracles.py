@@ -1,4 +1,4 @@
-"""Batches, walking state by state, compiled loops, losses of every make, and what is refused."""
+"""Batches, walking state by state, losses of every make, and what is refused."""
 
 import random
 
@@ -8,9 +8,8 @@ import pytest
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 from fsmeu.searn import CostOracle, CostOracles
-from fsmeu.searn.oracle import layers, loops
+from fsmeu.searn.oracle import product
 from tests import shelf
-from tests.searn.oracle.chunk_policy import well_formed
 
 KINDS = {
     "counted": ("chunk_fscore", {}),
@@ -18,13 +17,6 @@ KINDS = {
     "summed": ("cost_matrix", {"cost": [[0.0, 0.1], [0.7, 0.2]]}),
     "listed": (None, {}),
     "states": ("zero_one", {}),
-}
-TABLES = {
-    "counted": "CountedTables",
-    "counted_not_linear": "CountedTables",
-    "summed": "AdditiveTables",
-    "listed": "ListedTables",
-    "states": "ListedTables",
 }
 
 
@@ -51,7 +43,6 @@ def test_batches_equal_single_oracles(kind):
     loss, rng = load(kind), np.random.default_rng(1)
     ys = corpus(loss, [5, 0, 3, 5, 1, 6])
     oracles = CostOracles(loss, ys)
-    assert type(oracles._tables).__name__ == TABLES[kind]
     assert len(oracles) == 6
     assert oracles.lengths.tolist() == [5, 0, 3, 5, 1, 6]
     sentences = np.array([0, 2, 3, 5, 5, 4, 0])
@@ -85,33 +76,6 @@ def test_walking_equals_asking_for_prefixes(kind):
         assert hash(state) == hash(oracle.state(z[:t]))
         state = oracle.step(state, oracle.labels.index(label))
     assert oracle.value_at(state) == pytest.approx(loss(z, y), rel=1e-12)
-
-
-def test_compiled_loops_give_the_same_numbers(monkeypatch):
-    pytest.importorskip("numba")
-    types = ("A", "B", "C")
-    loss, rng = fsmeu.load("chunk_fscore", types=types), random.Random(5)
-    ys = [well_formed(rng, types, n) for n in (12, 3, 0, 9, 9)] + corpus(loss, [7, 4])
-    found = []
-    for limit in (0, 10**12):
-        monkeypatch.setattr(loops, "COMPILED_ORACLE_WORK", limit)
-        found.append(_walk(CostOracles(loss, ys), np.random.default_rng(2)))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def _walk(oracles, rng):
-    sentences = np.repeat(np.arange(len(oracles)), 8)
-    states = oracles.start(sentences)
-    for t in range(int(oracles.lengths.max())):
-        held = oracles.lengths[sentences] > t
-        sentences, states = sentences[held], states[held]
-        yield oracles.costs_at(sentences, states)
-        yield oracles.values_at(sentences, states)
-        one = oracles.oracle(sentences[0])
-        yield one.costs_at(int(states[0]))
-        labels = rng.integers(0, len(oracles.labels), len(sentences))
-        states = oracles.step(sentences, states, labels)
 
 
 def test_sums_of_decimal_fractions_tie():
@@ -262,7 +226,7 @@ def test_what_is_kept_may_be_forgotten(monkeypatch):
     loss = load("counted")
     ys = corpus(loss, [6] * 5)
     kept = [CostOracle(loss, y).costs("") for y in ys]
-    monkeypatch.setattr(layers, "KEPT_ORACLE_CELLS", 10)
+    monkeypatch.setattr(product, "KEPT_ORACLE_CELLS", 10)
     fresh = load("counted")
     again = CostOracles(fresh, ys)
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
