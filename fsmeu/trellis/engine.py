@@ -18,7 +18,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, any_layers
-from fsmeu.limits import KEPT_CELLS_PER_STATE, MOST_TRELLISES
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, MOST_TRELLISES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.trellis.amounts import Amounts, amounts_of
@@ -64,10 +64,16 @@ class Structure:
         """The number of joint counts."""
         return len(self.tapes.form.joint_counts)
 
-    def cells(self, n: int) -> int:
-        """Numbers that the sweeps of a decision hold."""
-        rows = len(self.amounts.joint)
-        return int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * rows
+    def guard(self, where: str, n: int) -> None:
+        """Refuses sweeps of length n that would hold too many numbers.
+
+        Raises:
+            SizeLimitError: there would be too many.
+        """
+        tables = int(self.r.columns[n]) * int(self.h.columns[n])
+        guard_size(where, tables // CELLS_PER_STATE)
+        layers = int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * len(self.amounts.joint)
+        guard_size(where, layers // KEPT_CELLS_PER_STATE)
 
     def decide(self, models: Sequence[ArcWeights], sign: float, jobs: int = 1) -> Decided:
         """The best hypothesis under each model.
@@ -79,11 +85,12 @@ class Structure:
         """
         batch = self._batch(models)
         longest = max(model.n for model in models)
-        guard_size("decode", self.cells(longest) // KEPT_CELLS_PER_STATE)
+        self.guard("decode", longest)
         values = self._values(sorted({model.n for model in models}), sign)
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
-        run = kernels("best_kernels", self._work(batch, 2 * max(1, self.counts)))
+        tries = 2 if values.prunes[batch.lengths].all() else size
+        run = kernels("best_kernels", self._work(batch, 2 * tries * max(1, self.counts)))
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
@@ -152,6 +159,7 @@ class Structure:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
         batch = self._batch(models, zs)
         longest = max(model.n for model in models)
+        self.guard("gradient", longest)
         values = self._values(sorted({model.n for model in models}), 1.0)
         layer, classes = self._layer_cells(longest)
         rows = len(self.r.member) * padded(self.r.columns[: longest + 1])
