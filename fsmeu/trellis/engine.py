@@ -31,6 +31,9 @@ from fsmeu.trellis.tapes import Tapes, value_tables
 
 __all__ = ["Structure", "structure_of", "tapes_of"]
 
+_FEW_ENDS = 8
+"""Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
+
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
 """
@@ -357,7 +360,8 @@ class Structure:
             for n in lengths:
                 slopes, offset = value_tables(self.tapes, n)
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
-                prunes[n] = len(slopes) == 1 and (tables[0] >= 0).all() and self.is_nonnegative
+                few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
+                prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
@@ -375,12 +379,13 @@ def capacity(n: int) -> int:
     """The greatest length that the structure for sequences of length n serves.
 
     It depends on n alone, so that a query has the same structure whatever was asked before. One
-    serves most sentences, and one most of the longer ones; long sequences have their own.
+    serves examples, one most sentences, and one most of the longer ones; long sequences have their
+    own.
     """
     return next((size for size in _CAPACITIES if n <= size), n)
 
 
-_CAPACITIES = (32, 96, 288)
+_CAPACITIES = (12, 32, 96, 288)
 
 
 def tapes_of(loss: SpecLoss, n: int) -> Tapes:
