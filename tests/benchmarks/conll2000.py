@@ -21,7 +21,7 @@ from fsmeu.errors import InputError
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from wheelhouse import cache_directory  # noqa: E402
+from pynini_wheel import cache_directory  # noqa: E402
 
 TYPES = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
 TAGS = ("O", *(f"{kind}-{name}" for name in TYPES for kind in "BI"))
