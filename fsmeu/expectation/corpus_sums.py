@@ -69,7 +69,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         takes = structure.amounts.takes(quantities - 1)
         cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
         for row, tables in zip(rows, ending, strict=True):
-            windows[row] = SumWindow(0, tables, 0.0, structure.roundings(n))
+            windows[row] = SumWindow(0, tables, structure.lost(n), structure.roundings(n))
     return SentenceSums(windows, hyp, cancelled)
 
 

@@ -31,9 +31,10 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
     adds (by pair: h, and the gains that follow). An arc's derivative is the sum, over all numbers
     that it multiplies, of the number times what the one it leads to adds.
     """
-    mass, sums, mean, mean_at, back, older, sets, worth, later, class_worth, gain, states = rooms
+    mass, sums, total, mean, mean_at, back, older, sets = rooms[0]
+    worth, later, class_worth, gain, states = rooms[1]
     counts, state, ended = len(back), 0, 0
-    forward(r, weights, weight_at, n, start, mass, sums)
+    forward(r, weights, weight_at, n, start, mass, sums, total)
     for q in range(counts):
         fill(mean[q], 0, mean_at[n + 1] + 4, 0.0)
     for i in range(n):
@@ -47,16 +48,16 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
         ended += h.step[h.kind[i], state, labels[i], 2]
         state = h.step[h.kind[i], state, labels[i], 0]
-    size, at, total = padded(r.columns[n]), values.at[n] + ended * r.columns[n], 0.0
+    size, at, value = padded(r.columns[n]), values.at[n] + ended * r.columns[n], 0.0
     fill(worth, 0, len(worth), 0.0)
     for p in range(r.width[n]):
         for k in range(r.columns[n]):
             worth[p * size + k] = final[r.state[p]] * values.offset[at + k]
-            total += worth[p * size + k] * mass[r.at[n] + p * size + k]
+            value += worth[p * size + k] * mass[r.at[n] + p * size + k]
     for q in range(counts):
         ending_values(r, n, values.slope[q], at, final, back[q])
         for c in range(r.classes[n] * size):
-            total += back[q, c] * mean[q, mean_at[n] + c]
+            value += back[q, c] * mean[q, mean_at[n] + c]
     for i in range(n - 1, -1, -1):
         first, kind = weight_at[i], r.kind[i]
         size, wider = padded(r.columns[i]), padded(r.columns[i + 1])
@@ -86,7 +87,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 0.0)
         worth, later = later, worth
         back, older = older, back
-    return total
+    return value
 
 
 @inner

@@ -24,6 +24,7 @@ class Values(NamedTuple):
         cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
         rounding: bounds on relative errors of sums without signs, (n + 1,).
         underflow: what is lost where numbers are too small for doubles, (n + 1,).
+        lost: a bound on the mass that is not moved on, (n + 1,).
         prunes: whether one end bounds the others, (n + 1,).
     """
 
@@ -34,6 +35,7 @@ class Values(NamedTuple):
     cap: Floats
     rounding: Floats
     underflow: Floats
+    lost: Floats
     prunes: Bools
 
 

@@ -149,8 +149,8 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
 
     The value of an end that was not tried is an upper bound that is not above the best.
     """
-    mass, sums, back, score, value, sets, lines, is_open = rooms
-    forward(r, weights, weight_at, n, start, mass, sums)
+    mass, sums, total, back, score, value, sets, lines, is_open = rooms
+    forward(r, weights, weight_at, n, start, mass, sums, total)
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
@@ -160,15 +160,13 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
     for s in range(counts):
         mean += s * chance[s]
     for k in range(size):
-        offset[k], error[k] = 0.0, 0.0
+        offset[k], error[k] = 0.0, values.underflow[n]
         for s in range(counts):
-            cell = at + k * counts + s
+            cell, part = at + k * counts + s, values.rounding[n] * chance[s] + values.lost[n]
             offset[k] += chance[s] * values.offset[cell]
-            error[k] += values.rounding[n] * (chance[s] * abs(values.offset[cell]))
+            error[k] += part * abs(values.offset[cell])
             for q in range(joint):
-                share = values.rounding[n] * values.greatest[q, n]
-                error[k] += share * (chance[s] * abs(values.slope[q, cell]))
-        error[k] += values.underflow[n]
+                error[k] += part * values.greatest[q, n] * abs(values.slope[q, cell])
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
     top, best_k, k = -np.inf, -1, min(int(mean + 0.5), size - 1)
     while k >= 0:
@@ -178,7 +176,9 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         for q in range(joint):
             slope = values.slope[q]
             first = at + k * counts
-            flows(r, amounts, weights, weight_at, n, slope, first, final, mass, q, back, score)
+            flows(
+                r, amounts, weights, weight_at, n, slope, first, final, mass, total, q, back, score
+            )
         last = k
         for j in range(size):
             if is_open[j]:

@@ -8,7 +8,8 @@ sentence after the other.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed, compose
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, references
+from fsmeu.trellis.sum_kernels import NOTHING
 from fsmeu.trellis.tapes import Tapes, value_tables
 
 __all__ = ["Structure", "structure_of", "tapes_of"]
@@ -97,10 +99,10 @@ class Structure:
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
-            rooms = self._decision_rooms(longest)
-            run.decide_batch(
-                self.r, self.h, self.amounts, values, some, rooms, ends[rows], best[rows]
-            )
+            with self._rooms("decision", longest, self._decision_rooms) as rooms:
+                run.decide_batch(
+                    self.r, self.h, self.amounts, values, some, rooms, ends[rows], best[rows]
+                )
 
         in_threads(part, batch.lengths, jobs)
         return Decided(batch.labels, best, ends[:, 0], ends[:, 1], ends[:, 2].sum(1).astype(int))
@@ -119,17 +121,9 @@ class Structure:
         run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
 
         def part(rows: slice) -> None:
-            layer, classes = self._layer_cells(longest)
-            rooms = (
-                np.zeros(layer),
-                np.zeros(layer),
-                np.zeros((self.counts, classes)),
-                np.zeros((self.counts, classes)),
-                np.zeros(classes),
-                np.zeros((self.counts, self.amounts.features + 1)),
-            )
             some = part_of(batch, rows)
-            run.mean_batch(self.r, self.h, self.amounts, some, rooms, found[rows], ended[rows])
+            with self._rooms("mean", longest, self._mean_rooms) as rooms:
+                run.mean_batch(self.r, self.h, self.amounts, some, rooms, found[rows], ended[rows])
 
         in_threads(part, batch.lengths, jobs)
         return found, ended
@@ -154,7 +148,12 @@ class Structure:
             value += float((row * table[k]).sum())
             size += float(((np.abs(row) + more * mass) * np.abs(table[k])).sum())
         roundings = int(self._roundings[n]) + sums.size
-        return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
+        most = np.abs(offset[k]).max() + sum(
+            float(each) * np.abs(slope[k]).max()
+            for each, slope in zip(self._greatest[:, n], slopes, strict=True)
+        )
+        total = (np.array([value]), np.array([mass.sum()]), np.array([size]))
+        return Sums(*total, roundings, float(self._lost[n] * most))
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -174,11 +173,14 @@ class Structure:
         rooms = (
             np.zeros(self.r.at[longest + 1] + _ROOM),
             np.zeros(classes),
+            self._totals(longest),
             np.zeros((self.counts, mean_at[-1] + _ROOM)),
             mean_at,
             np.zeros((self.counts, classes)),
             np.zeros((self.counts, classes)),
             np.zeros(widest + _ROOM),
+        )
+        others = (
             np.zeros(layer),
             np.zeros(layer),
             np.zeros(classes),
@@ -187,7 +189,9 @@ class Structure:
         )
         slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
         run = kernels("adjoint_kernels", self._work(batch, 3 * (1 + self.counts)))
-        run.adjoint_batch(self.r, self.h, self.amounts, values, batch, rooms, slopes, found)
+        run.adjoint_batch(
+            self.r, self.h, self.amounts, values, batch, (rooms, others), slopes, found
+        )
         parts = [
             np.split(slopes[begin:end], self.weight_at[1 : model.n])
             for begin, end, model in zip(batch.begins, batch.begins[1:], models, strict=False)
@@ -220,12 +224,12 @@ class Structure:
         batch, n = self._batch(models), models[0].n
         cells = self.score_cells(n)
         found = np.zeros((len(models), len(basis), len(cells)))
-        mass, sums, back, score, *_ = self._decision_rooms(n)
+        mass, sums, total, back, score, *_ = self._decision_rooms(n)
         run = kernels("sum_kernels", self._work(batch, 2 * len(basis) * self.counts))
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        rooms = (mass, sums, back, score, self.counts)
+        rooms = (mass, sums, total, back, score, self.counts)
         run.score_batch(self.r, amounts, basis, batch, cells, rooms, found)
         return found
 
@@ -251,6 +255,10 @@ class Structure:
         rooms = (score, *self._best_rooms(n))
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
+
+    def lost(self, n: int) -> float:
+        """A bound on the mass that is not moved on, of sequences of length n."""
+        return float(self._lost[n])
 
     def roundings(self, n: int) -> int:
         """A bound on the roundings behind each number, of sequences of length n."""
@@ -291,19 +299,58 @@ class Structure:
         sets = int(np.diff(self.h.source_sets).max(initial=0)) * int(self.h.columns[n])
         return np.empty(int(self.h.at[n + 1])), np.empty(sets)
 
+    @contextmanager
+    def _rooms(
+        self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Arrays to work in for lengths up to n; kept for the next query, one for each thread."""
+        kept: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("rooms", kind), [])
+        try:
+            size, rooms = kept.pop()
+        except IndexError:
+            size = -1
+        if size < n:
+            size, rooms = n, make(n)
+        yield rooms
+        kept.append((size, rooms))
+
+    def _mean_rooms(self, n: int) -> tuple[Any, ...]:
+        layer, classes = self._layer_cells(n)
+        return (
+            np.zeros(layer),
+            np.zeros(layer),
+            np.zeros((self.counts, classes)),
+            np.zeros((self.counts, classes)),
+            np.zeros(classes),
+            np.zeros((self.counts, self.amounts.features + 1)),
+            self._totals(2),
+        )
+
     def _decision_rooms(self, n: int) -> tuple[Any, ...]:
         columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
         classes = len(self.r.member) * columns + _ROOM
         widest = int(np.diff(self.r.arc_sets).max(initial=0)) * columns + _ROOM
         return (
-            np.zeros(self.r.at[n + 1] + _ROOM),
+            np.empty(self.r.at[n + 1] + _ROOM),
             np.zeros(classes),
+            self._totals(n),
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
             np.zeros((n, len(self.amounts.joint))),
             *self._best_rooms(n),
             np.empty((3, max(columns, most))),
             np.empty(most, bool),
         )
+
+    def _totals(self, n: int) -> Floats:
+        """An array for the totals of pairs in layers 0, ..., n, and of classes."""
+        return np.zeros((n + 3, max(int(self.r.width[-1]), len(self.r.member))))
+
+    @property
+    def _lost(self) -> Floats:
+        """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
+        entries = np.diff(self.r.entries) + np.diff(self.r.uses) + np.diff(self.r.shows)
+        lost: Floats = NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
+        return lost
 
     @property
     def _greatest(self) -> Floats:
@@ -369,7 +416,8 @@ class Structure:
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), np.ascontiguousarray(tables[-1]),
-                self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64), prunes,
+                self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
+                self._lost, prunes,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found

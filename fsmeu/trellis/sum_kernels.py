@@ -26,6 +26,9 @@ __all__ = ["mean_batch", "score_batch"]
 
 unsigned = unsigned_of()
 
+NOTHING = 1e-22
+"""A mass that is not moved on: what all of these add up to is part of the bounds on errors."""
+
 
 @inner
 def padded(columns):
@@ -64,7 +67,7 @@ def dot(one, a, other, b, size):
 
 
 @inner
-def add_entries(r, i, weights, first, mass, here, sums, after, there):
+def add_entries(r, i, weights, first, mass, here, sums, after, there, total):
     """Adds to the rows of the pairs after position i what their entries bring.
 
     Args:
@@ -72,34 +75,52 @@ def add_entries(r, i, weights, first, mass, here, sums, after, there):
         mass: rows of the pairs before, from ``here`` on.
         sums: room for the sums of classes.
         after: rows of the pairs after, from ``there`` on.
+        total: room for the totals of pairs before and after, and of classes, (3, pairs); those
+            before are known, those after are filled.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for m in range(r.sums[kind], r.sums[kind + 1]):
-        group = r.summed[m, 1] * size
-        fill(sums, group, group + size, 0.0)
+        group = r.summed[m, 1]
+        fill(sums, group * size, (group + 1) * size, 0.0)
+        total[2, group] = 0.0
     for m in range(r.sums[kind], r.sums[kind + 1]):
-        pair, group = r.summed[m, 0], r.summed[m, 1] * size
-        if pair < r.width[i]:
-            add(sums, group, 1.0, mass, here + pair * size, size)
+        pair, group = r.summed[m, 0], r.summed[m, 1]
+        if pair < r.width[i] and total[0, pair] > 0.0:
+            add(sums, group * size, 1.0, mass, here + pair * size, size)
+            total[2, group] += total[0, pair]
+    for p in range(r.width[i + 1]):
+        total[1, p] = 0.0
     for e in range(r.entries[kind], r.entries[kind + 1]):
         target, source = r.entry[e, 0], r.entry[e, 1]
         if target >= r.width[i + 1]:
             break
         goal, weight = there + target * wider + r.entry[e, 3], weights[first + r.entry[e, 2]]
         if source < 0:
-            add(after, goal, weight, sums, (-1 - source) * size, size)
+            moved = weight * total[2, -1 - source]
+            if moved > NOTHING:
+                add(after, goal, weight, sums, (-1 - source) * size, size)
+                total[1, target] += moved
         elif source < r.width[i]:
-            add(after, goal, weight, mass, here + source * size, size)
+            moved = weight * total[0, source]
+            if moved > NOTHING:
+                add(after, goal, weight, mass, here + source * size, size)
+                total[1, target] += moved
 
 
 @inner
-def forward(r, weights, weight_at, n, start, mass, sums):
-    """Fills ``mass`` with the rows of the pairs of layers 0, ..., n, from ``r.at``."""
+def forward(r, weights, weight_at, n, start, mass, sums, total):
+    """Fills ``mass`` with the rows of the pairs of layers 0, ..., n, from ``r.at``.
+
+    And ``total`` (n + 3, pairs) with their sums in rows 0, ..., n.
+    """
     fill(mass, 0, r.at[n + 1] + 4, 0.0)
     for p in range(r.width[0]):
         mass[p * padded(r.columns[0])] = start[p]
+        total[0, p] = start[p]
     for i in range(n):
-        add_entries(r, i, weights, weight_at[i], mass, r.at[i], sums, mass, r.at[i + 1])
+        add_entries(
+            r, i, weights, weight_at[i], mass, r.at[i], sums, mass, r.at[i + 1], total[i : i + 3]
+        )
 
 
 @inner
@@ -163,7 +184,7 @@ def ending_values(r, n, end, first, final, back):
 
 
 @inner
-def flows(r, amounts, weights, weight_at, n, end, first, final, mass, q, rooms, score):
+def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, rooms, score):
     """Adds to ``score`` (n, score rows + 1) what a step of z that shows a row is worth.
 
     A score is E[amount that the step adds to joint count q, times f(y's counter at its end)]; the
@@ -179,16 +200,18 @@ def flows(r, amounts, weights, weight_at, n, end, first, final, mass, q, rooms, 
             p = r.show[u, 0]
             if p >= r.width[i + 1]:
                 break
-            flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
-            add_feature(amounts, table, r.show[u, 1], q, flow, score[i])
+            if total[i + 1, p] > NOTHING:
+                flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
+                add_feature(amounts, table, r.show[u, 1], q, flow, score[i])
         set_sums(r, i, weights, weight_at[i], older, values)
         for u in range(r.uses[kind], r.uses[kind + 1]):
             p = r.use[u, 0]
             if p >= r.width[i]:
                 break
-            at = (r.use[u, 1] - r.arc_sets[kind]) * size
-            flow = dot(mass, here + p * size, values, at, size)
-            add_feature(amounts, table, r.use[u, 2], q, flow, score[i])
+            if total[i, p] > NOTHING:
+                at = (r.use[u, 1] - r.arc_sets[kind]) * size
+                flow = dot(mass, here + p * size, values, at, size)
+                add_feature(amounts, table, r.use[u, 2], q, flow, score[i])
         class_values(r, i, values, back)
 
 
@@ -249,17 +272,20 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, fou
 
     Returns where the counter of z ends.
     """
-    mass, after_mass, mean, after, sums, gain = rooms
+    mass, after_mass, mean, after, sums, gain, total = rooms
     counts, state, ended = len(mean), 0, 0
     fill(mass, 0, r.at[1], 0.0)
     for p in range(r.width[0]):
         mass[p * padded(r.columns[0])] = start[p]
+        total[0, p] = start[p]
     for q in range(counts):
         fill(mean[q], 0, len(r.member) * padded(r.columns[0]), 0.0)
     for i in range(n):
         first, size = weight_at[i], len(r.member) * padded(r.columns[i + 1]) + 4
         fill(after_mass, 0, r.at[i + 2] - r.at[i + 1] + 4, 0.0)
-        add_entries(r, i, weights, first, mass, 0, sums, after_mass, 0)
+        add_entries(r, i, weights, first, mass, 0, sums, after_mass, 0, total)
+        for p in range(r.width[i + 1]):
+            total[0, p] = total[1, p]
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
         for q in range(counts):
             fill(after[q], 0, size, 0.0)
@@ -303,18 +329,18 @@ def score_batch(r, amounts, basis, batch, cells, rooms, scores):
         basis: the functions, (functions, counter).
         cells: position and score row of each score that is kept.
     """
-    mass, sums, back, score, counts = rooms
+    mass, sums, total, back, score, counts = rooms
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
-        forward(r, weights, batch.weight_at, n, batch.start[s], mass, sums)
+        forward(r, weights, batch.weight_at, n, batch.start[s], mass, sums, total)
         for j in range(len(basis)):
             for i in range(n):
                 fill(score[i], 0, score.shape[1], 0.0)
             for q in range(counts):
                 flows(
-                    r, amounts, weights, batch.weight_at, n, basis[j], 0, batch.final[s], mass, q,
-                    back, score,
+                    r, amounts, weights, batch.weight_at, n, basis[j], 0, batch.final[s], mass,
+                    total, q, back, score,
                 )  # fmt: skip
             for c in range(scores.shape[2]):
                 scores[s, j, c] = score[cells[c, 0], cells[c, 1]]
