@@ -124,24 +124,30 @@ def forward(r, weights, weight_at, n, start, mass, sums, total):
 
 
 @inner
-def add_arcs(r, s, into, goal, size, beyond, wider, weights, first):
-    """Adds to a row what the arcs of a set lead to: rows of classes after, ``wider`` long."""
-    e, end, goal = r.arc_set[s], r.arc_set[s + 1], unsigned(goal)
-    while e + 3 < end:  # four at a time: the row is loaded and stored once for them
-        a = unsigned(r.arc[e, 0] * wider + r.arc[e, 1])
-        b = unsigned(r.arc[e + 1, 0] * wider + r.arc[e + 1, 1])
-        c = unsigned(r.arc[e + 2, 0] * wider + r.arc[e + 2, 1])
-        d = unsigned(r.arc[e + 3, 0] * wider + r.arc[e + 3, 1])
-        u, v = weights[first + r.arc[e, 2]], weights[first + r.arc[e + 1, 2]]
-        w, x = weights[first + r.arc[e + 2, 2]], weights[first + r.arc[e + 3, 2]]
-        for k in range(unsigned(size)):
-            one, two = u * beyond[a + k] + v * beyond[b + k], w * beyond[c + k] + x * beyond[d + k]
-            into[goal + k] += one + two
-        e += 4
-    while e < end:
-        at = r.arc[e, 0] * wider + r.arc[e, 1]
-        add(into, goal, weights[first + r.arc[e, 2]], beyond, at, size)
-        e += 1
+def sum_arcs(r, s, into, goal, size, beyond, wider, weights, first):
+    """Fills a row with the sum of what the arcs of a set lead to: rows of classes after.
+
+    Four columns at a time: their sums stay in registers while the arcs go by.
+    """
+    begin, end = r.arc_set[s], r.arc_set[s + 1]
+    if size == 1:
+        total = 0.0
+        for e in range(begin, end):
+            at = r.arc[e, 0] * wider + r.arc[e, 1]
+            total += weights[first + r.arc[e, 2]] * beyond[at]
+        into[goal] = total
+        return
+    for c in range(0, size, 4):
+        w, x, y, z = 0.0, 0.0, 0.0, 0.0
+        for e in range(begin, end):
+            at = unsigned(r.arc[e, 0] * wider + r.arc[e, 1] + c)
+            weight = weights[first + r.arc[e, 2]]
+            w += weight * beyond[at]
+            x += weight * beyond[at + unsigned(1)]
+            y += weight * beyond[at + unsigned(2)]
+            z += weight * beyond[at + unsigned(3)]
+        into[goal + c], into[goal + c + 1] = w, x
+        into[goal + c + 2], into[goal + c + 3] = y, z
 
 
 @inner
@@ -158,8 +164,7 @@ def set_sums(r, i, weights, first, beyond, values):
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for s in range(r.arc_sets[kind], r.arc_sets[kind + 1]):
         at = (s - r.arc_sets[kind]) * size
-        fill(values, at, at + size, 0.0)
-        add_arcs(r, s, values, at, size, beyond, wider, weights, first)
+        sum_arcs(r, s, values, at, size, beyond, wider, weights, first)
 
 
 @inner
@@ -194,24 +199,26 @@ def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, 
     ending_values(r, n, end, first, final, back)
     for i in range(n - 1, -1, -1):
         kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-        table, here, there = amounts.table[i], r.at[i], r.at[i + 1]
+        table, here, there, row = amounts.table[i], r.at[i], r.at[i + 1], score[i]
         back, older = older, back
+        width, alive = r.width[i + 1], total[i + 1]
         for u in range(r.shows[kind], r.shows[kind + 1]):
             p = r.show[u, 0]
-            if p >= r.width[i + 1]:
+            if p >= width:
                 break
-            if total[i + 1, p] > NOTHING:
+            if alive[p] > NOTHING:
                 flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
-                add_feature(amounts, table, r.show[u, 1], q, flow, score[i])
+                add_feature(amounts, table, r.show[u, 1], q, flow, row)
         set_sums(r, i, weights, weight_at[i], older, values)
+        width, alive = r.width[i], total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
             p = r.use[u, 0]
-            if p >= r.width[i]:
+            if p >= width:
                 break
-            if total[i, p] > NOTHING:
+            if alive[p] > NOTHING:
                 at = (r.use[u, 1] - r.arc_sets[kind]) * size
                 flow = dot(mass, here + p * size, values, at, size)
-                add_feature(amounts, table, r.use[u, 2], q, flow, score[i])
+                add_feature(amounts, table, r.use[u, 2], q, flow, row)
         class_values(r, i, values, back)
 
 
