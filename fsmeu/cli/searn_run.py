@@ -202,24 +202,21 @@ def _write(folder: str, name: str, data: Any) -> None:
 
 
 def _print_curves(rows: Sequence[Row]) -> None:
-    from fsmeu.cli.output import print_table, table
+    from fsmeu.cli.output import emit
 
     steps = sorted({row.iteration for row in rows})
-    made = table("iteration", *(str(k) for k in steps), right=[str(k) for k in steps])
+    cells = []
     for name in dict.fromkeys(row.task for row in rows):
         values = {row.iteration: row.value for row in rows if row.task == name}
-        made.add_row(name, *(f"{100 * values[k]:.2f}" if k in values else "" for k in steps))
-    print_table(made)
+        cells.append([name, *(f"{100 * values[k]:.2f}" if k in values else "" for k in steps)])
+    heads = [str(k) for k in steps]
+    emit(cells, ("iteration", *heads), right=heads)
 
 
 def _print_tasks(as_json: bool) -> None:
-    from fsmeu.cli.output import print_json, print_table, table
+    from fsmeu.cli.output import emit
     from fsmeu.searn.tasks.registry import TASKS
 
-    if as_json:
-        print_json([{"name": one.name, "summary": one.summary} for one in TASKS.values()])
-        return
-    made = table("task", "summary")
-    for one in TASKS.values():
-        made.add_row(one.name, one.summary)
-    print_table(made)
+    data = [{"name": one.name, "summary": one.summary} for one in TASKS.values()]
+    rows = [tuple(one.values()) for one in data]
+    emit(rows, ("task", "summary"), as_json=data if as_json else None)
