@@ -149,7 +149,9 @@ def _demo(project: Project, arguments: list[str]) -> int:
 def _test(project: Project, arguments: list[str]) -> int:
     paths = [rooted(argument, Path.cwd()) for argument in arguments]
     os.chdir(project.root)
-    spread = [] if any(a.startswith(("-n", "--pdb", "-s")) for a in paths) else ["-n", "auto"]
+    alone = any(a.startswith(("-n", "--pdb", "-s")) for a in paths)
+    # Each process begins with a run of files that stand together, which share what they set up.
+    spread = [] if alone else ["-n", "auto", "--dist", "worksteal"]
     _become(project, "pytest", [*spread, *paths])
 
 

@@ -35,8 +35,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Bernoulli, Independent, Markov, Model
 
-__all__ = ["Applies", "exact_methods", "methods_at_the_end"]
-
 _LENGTH = {2: 12, 3: 6}
 _SHORT = 4
 _EFFORT = 6000  # parts of expressions that are looked at, over all positions

@@ -15,10 +15,6 @@ from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.semantics.evaluator import constant, constant_at
 
-__all__ = [
-    "TOLERANCE", "ExampleResult", "as_labels", "labels_in", "labels_of_examples", "run_examples",
-]  # fmt: skip
-
 TOLERANCE = 1e-9
 """How far, relatively, a value may lie from the example's: ten digits may be written out."""
 

@@ -20,8 +20,6 @@ from fsmeu.losses.header import header_data
 from fsmeu.losses.steps import whole_or_float
 from fsmeu.losses.windows import windows
 
-__all__ = ["facts", "measured_with", "report_data", "selected_sizes"]
-
 _ROWS = 7
 _PAST_WINDOWS = 100  # longer than any memory
 

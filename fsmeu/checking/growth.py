@@ -15,9 +15,6 @@ from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.rounding import same_up_to_rounding
 from fsmeu.losses.sum_over_paths import compile_summed
 
-__all__ = ["Growth", "Order", "Size", "growth", "order_of"]
-
-
 LONGEST = 16
 """The greatest length that is measured."""
 

@@ -26,12 +26,6 @@ from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant
 
-__all__ = [
-    "Determinism", "Pair", "RegisterFacts", "Report", "can_drop", "confusion_clash",
-    "loss_to_measure", "register_facts", "report",
-]  # fmt: skip
-
-
 _MOST_STATES = 4000
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met
 _LENGTHS = (2, 4, 8, 16, 32, 64, 128)

@@ -23,11 +23,7 @@ from fsmeu.reading import STDIN
 
 
 def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
-    """Refuses options of a corpus where there is none, and those that contradict each other.
-
-    Raises:
-        InputError: the message names the option.
-    """
+    """Refuses options of a corpus where there is none, and those that contradict each other."""
     if given.corpus is None:
         for name, value in vars(given).items():
             if value:
@@ -45,11 +41,7 @@ def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:
 
 
 def check_jobs(given: CorpusRun) -> int:
-    """The number of processes.
-
-    Raises:
-        InputError: a scheduler is given as well, or there are too many.
-    """
+    """The number of processes."""
     if given.jobs is not None and given.scheduler is not None:
         must = "processes are given by --jobs or by --scheduler, which uses all of its workers"
         refuse("--jobs", must, "both")

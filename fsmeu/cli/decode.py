@@ -9,13 +9,15 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, words
-from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
+from fsmeu.cli.output import emit, file_for, line, note, print_json, progress, write_output
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
 from fsmeu.decoding.compare import Compared, compare_methods
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
+from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.decoding.problem import Decision
+from fsmeu.drawing.draw import draw as draw_machine
 from fsmeu.errors import one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import ENGINES
@@ -90,7 +92,8 @@ def decode_labels(
         return
     decision = _decide(loaded, label_model, {**options, "method": method, "engine": engine})
     if draw is not None:
-        _draw_composition(loaded, label_model, allowed, decision, draw)
+        composed = hypotheses_composition(loaded, label_model, allowed)
+        draw_machine(composed, z=decision.labels).save(file_for("--draw", draw))
     _print_one(decision, explain, as_json)
 
 
@@ -103,15 +106,6 @@ def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
     if draw is not None and not explicit:
         must = "--draw shows the composition, which only --engine openfst builds"
         refuse("decode", must, None, "Add --engine openfst")
-
-
-def _draw_composition(
-    loss: Loss, model: Model, allowed: Any, decision: Decision, path: str
-) -> None:
-    from fsmeu.decoding.explicit import hypotheses_composition
-    from fsmeu.drawing.draw import draw
-
-    draw(hypotheses_composition(loss, model, allowed), z=decision.labels, path=path)
 
 
 def _decide(loss: Loss, model: Model, options: dict[str, Any]) -> Decision:

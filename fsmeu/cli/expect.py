@@ -11,9 +11,10 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
-from fsmeu.cli.output import emit, line, note, print_json
+from fsmeu.cli.output import checked_picture, emit, line, note, print_json
 from fsmeu.corpora.output import as_line
 from fsmeu.corpora.work import Question
+from fsmeu.drawing.plots.levels_plot import save_levels
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
@@ -68,15 +69,14 @@ def expect_value(
         refuse("--column", "it needs --corpus FILE")
     if z is None:
         refuse("Z", "a hypothesis Z is needed, unless there is a --corpus", "none")
+    picture = checked_picture(plot)
     label_model = read_model(source, loss, given)
     loaded = load_loss(loss, binding)
     tags = further_tags(loaded, words(z))
     alphabet = fitted(loaded, label_model, "expect", tags)[0].alphabet
     answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=beam)
-    if plot is not None:
-        from fsmeu.drawing.plots.levels_plot import save_levels
-
-        save_levels(answer, plot, f"{loss} of {z}")
+    if picture is not None:
+        save_levels(answer, picture, f"{loss} of {z}")
     outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
     if as_json:
         print_json({**_data(answer, levels), "outputs": outputs})

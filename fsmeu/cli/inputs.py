@@ -87,9 +87,6 @@ def name_values(
         texts: what was typed after each --param.
         value_of: the value of a name, from its text.
         sample: what could be typed, for messages.
-
-    Raises:
-        InputError: a text is written otherwise, or a name is given twice.
     """
     given: dict[str, Any] = {}
     for text in texts or ():

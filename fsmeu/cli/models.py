@@ -50,9 +50,6 @@ def made_classifier(name: str, known: Mapping[str, Any], given: dict[str, Any]) 
         name: its name.
         known: classes by name, of which it must be one.
         given: parameters by name, as ``parameters`` reads them.
-
-    Raises:
-        InputError: there is none of that name, or it has no such parameter.
     """
     kind = known[one_of("--classifier", "a classifier", name, known)]
     first = {key: value for key, value in given.items() if "__" not in key}
@@ -90,9 +87,6 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
     """A context with a bar, in which what an estimator refuses becomes an InputError.
 
     Its warnings are told on stderr.
-
-    Raises:
-        InputError: an estimator refuses what it is given.
     """
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always", UserWarning)
@@ -113,10 +107,6 @@ def checked_decision_plot(name: str | None, labels: NDArray[Any] | None) -> Path
     Args:
         name: what --plot was given.
         labels: those of the examples that are decided.
-
-    Raises:
-        InputError: it is not the name of a plot, or there is not one label for each example.
-        MissingExtra: matplotlib is not installed.
     """
     path = checked_picture(name)
     if path is None:

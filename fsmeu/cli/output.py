@@ -34,28 +34,6 @@ def screen(stderr: bool = False) -> Console:
     return _Screen(markup=False, highlight=False, emoji=False, stderr=stderr)
 
 
-class _Table(Table):
-    """A table whose texts show what does not print as escapes."""
-
-    def add_row(self, *cells: Any, **options: Any) -> None:
-        super().add_row(*(visible(x) if isinstance(x, str) else x for x in cells), **options)
-
-
-def table(*headers: str, right: Iterable[str] = ()) -> Table:
-    """An empty table; the columns named in ``right`` hold numbers."""
-    made = _Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for header in headers:
-        made.add_column(
-            visible(header), justify="right" if header in right else "left", overflow="fold"
-        )
-    return made
-
-
-def print_table(made: Table) -> None:
-    """Prints a table, as wide as the terminal or 80 columns."""
-    screen().print(made)
-
-
 def emit(
     rows: Sequence[Sequence[Any]],
     headers: Sequence[str] = (),
@@ -63,6 +41,8 @@ def emit(
     as_json: object = None,
 ) -> None:
     """Prints rows of cells as a table, or in its place the data as one JSON document.
+
+    A table is as wide as the terminal or 80 columns; texts show what does not print as escapes.
 
     Args:
         rows: cells of each row, texts or what rich can draw; an empty row begins a section.
@@ -73,14 +53,18 @@ def emit(
     if as_json is not None:
         print_json(as_json)
         return
-    made = table(*(headers or ("", "")), right=right)
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for header in headers or ("", ""):
+        side: Any = "right" if header in right else "left"
+        made.add_column(visible(header), justify=side, overflow="fold")
     if not headers:
         made.box, made.show_header = None, False
         made.columns[0].style, made.columns[0].no_wrap = "bold", True
         made.padding = (0, 2, 0, 0)
     for row in rows:
-        made.add_row(*row) if row else made.add_section()
-    print_table(made)
+        cells = [visible(x) if isinstance(x, str) else x for x in row]
+        made.add_row(*cells) if row else made.add_section()
+    screen().print(made)
 
 
 def print_json(data: object) -> None:
@@ -152,11 +136,7 @@ def place_for(file: str | Path) -> Path:
 
 
 def file_for(option: str, name: str) -> Path:
-    """The path of a file to write, checked before the work whose result it is to hold.
-
-    Raises:
-        InputError: it is a folder.
-    """
+    """The path of a file to write, checked before the work whose result it is to hold."""
     path = place_for(name)
     if path.is_dir():
         refuse(option, "it must be a file", f"the folder {name}")
@@ -166,9 +146,7 @@ def file_for(option: str, name: str) -> Path:
 def checked_picture(name: str | None, instead: str = "") -> Path | None:
     """The path of a plot, looked at before anything long is run; None where none is wanted.
 
-    Raises:
-        InputError: it is not the name of a plot.
-        MissingExtra: matplotlib is not installed; ``instead`` says what works without it.
+    What works without matplotlib is said by ``instead``.
     """
     from fsmeu.drawing.plots.plot_file import checked_plot
 

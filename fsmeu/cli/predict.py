@@ -82,11 +82,7 @@ def predict(
 
 
 def _check_classifier(made: Any, name: str) -> None:
-    """Refuses a model that is no fitted classifier.
-
-    Raises:
-        InputError: the file holds something else.
-    """
+    """Refuses a model that is no fitted classifier."""
     if type(made).__name__ not in classifiers():
         must = "the model must be a classifier of rows, or a trained tagger"
         refuse(name, must, type(made).__name__)

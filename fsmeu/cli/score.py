@@ -164,11 +164,7 @@ def score_corpus(
 
 
 def _checked_form(asked: str | None, output: str | None) -> tuple[str, Path]:
-    """How scores are given, "" for tables, and the file they go to; checked before the work.
-
-    Raises:
-        InputError: it is neither a format nor a file of one.
-    """
+    """How scores are given, "" for tables, and the file they go to; checked before the work."""
     if output is None:
         return asked or "", Path("-")
     if asked is not None:

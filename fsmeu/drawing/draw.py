@@ -24,8 +24,6 @@ from fsmeu.errors import one_of, shorten, truth, whole
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
 
-__all__ = ["FORMATS", "LIMIT", "Drawing", "draw"]
-
 LIMIT = 100
 _LINES_PER_STATE = 6
 FORMATS = ("svg", "png", "pdf", "dot", "html", "tex", "txt")

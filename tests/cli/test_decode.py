@@ -169,7 +169,7 @@ def test_time_may_be_limited(fsmeu):
 
 def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
     """The machine that was asked, with an arc of each label that was decided on in colour."""
-    file = tmp_path / "composition.svg"
+    file = tmp_path / "new" / "composition.svg"
     asked = ("decode", "fscore", "--probs", PROBS, "--engine", "openfst")
     z, value = fsmeu(*asked, "--draw", file).out.split()
     assert z == "".join(map(str, best(P)))

@@ -49,6 +49,13 @@ def test_only_the_most_probable_are_shown(fsmeu):
     assert "left out" not in everything.out
 
 
+def test_plots_go_into_new_folders(fsmeu, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert fsmeu(*COMMAND, "--plot", tmp_path / "new" / "x.svg").code == 0
+    assert "mean" in (tmp_path / "new" / "x.svg").read_text()
+    fsmeu(*COMMAND, "--plot", tmp_path).is_refused("plot", "no ending")
+
+
 def test_nothing_kept_says_so(fsmeu):
     """One path of twelve hundred fair coins has a probability that no double can hold."""
     n = 1200

@@ -12,7 +12,7 @@ from fsmeu.learning.online import FOFOClassifier
 from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.registry import estimators
 from fsmeu.learning.saving import load
-from tests.cli.test_train import CSV, NPZ, WRITERS, as_csv, as_npz
+from tests.cli.test_train import WRITERS, as_csv, as_npz
 from tests.learning.online import transcript
 
 X, Y = make_classification(240, 4, weights=[0.7], flip_y=0.1, random_state=4)
@@ -213,21 +213,6 @@ def test_files_that_are_none(fsmeu, files):
     fsmeu("online", files).is_refused(str(files))
     (files / "empty.svm").write_text("")
     fsmeu("online", files / "empty.svm").is_refused("there must be examples")
-
-
-@pytest.mark.parametrize("name", CSV)
-def test_csv_files(fsmeu, tmp_path, name):
-    content, parts = CSV[name]
-    path = tmp_path / "t.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    fsmeu("online", path).is_refused(*parts)
-
-
-@pytest.mark.parametrize("name", NPZ)
-def test_npz_files(fsmeu, tmp_path, name):
-    arrays, parts = NPZ[name]
-    np.savez(tmp_path / "t.npz", **arrays)
-    fsmeu("online", tmp_path / "t.npz").is_refused(*parts)
 
 
 def test_labels_that_are_none(fsmeu, tmp_path):

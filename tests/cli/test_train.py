@@ -195,6 +195,7 @@ def test_csv_files(fsmeu, tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
+    fsmeu("train", "--online", path).is_refused(*parts)
 
 
 @pytest.mark.parametrize("content", ["1 0:2\n0 1:1\n", "1 a:b\n", "one 1:2\n", "1 2:1 1:1\n", ""])
@@ -222,6 +223,7 @@ def test_npz_files(fsmeu, tmp_path, name):
     arrays, parts = NPZ[name]
     np.savez(tmp_path / "t.npz", **arrays)
     fsmeu("train", tmp_path / "t.npz", "-o", tmp_path / "m.npz").is_refused(*parts)
+    fsmeu("train", "--online", tmp_path / "t.npz").is_refused(*parts)
 
 
 def test_files_that_are_none(fsmeu, tmp_path, model):

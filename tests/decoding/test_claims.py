@@ -168,6 +168,7 @@ WIDE = [
 
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("value", WIDE)
+@pytest.mark.thirds
 def test_values_of_many_orders_of_magnitude(value, order, rounds):
     """Every claim of every method, by the second reading of the file."""
     loss = table_loss(value)

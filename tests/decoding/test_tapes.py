@@ -42,6 +42,7 @@ SPLIT = set(FILES) - {"difference", "tally of the other tape"}
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("n", mostly_nightly([1, 3, 5], quick=2))
+@pytest.mark.thirds
 def test_decisions_are_the_best_of_the_list(name, order, n):
     """Against the second reading of the file, for every pair of sequences."""
     loss = fsmeu.loads(f"utility f labels 0 1 {FILES[name]}")

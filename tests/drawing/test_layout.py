@@ -137,6 +137,7 @@ def samples(curve):
 
 
 @pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.thirds
 def test_labels_belong_to_their_lines_at_a_glance(name):
     """A label lies on its own line, beside the state that is left; nothing else touches it."""
     drawing = shown(name)

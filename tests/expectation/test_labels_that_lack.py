@@ -35,6 +35,7 @@ def expected(loss, zs, model):
 
 @pytest.mark.parametrize("types", [None, ["X", "Y"], ["Y", "X"]])
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.thirds
 def test_expectations_with_a_tag_that_the_model_lacks(name, types):
     loss, model = fsmeu.load("chunk_fscore", types=types), MODELS[name]
     (want,) = expected(fsmeu.load("chunk_fscore", labels=WIDE), [Z], model)

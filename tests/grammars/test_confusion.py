@@ -49,6 +49,7 @@ SCORES = [
 
 @pytest.mark.parametrize("empty", [0, 1])
 @pytest.mark.parametrize(("name", "params", "score"), SCORES)
+@pytest.mark.thirds
 def test_scores_of_the_positive_label(name, params, score, empty):
     """``empty`` is zero_division, where scikit-learn applies it."""
     loss = fsmeu.load(name, empty=empty, **params)

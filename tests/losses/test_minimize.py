@@ -144,6 +144,7 @@ def test_expectations_stay_as_they_are(asked):
 
 @pytest.mark.parametrize("way", ["ages", "memories", "full windows"])
 @pytest.mark.parametrize(("k", "n"), [(1, 6), (2, 2), (2, 9), (3, 2), (3, 10), (4, 12), (5, 9)])
+@pytest.mark.thirds
 def test_pk_has_as_many_states_however_it_is_written(way, k, n):
     """The last k labels of each tape, or the age of the last boundary: it is one loss."""
     written, shelf = pk(way, k), pk("shelf", k)

@@ -236,6 +236,7 @@ def test_parameters_of_the_measurement_leave_examples_alone():
 
 
 @pytest.mark.parametrize("name", [name for name in library() if not read_spec(name).scheme])
+@pytest.mark.thirds
 def test_methods_that_apply_decide_and_others_refuse(name):
     """Each is asked about models that were not used to find out."""
     loss = report(read_spec(name), longest=1).loss

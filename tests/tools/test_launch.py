@@ -69,7 +69,7 @@ def test_unknown_command_lists_the_known():
 @pytest.mark.parametrize(
     ("command", "words", "at_root"),
     [
-        ("test", ["-m", "pytest", "-n", "auto"], True),
+        ("test", ["-m", "pytest", "-n", "auto", "--dist", "worksteal"], True),
         ("bench", ["-m", "pytest", "tests/benchmarks"], True),
         ("explore-tests", ["-m", "tests.explore.run"], True),
         ("demo", ["-m", "fsmeu.cli.main", "demo"], True),

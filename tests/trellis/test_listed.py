@@ -65,6 +65,7 @@ def fields(labels, n, count=2):
 
 @pytest.mark.parametrize("n", [0, 1, 3, pytest.param(4, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("name", "given"), LOSSES)
+@pytest.mark.thirds
 def test_all_hypotheses(name, given, n):
     loss = fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **given)
     models, every = fields(loss.labels, n), list(itertools.product(loss.labels, repeat=n))

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["arrow_head", "bracket", "loop", "point_at", "shorten_end", "through"]
-
 Point = tuple[float, float]
 Curve = tuple[Point, ...]  # 3k + 1 points: ends and control points of k cubic pieces
 

@@ -19,8 +19,6 @@ from fsmeu.drawing.layout.order import order_layers, stack_rows
 from fsmeu.drawing.layout.ports import End
 from fsmeu.drawing.scene.frame import Bundle, Caption, Frame, text_width
 
-__all__ = ["START_LENGTH", "Placement", "place"]
-
 _MARGIN = 16.0
 START_LENGTH = 26.0
 _ROW_GAP = 7.0

@@ -14,8 +14,6 @@ from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
 
-__all__ = ["count_crossings", "order_layers", "spread", "stack_rows"]
-
 _SWEEPS, _HEIGHT_SWEEPS = 12, 24
 _SWAPS = 8
 _MOST_SWAPPED = 60  # layers wider than this are left to the barycentres

@@ -17,11 +17,6 @@ from dataclasses import dataclass
 from fsmeu.drawing.layout.curves import LOOP_HEIGHT, Curve, Point, loop
 from fsmeu.drawing.scene.frame import LOOP_ROOM, Bundle, Caption
 
-__all__ = [
-    "FIRST_TRACK", "LEFT", "LOOP_LIFT", "RIGHT", "End", "Loop", "Side", "choose_tracks", "ends_of",
-    "lay_side", "on_outline", "side_height", "track_step",
-]  # fmt: skip
-
 LEFT, RIGHT = -1, 1
 _PORT = 6.0  # between lines on an outline
 _PLAIN_ROW = 8.0  # a line without a label that passes labels

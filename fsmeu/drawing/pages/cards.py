@@ -22,8 +22,6 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
-__all__ = ["card", "printed"]
-
 _MOST_ROWS = 16
 _MOST_LEVELS = 8
 _MOST_COLUMNS = 12

@@ -24,8 +24,6 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Bernoulli, Independent
 
-__all__ = ["MOST_TRIED", "Page", "explore", "picture_page"]
-
 MOST_TRIED = 4096
 _LIMIT = 150
 _PLAIN = 60  # states up to which a machine is drawn as it is; larger ones are drawn merged

@@ -36,8 +36,6 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.machine.minimize import same_values
 from fsmeu.losses.sum_over_paths import compile_summed
 
-__all__ = ["Exhibit", "Usage", "anchored", "exhibit", "gallery_page", "usage"]
-
 _DRAWN, _SUMMED = 14, 10  # the most states of machines that are drawn
 _EXPLORED = (4, 3, 2, 1)
 _WIDE, _HIGH = 132.0, 66.0  # a thumbnail

@@ -18,8 +18,6 @@ from markupsafe import Markup
 
 from fsmeu.errors import visible
 
-__all__ = ["fill", "page"]
-
 
 def fill(template: str, **values: Any) -> str:
     """The text of a template in this folder with values put in; those that are markup stay so."""

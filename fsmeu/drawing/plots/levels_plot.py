@@ -22,8 +22,6 @@ from fsmeu.models import Model
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_hypotheses", "plot_levels", "save_levels"]
-
 _BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
 _MOST_BARS = 200
 _MOST_ROWS = 40

@@ -26,8 +26,6 @@ from fsmeu.losses.loss import SpecLoss
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_curves", "plot_intervals", "plot_iterations", "plot_threshold", "save_intervals"]
-
 Interval = tuple[float, float | None, float | None]
 """A value and the ends of its interval, None where there is none."""
 

@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS", "PLOT_FORMATS", "axes_for", "checked_plot", "legend", "new_figure", "plainly",
-    "save_figure", "save_plot",
-]  # fmt: skip
-
 PLOT_FORMATS = ("png", "pdf", "svg")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """The colours of Okabe and Ito, which people with colour blindness tell apart."""

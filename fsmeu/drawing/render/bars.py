@@ -27,12 +27,6 @@ from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.expectation.levels import Levels
 
-__all__ = [
-    "Summary", "binned", "distribution_picture", "distribution_rows", "summarize",
-    "summary_picture", "text_bar",
-]  # fmt: skip
-
-
 _WIDTH = 520.0
 _MOST_BARS, _MOST_ROWS = 80, 12
 _ROW_BAR = 32

@@ -9,8 +9,6 @@ from fsmeu.drawing.scene.frame import Bundle, Frame
 from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = ["dot", "summary_dot"]
-
 _HEAD = [
     "  rankdir=LR; labelloc=t; labeljust=l; ranksep=0.6; nodesep=0.2;",
     '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", '

@@ -14,12 +14,6 @@ from fsmeu.drawing.scene.frame import FONT, LINE, SMALL, Bundle, Caption, Frame,
 from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = [
-    "GROUND", "INK", "MASS", "QUIET", "ROUTE", "VALUE",
-    "Box", "Line", "Picture", "Shape", "Text", "decimals", "flow_of", "machine_picture", "mix",
-    "plated", "shade_of",
-]  # fmt: skip
-
 INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
 ROUTE, MASS, VALUE = "#d55e00", "#56b4e9", "#00664f"
 _HEAD = 7.0

@@ -9,8 +9,6 @@ from typing import Any
 from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
 from fsmeu.extras import need_installed
 
-__all__ = ["need_matplotlib", "paint"]
-
 _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH
 _FINE = 2.0  # dots of a PNG per pixel of a picture

@@ -11,8 +11,6 @@ from fsmeu.drawing.layout.curves import Curve
 from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
 from fsmeu.drawing.scene.escape import xml_attribute, xml_text
 
-__all__ = ["svg"]
-
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 

@@ -14,8 +14,6 @@ from fsmeu.drawing.scene.frame import Bundle, Frame
 from fsmeu.drawing.scene.parts import Route
 from fsmeu.exchange.automaton import Automaton
 
-__all__ = ["Cell", "Row", "canvas", "listing", "summary_listing"]
-
 _BAR = 40
 _UNICODE = {"start": "▶", "end": "◎", "state": "○", "arc": "→", "loop": "↺", "bar": "█"}
 _ASCII = {"start": ">", "end": "@", "state": "o", "arc": "->", "loop": "<>", "bar": "#"}

@@ -8,8 +8,6 @@ from __future__ import annotations
 from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
 from fsmeu.drawing.scene.escape import tex_text
 
-__all__ = ["tikz"]
-
 _HEAD = r"""% {title}
 % \input this file through the package standalone, or compile it by itself; characters outside
 % Latin scripts need lualatex or xelatex and a font that has them.

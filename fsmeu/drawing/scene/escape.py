@@ -11,8 +11,6 @@ import json
 
 from fsmeu.errors import visible
 
-__all__ = ["dot_text", "script_json", "tex_text", "xml_attribute", "xml_text"]
-
 _TEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

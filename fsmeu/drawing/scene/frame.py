@@ -20,8 +20,6 @@ from fsmeu.drawing.scene.names import arc_texts, line_texts, state_names
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 
-__all__ = ["FONT", "LOOP_ROOM", "SMALL", "Bundle", "Caption", "Frame", "make_frame", "text_width"]
-
 FONT, SMALL = 12.0, 11.0
 LINE = 1.25
 _WIDEST = 26  # characters of a caption on one line

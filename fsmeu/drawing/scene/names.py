@@ -16,10 +16,6 @@ from fsmeu.losses.language.syntax import Register
 from fsmeu.losses.semantics.bound import NONE, BoundLoss
 from fsmeu.losses.semantics.domains import memory_of
 
-__all__ = [
-    "arc_texts", "label_name", "line_texts", "register_texts", "state_names", "with_last_label",
-]  # fmt: skip
-
 _NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
 _LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
 _LONGEST_NAME = 24

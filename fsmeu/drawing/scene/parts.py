@@ -24,11 +24,6 @@ from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 
-__all__ = [
-    "Route", "cut", "find_route", "merged_automaton", "project", "reached", "registers_given_z",
-    "stands_for",
-]  # fmt: skip
-
 _MOST_VALUES = 2  # of a register in one merged state; of more, it tells too little to be shown
 
 

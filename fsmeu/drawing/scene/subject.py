@@ -28,8 +28,6 @@ from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model, as_model
 
-__all__ = ["MAX_BUILT", "Subject", "find_subject"]
-
 MAX_BUILT = 50_000
 
 
