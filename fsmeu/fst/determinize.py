@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pywrapfst
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
@@ -143,7 +144,7 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     if fst.num_states() > STATES_BEFORE * states:
         raise TooLargeError
     plain: pynini.Fst = pynini.rmepsilon(fst)
-    if not plain.properties(pynini.I_DETERMINISTIC, True):
+    if not plain.properties(pywrapfst.I_DETERMINISTIC, True):
         arcs = sum(plain.num_arcs(state) for state in plain.states())
         most = min(states, _MOST_WORK // max(1, arcs) + 1)
         plain = pynini.determinize(plain, nstate=most + 1)

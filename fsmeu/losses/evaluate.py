@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -109,7 +110,8 @@ def _walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[st
         m = pairs - int(np.searchsorted(lengths[::-1], i, side="right"))
         tapes = {"z": bound.label_values[z[:m, i]], "y": bound.label_values[y[:m, i]]}
         old = {name: held[:m] for name, held in state.items()}
-        current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": float(longest)}
+        n = float(longest) if len(distinct) == 1 else lengths[:m].astype(np.float64)
+        current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": n}
         scope = Scope(bound, current, old, memories)
         for r in spec.registers:
             after = np.broadcast_to(evaluate_expr(r.update, scope), (m,))
@@ -138,7 +140,7 @@ def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> 
             z, y = np.zeros((2, len(rows), int(lengths[rows].max(initial=0))), np.int64)
             for k, row in enumerate(rows):
                 z[k, : lengths[row]], y[k, : lengths[row]] = pairs[row]
-            *_, state = _walk(bound, z, y, lengths[rows])
+            state = deque(_walk(bound, z, y, lengths[rows]), maxlen=1).pop()
             for name in names:
                 registers[name][rows] = state[name]
     return registers
