@@ -74,18 +74,8 @@ LEAST_TRELLIS_LENGTH = 128
 shorter ones, as those of sentences; the first length may be the only one."""
 MOST_TRELLISES = 4
 """Trellises that are kept on a loss, the last used: each holds the arcs of all its positions."""
-MOST_AMOUNT_TABLES = 2
-"""Tables of amounts that a plan keeps: for all hypotheses, and for those under a constraint."""
-MOST_BLOCK_MATRICES = 8
-"""Sizes of a batch for which a plan keeps its matrix: blocks of a corpus have few."""
 AMOUNTS_AT_ONCE = 1 << 20
 """Amounts of pairs of feature values that are evaluated at once: 8 MB."""
-DENSE_AMOUNTS = 0.2
-"""The part of amounts that is not 0 above which looking them up one by one costs more."""
-COUNTER_ROOM = 16
-"""Values of a counter by which arrays grow: few sizes, so that matrices are used again."""
-COMPILED_AFTER = 1000
-"""Positions of a trellis that numpy computes first: about what loading the loops costs."""
 COMPILED_EXAMPLES = 20_000
 """Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
 COMPILED_ENTRIES = 2_000_000
@@ -94,12 +84,6 @@ ONLINE_WEIGHTS = 1 << 27
 """Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
 STREAMED_EXAMPLES = 1 << 15
 """Examples given to an online learner at once: enough for compiled loops, a second by numpy."""
-CACHED_CELLS = 1 << 18
-"""Cells of one layer for all sequences of a block, by numpy: 2 MB; fewer are mostly calls."""
-COMPILED_CACHED_CELLS = 1 << 16
-"""The same by compiled loops, whose calls cost little: half a megabyte, in the nearer cache."""
-KEPT_FREE = 31 << 20
-"""Bytes of an array that is freed once so that memory is kept: glibc looks at up to 32 MB."""
 
 # Corpora as a whole.
 
@@ -109,10 +93,6 @@ CORPUS_SCORE_CELLS = 1 << 26
 """Cells of what the steps of all sentences are worth for functions of a count: half a gigabyte."""
 CORPUS_WINDOW_CELLS = 1 << 26
 """Cells of the distributions of the count of all sentences but one, for each: half a gigabyte."""
-CORPUS_LAYER_CELLS = 1 << 21
-"""Cells of the best paths of a block of sentences, by their counts: 16 MB."""
-CORPUS_POSITIONS_EXACT = 1_000
-"""Positions up to which counts are held as coefficients: slower, with errors that are relative."""
 CORPUS_VALUES = 1 << 31
 """Pairs of totals of both sides that are valued, a block at a time: about a minute."""
 CORPUS_EXCHANGES = 2_000_000
@@ -150,14 +130,6 @@ ZERO_ONE_STATES = 20_000
 """States of a machine that is walked to see whether only equality counts: such losses have few."""
 ZERO_ONE_TRIAL = 3
 """The length that is walked first: most losses show another value there already."""
-SWEPT_CELLS = 1 << 21
-"""Cells that the sweeps of a block of problems hold, by numpy: 16 MB."""
-COMPILED_SWEPT_CELLS = 1 << 19
-"""The same by compiled loops: 4 MB."""
-LABEL_TABLE_CELLS = 1 << 20
-"""Cells of a table of what labels of both tapes add: 8 MB; larger ones are summed sparsely."""
-RUN_CELLS = 1 << 17
-"""Cells of the flows of positions that one call of compiled loops computes: 1 MB, in the cache."""
 DECISIONS_AT_ONCE = 64
 """Decisions after which progress is told."""
 CHEAP_STATES = 2_000_000
@@ -184,8 +156,6 @@ HELD_STEPS = 1 << 24
 """Cells of steps that are held between the two passes over single changes: 128 MB."""
 CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
-GRADIENT_CELLS = 1 << 23
-"""Cells of all layers that the gradients of a block of sequences hold: 64 MB."""
 COLDEST = 0.01
 """The least temperature that a calibration looks at: below, a model is sure of one sequence."""
 HOTTEST = 100.0

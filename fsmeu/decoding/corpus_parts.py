@@ -23,11 +23,9 @@ from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
-from fsmeu.fst.compose import guard_size
 from fsmeu.limits import (
     CORPUS_SCORE_CELLS,
     CORPUS_WINDOW_CELLS,
-    KEPT_CELLS_PER_STATE,
 )
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models import Model, arc_weights_many
@@ -126,7 +124,7 @@ def parts_of(corpus: Corpus) -> Parts:
     functions = _functions(corpus)
     for rows in corpus.alike():
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
-        guard_size("decode_corpus", structure.cells(n) // KEPT_CELLS_PER_STATE)
+        structure.guard("decode_corpus", n)
         hyp += [structure.tapes.z.reachable(n)] * len(rows)
         ref += [structure.tapes.y.reachable(n)] * len(rows)
         masses = np.stack([own[row].tables[0] for row in rows])

@@ -142,14 +142,17 @@ def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     """
     if fst.num_states() > STATES_BEFORE * states:
         raise TooLargeError
-    plain = pynini.rmepsilon(fst)
-    arcs = sum(plain.num_arcs(state) for state in plain.states())
-    most = min(states, _MOST_WORK // max(1, arcs) + 1)
-    result: pynini.Fst = pynini.determinize(plain, nstate=most + 1)
-    if result.num_states() > most:
+    plain: pynini.Fst = pynini.rmepsilon(fst)
+    if not plain.properties(pynini.I_DETERMINISTIC, True):
+        arcs = sum(plain.num_arcs(state) for state in plain.states())
+        most = min(states, _MOST_WORK // max(1, arcs) + 1)
+        plain = pynini.determinize(plain, nstate=most + 1)
+        if plain.num_states() > most:
+            raise TooLargeError
+    plain.minimize()
+    if plain.num_states() > states:
         raise TooLargeError
-    result.minimize()
-    return result
+    return plain
 
 
 def deterministic(

@@ -175,6 +175,7 @@ class _Builder:
         self._most, self._cut = most, cut
         self._arcs: list[tuple[int, int, int]] = []
         self._states = 0
+        self._after: dict[tuple[int, frozenset[int]], int] = {}
         self._known: dict[_Term, pynini.Fst] = {}
 
     def acceptor(self, term: _Term) -> pynini.Fst:
@@ -200,9 +201,10 @@ class _Builder:
             return self.state()
         match term.kind:
             case "one":
-                end = self.state()
-                self._arcs += [(start, k + 1, end) for k in self._numbers[term.labels]]
-                return end
+                if (start, term.labels) not in self._after:  # alternatives share their beginnings
+                    end = self._after[start, term.labels] = self.state()
+                    self._arcs += [(start, k + 1, end) for k in self._numbers[term.labels]]
+                return self._after[start, term.labels]
             case "then":
                 for part in term.parts:
                     start = self.add(part, start)

@@ -18,7 +18,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights, Layer, Layered, any_layers
-from fsmeu.limits import KEPT_CELLS_PER_STATE, MOST_TRELLISES
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, MOST_TRELLISES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.trellis.amounts import Amounts, amounts_of
@@ -30,6 +30,9 @@ from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, 
 from fsmeu.trellis.tapes import Tapes, value_tables
 
 __all__ = ["Structure", "structure_of", "tapes_of"]
+
+_FEW_ENDS = 8
+"""Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
 
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
@@ -64,10 +67,16 @@ class Structure:
         """The number of joint counts."""
         return len(self.tapes.form.joint_counts)
 
-    def cells(self, n: int) -> int:
-        """Numbers that the sweeps of a decision hold."""
-        rows = len(self.amounts.joint)
-        return int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * rows
+    def guard(self, where: str, n: int) -> None:
+        """Refuses sweeps of length n that would hold too many numbers.
+
+        Raises:
+            SizeLimitError: there would be too many.
+        """
+        tables = int(self.r.columns[n]) * int(self.h.columns[n])
+        guard_size(where, tables // CELLS_PER_STATE)
+        layers = int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * len(self.amounts.joint)
+        guard_size(where, layers // KEPT_CELLS_PER_STATE)
 
     def decide(self, models: Sequence[ArcWeights], sign: float, jobs: int = 1) -> Decided:
         """The best hypothesis under each model.
@@ -79,11 +88,12 @@ class Structure:
         """
         batch = self._batch(models)
         longest = max(model.n for model in models)
-        guard_size("decode", self.cells(longest) // KEPT_CELLS_PER_STATE)
+        self.guard("decode", longest)
         values = self._values(sorted({model.n for model in models}), sign)
         size = int(self.h.columns[longest])
         ends, best = np.zeros((len(models), 3, size)), np.zeros(len(models), np.int64)
-        run = kernels("best_kernels", self._work(batch, 2 * max(1, self.counts)))
+        tries = 2 if values.prunes[batch.lengths].all() else size
+        run = kernels("best_kernels", self._work(batch, 2 * tries * max(1, self.counts)))
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
@@ -152,6 +162,7 @@ class Structure:
         """The expected values, (batch,), and for each model dE/d(weight of arc) by position."""
         batch = self._batch(models, zs)
         longest = max(model.n for model in models)
+        self.guard("gradient", longest)
         values = self._values(sorted({model.n for model in models}), 1.0)
         layer, classes = self._layer_cells(longest)
         rows = len(self.r.member) * padded(self.r.columns[: longest + 1])
@@ -350,7 +361,8 @@ class Structure:
             for n in lengths:
                 slopes, offset = value_tables(self.tapes, n)
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
-                prunes[n] = len(slopes) == 1 and (tables[0] >= 0).all() and self.is_nonnegative
+                few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
+                prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
@@ -368,12 +380,13 @@ def capacity(n: int) -> int:
     """The greatest length that the structure for sequences of length n serves.
 
     It depends on n alone, so that a query has the same structure whatever was asked before. One
-    serves most sentences, and one most of the longer ones; long sequences have their own.
+    serves examples, one most sentences, and one most of the longer ones; long sequences have their
+    own.
     """
     return next((size for size in _CAPACITIES if n <= size), n)
 
 
-_CAPACITIES = (32, 96, 288)
+_CAPACITIES = (12, 32, 96, 288)
 
 
 def tapes_of(loss: SpecLoss, n: int) -> Tapes:

@@ -134,6 +134,18 @@ def test_labels_that_are_never_told_apart_cost_nothing():
     assert not constraint.accepts(np.array([7, 8, 9] * 13 + [4]))
 
 
+def test_long_lists_of_sequences():
+    """A thousand sequences of eight labels each, of which many share their beginnings."""
+    rng = np.random.default_rng(4)
+    rows = np.unique(rng.integers(0, 9, (1000, 8)), axis=0)
+    alphabet = Alphabet(tuple(f"t{k}" for k in range(9)))
+    text = " | ".join(" ".join(f"t{k}" for k in row) for row in rows)
+    constraint = as_constraint(text, alphabet, 8)
+    allowed = {tuple(row) for row in rows.tolist()}
+    for row in [*rows[:50], *rng.integers(0, 9, (50, 8))]:
+        assert constraint.accepts(row) == (tuple(row.tolist()) in allowed)
+
+
 def test_a_walk_holds_what_leads_to_an_end():
     """Before each position, the states that the start reaches and that reach an end in time."""
     made = walk(as_constraint("0* 1 0 0 | 1 1 1 1", BINARY), 2, 4)

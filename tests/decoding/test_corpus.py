@@ -122,9 +122,8 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
 
 @pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
 def test_polynomials_of_a_count(name, monkeypatch):
-    """With few functions of a count, and counts at roots of unity: bounds are wider, and hold."""
+    """With few functions of a count, bounds are wider, and hold."""
     monkeypatch.setattr(corpus_parts, "_functions", lambda corpus: 2)
-    monkeypatch.setattr(corpus_parts, "CORPUS_POSITIONS_EXACT", 0)
     wide = 0
     for seed in range(4):
         loss, meaning, models, listed = corpus(name, "field", seed + 20)
@@ -295,5 +294,5 @@ def test_refused(monkeypatch):
         with pytest.raises(FsmeuError, match="decode_corpus"):
             fsmeu.decode_corpus(f1, models)
     monkeypatch.setattr(corpus_parts, "CORPUS_SCORE_CELLS", 3)
-    with pytest.raises(SizeLimitError, match="worths of steps"):
+    with pytest.raises(SizeLimitError, match="scores of steps"):
         fsmeu.decode_corpus(f1, [[0.5] * 4])

@@ -1,5 +1,6 @@
 """The value of one pair, against a second reading of the file."""
 
+import itertools
 import random
 
 import pytest
@@ -57,6 +58,20 @@ def test_many_pairs_have_the_values_of_each(seed, case):
     else:
         assert fsmeu.evaluate_many(loss, zs, ys).tolist() == each
         assert fsmeu.evaluate_many(loss, zs[:9], ys[:9]).tolist() == each[:9]
+
+
+def test_explicit_states_are_followed():
+    """An arc depends on the state, whatever its condition looks at."""
+    text = "loss f state a b c arc a -> b when z != y arc a -> a otherwise arc b -> c when z == y "
+    text += "arc b -> b otherwise arc c -> c value if at c then 2 else if at b then 1 else 0"
+    loss, pairs = fsmeu.loads(text), ["00", "01", "10", "11"]
+    for z, y in itertools.product(itertools.product("01", repeat=4), repeat=2):
+        wrong = [a != b for a, b in zip(z, y, strict=True)]
+        first = wrong.index(True) if any(wrong) else 4
+        wanted = 0 if first == 4 else 1 + (False in wrong[first:])
+        assert loss(z, y) == wanted
+        assert fsmeu.evaluate_many(loss, [z] * 150, [y] * 150).tolist() == [wanted] * 150
+    assert fsmeu.evaluate_many(loss, pairs, pairs).tolist() == [0] * 4
 
 
 def test_many_pairs_of_a_python_loss():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from fsmeu.losses.language.syntax import (
+    Arcs,
     At,
     Binary,
     Choice,
@@ -59,7 +60,7 @@ def names_read(expr: Expr) -> frozenset[str]:
                 known = frozenset((expr.name,))
             case Push():
                 known = frozenset((expr.memory,))
-            case At():
+            case At() | Arcs():
                 known = frozenset(("state",))
             case _:
                 known = frozenset()
@@ -71,18 +72,13 @@ def names_read(expr: Expr) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def tapes(spec: Spec) -> Mapping[str, frozenset[str]]:
     """What each register depends on in the end, a subset of {"z", "y", "i"}."""
-    direct = {r.name: _update_reads(r) for r in spec.registers}
+    direct = {r.name: names_read(r.update) for r in spec.registers}
     reach = {name: names & _TAPES for name, names in direct.items()}
     for _ in spec.registers:
         for name, names in direct.items():
             for other in names & reach.keys():
                 reach[name] = reach[name] | reach[other]
     return reach
-
-
-def _update_reads(register: Register) -> frozenset[str]:
-    own = {register.name} if register.sugar in ("state", "memory") else set()
-    return names_read(register.update) | own
 
 
 @lru_cache(maxsize=256)

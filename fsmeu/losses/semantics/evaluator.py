@@ -262,7 +262,7 @@ def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     return table[np.where(known, codes, -1).astype(np.int64)]
 
 
-def _entry(memory: Memory, packed: Lanes, steps: int) -> Floats:
+def _entry(memory: Memory, packed: Lanes, steps: int) -> Lanes:
     """The entry of a memory so many steps back."""
     number = np.asarray(packed).astype(np.int64)
     return memory.entries[number // memory.base**steps % memory.base]
