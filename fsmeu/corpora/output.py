@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, as_whole, sentence
 
 __all__ = ["Output", "as_line", "open_output"]
 
@@ -98,7 +98,7 @@ def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | N
     file.seek(begin)
     try:
         last = json.loads(file.read(end - begin))
-        if last["record"] >= 1:
+        if as_whole(last["record"], least=1) is not None:
             return dict(last)
     except (ValueError, TypeError, KeyError, RecursionError):
         pass

@@ -11,7 +11,7 @@ import io
 import json
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,8 @@ def _try(made: Any, cells: int) -> None:
     Args:
         made: an estimator. Those of rows have ``n_features_in_``, or one within that is handed its
             rows has, or the rows are no numbers (texts, say) and nothing is tried; others have
-            ``_examples``, which gives three inputs that they must predict, or none.
+            ``_examples``, which gives three inputs that they must predict, or none; those with
+            classes decide by a loss, which may refuse them.
         cells: how many numbers the file holds.
     """
     if hasattr(made, "classes_"):
@@ -131,10 +132,10 @@ def _try(made: Any, cells: int) -> None:
             raise ValueError(features)
         tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
         examples = np.multiply.outer(tried, np.ones(features if tried else 0))
-    quiet = () if hasattr(made, "_examples") else (FsmeuError,)
+    decides_by_loss = hasattr(made, "classes_") or not hasattr(made, "_examples")
     for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
         for name in ("predict", "predict_proba", "decision_function"):
-            with suppress(*quiet):
+            with suppress(FsmeuError) if decides_by_loss else nullcontext():
                 getattr(made, name, len)(some)
 
 

@@ -285,7 +285,8 @@ class Structure:
 
     def _work(self, batch: Batch, sweeps: int) -> int:
         """Sums and products of so many sweeps over a batch, about."""
-        arcs = (len(self.r.entry) + len(self.r.arc)) // max(1, len(self.r.entries) - 1)
+        steps = len(self.r.entry) + len(self.r.arc) + len(self.r.show) + len(self.r.use)
+        arcs = steps // max(1, len(self.r.entries) - 1)
         columns = int(self.r.columns[batch.lengths.max()])
         return int(batch.lengths.sum()) * arcs * (1 + columns // 2) * sweeps
 

@@ -121,7 +121,7 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
         if mark is not None and held["mark"] != mark:
             return None
         return [_result(one) for one in held["results"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         must = "must hold results of a run"
         raise InputError(sentence(f"file {path}", must, None, "Remove it")) from None
 

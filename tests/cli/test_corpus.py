@@ -161,7 +161,8 @@ def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
     refused = fsmeu("decode", "fscore", "--corpus", shorter, "-o", out, "--resume")
     refused.is_refused("must have the 40 records")
     assert out.read_bytes() == held
-    for other in (b"a text\n", b"a text", b'{"record": "x"}\n', b'[]\n{"record": 1', b"1\n"):
+    infinite = b'{"record": 1e999}\n'
+    for other in (b"a text\n", b"a text", b'{"record": "x"}\n', b'[]\n{"record": 1', infinite):
         out.write_bytes(other)
         fsmeu("decode", "fscore", *ask, "--resume").is_refused("must hold results")
         assert out.read_bytes() == other

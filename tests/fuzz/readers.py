@@ -47,7 +47,8 @@ def _corpus(path):
 
 
 def _tagged(path):
-    return len(load(path).predict(ROWS if "columns" in path.name else WORDS))
+    made, given = load(path), ROWS if "columns" in path.name else WORDS
+    return len(made.predict(given)) if _is_fitted(made, given) else 0
 
 
 def _resumed(path):
@@ -60,18 +61,24 @@ def _checked(path):
     return exact_methods(found.loss) if found.loss is not None and found.properties else ()
 
 
-def _predicted(path):
-    """What a classifier of rows predicts; a file may also hold one that has learned nothing.
+def _is_fitted(made, given):
+    """Whether an estimator has learned something; a file may also hold one that has not.
 
     Such a one is loaded, and ``predict`` raises scikit-learn's own error, as before ``fit``; the
     command line refuses the file.
     """
-    made = load(path)
     try:
         check_is_fitted(made)
     except NotFittedError:
         with pytest.raises(NotFittedError):
-            made.predict(X[:5])
+            made.predict(given)
+        return False
+    return True
+
+
+def _predicted(path):
+    made = load(path)
+    if not _is_fitted(made, X[:5]):
         return ()
     return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
 

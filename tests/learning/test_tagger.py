@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 import fsmeu
 from fsmeu.errors import InputError
@@ -325,3 +326,17 @@ def test_parameters_are_checked(params, message):
 def test_sentences_are_checked(x, y):
     with pytest.raises(InputError):
         MaxExpectedUtilityTagger().fit(x, y)
+
+
+def test_files_with_other_names_of_features_are_refused(tmp_path):
+    X, y = [[{"a": 1.0}, {"b": 1.0}]], [["O", "B-NP"]]
+    made = MaxExpectedUtilityTagger(likelihood_iterations=1, utility_iterations=0)
+    save(made, tmp_path / "m.npz")
+    with pytest.raises(NotFittedError):
+        load(tmp_path / "m.npz").predict(X)
+    known = made.fit(X, y).feature_names_
+    for names in ([["a"], *known[1:]], [known[0]] * len(known), [*known, "c"]):
+        made.feature_names_ = names
+        save(made, tmp_path / "m.npz")
+        with pytest.raises(InputError, match=r"^load .*m\.npz: "):
+            load(tmp_path / "m.npz")

@@ -93,7 +93,9 @@ def test_differences_are_those_of_means(tmp_path):
 def test_a_strange_file_is_refused(tmp_path):
     experiment(TASK, Plan(range(1), folder=tmp_path))
     path = next((tmp_path / "runs" / "toy").iterdir())
-    for content in (b"", b"{}", json.dumps({"mark": "", "results": [{}]}).encode()):
+    large = {"kind": "means", "amounts": [[1]], "numbers": [10**30]}
+    strange = [json.dumps({"mark": "", "results": [one]}).encode() for one in ({}, large)]
+    for content in (b"", b"{}", *strange):
         path.write_bytes(content)
         with pytest.raises(InputError, match="must hold results"):
             list(read_folder(tmp_path / "runs"))
