@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-
-from fsmeu.trellis.threads import one_thread
+from threadpoolctl import threadpool_limits
 
 __all__ = ["Climb", "climb"]
 
@@ -33,7 +32,7 @@ class Climb:
     steps: int
 
 
-@one_thread()
+@threadpool_limits.wrap(limits=1, user_api="blas")  # on small matrices more threads cost more
 def climb(
     objective: Objective,
     start: Floats,

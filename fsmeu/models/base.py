@@ -16,8 +16,7 @@ import numpy as np
 from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import Floats, Layered
-from fsmeu.models.dense import Dense, dense
+from fsmeu.fst.layers import Floats, Layered, all_weights
 from fsmeu.models.distances import total
 from fsmeu.models.marginals import log_probability, marginals, probability
 from fsmeu.models.most_probable import most_probable
@@ -95,9 +94,9 @@ class Model(Text, ABC):
         """The acyclic acceptor of the model, in layers; built once and kept."""
         return self._layered
 
-    def dense(self) -> Dense | None:
-        """The layers as dense arrays, or None if those would be large."""
-        return dense(self.layered())
+    def all_weights(self) -> Floats:
+        """Start weights, weights of the arcs of all positions, and final weights, in one array."""
+        return all_weights(self.layered())
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""

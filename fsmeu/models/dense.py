@@ -1,40 +1,13 @@
-"""Layers as one dense array, for engines that run whole positions, or many sequences, at once."""
+"""Layers as one dense array."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from fsmeu.fst.layers import Floats, Layered, check_layers
 from fsmeu.limits import MAX_DENSE_ENTRIES
 
-__all__ = ["Dense", "dense", "dense_tables"]
-
-
-@dataclass(frozen=True, eq=False)
-class Dense:
-    """A layered acceptor with every layer padded to the widest.
-
-    Attributes:
-        tables: weight of (position, state, label, next state), shape (n, M, L, M).
-        start: weight of starting in each state, shape (M,).
-        final: weight of ending in each state, shape (M,).
-    """
-
-    tables: Floats
-    start: Floats
-    final: Floats
-
-
-def dense(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Dense | None:
-    """The layers as dense arrays; None if they need more than ``limit`` entries."""
-    tables = dense_tables(layered, limit)
-    if tables is None:
-        return None
-    width = max(layered.widths)
-    start, final = (np.pad(v, (0, width - len(v))) for v in (layered.start, layered.final))
-    return Dense(tables, start, final)
+__all__ = ["dense_tables"]
 
 
 def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:

@@ -22,7 +22,6 @@ from fsmeu.models.checks import (
     normalized_rows,
     probability_array,
 )
-from fsmeu.models.dense import Dense
 
 __all__ = ["Bernoulli", "Independent", "chances_of_ones"]
 
@@ -60,9 +59,9 @@ class Bernoulli(Parametrized):
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, np.stack((1.0 - self.p, self.p), axis=1))
 
-    def dense(self) -> Dense:
-        """One state per layer: no layers need be built."""
-        return independent_dense(np.stack((1.0 - self.p, self.p), axis=1))
+    def all_weights(self) -> Floats:
+        """Start weights, weights of the arcs of all positions, and final weights, in one array."""
+        return independent_weights(np.stack((1.0 - self.p, self.p), axis=1))
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
@@ -114,9 +113,9 @@ class Independent(Parametrized):
     def _build(self) -> Layered:
         return _independent_layers(self.alphabet, normalized_rows(self.probabilities))
 
-    def dense(self) -> Dense:
-        """One state per layer: no layers need be built."""
-        return independent_dense(normalized_rows(self.probabilities))
+    def all_weights(self) -> Floats:
+        """Start weights, weights of the arcs of all positions, and final weights, in one array."""
+        return independent_weights(normalized_rows(self.probabilities))
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
@@ -136,9 +135,10 @@ class Independent(Parametrized):
         }
 
 
-def independent_dense(rows: Floats) -> Dense:
-    """The dense arrays of independent labels with these distributions, shape (n, L)."""
-    return Dense(rows[:, None, :, None], np.ones(1), np.ones(1))
+def independent_weights(rows: Floats) -> Floats:
+    """``all_weights()`` of independent labels with these distributions, (..., n, L)."""
+    ones = np.ones((*rows.shape[:-2], 1))
+    return np.concatenate([ones, rows.reshape(*rows.shape[:-2], -1), ones], axis=-1)
 
 
 def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphabet:

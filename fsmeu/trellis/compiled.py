@@ -8,12 +8,13 @@ then renames them).
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -30,13 +31,11 @@ SMALL_WORK = 20_000
 """Products and sums of a query up to which Python is taken: about what loading the loops costs."""
 
 
-def kernels(work: int) -> ModuleType:
-    """The module of kernels for a query of about so many sums and products."""
+def kernels(work: int, name: str = "kernels") -> ModuleType:
+    """A module of kernels of this floor, for a query of about so many sums and products."""
     if work <= SMALL_WORK and not load_compiled.cache_info().currsize:
-        from fsmeu.trellis import kernels as plain
-
-        return plain
-    return load_compiled()
+        return importlib.import_module(f"fsmeu.trellis.{name}")
+    return load_compiled(name)
 
 
 def unsigned_of() -> Callable[[int], Any]:
@@ -68,21 +67,21 @@ def _jit(function: F, **options: Any) -> F:
     return compiled
 
 
-@lru_cache(maxsize=1)
-def load_compiled() -> ModuleType:
-    """The module of kernels once more, its functions compiled."""
+@cache
+def load_compiled(name: str = "kernels") -> ModuleType:
+    """A module of kernels once more, its functions compiled."""
     from numba import config as numba_config
 
     config: Any = numba_config
-    name = "fsmeu.trellis._compiled_kernels"
-    source = Path(__file__).with_name("kernels.py")
-    spec = importlib.util.spec_from_file_location(name, source)
+    compiled = f"fsmeu.trellis._compiled_{name}"
+    source = Path(__file__).with_name(f"{name}.py")
+    spec = importlib.util.spec_from_file_location(compiled, source)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where numba looks for what it finds in its cache
+    sys.modules[compiled] = module  # where numba looks for what it finds in its cache
     folder, before = _cache_folder(), config.CACHE_DIR
-    if not any(folder.rglob("kernels.*.nbi")):
+    if not any(folder.rglob(f"{name}.*.nbi")):
         print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
     token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
     try:

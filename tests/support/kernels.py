@@ -2,13 +2,16 @@
 
 import importlib
 
-from fsmeu.trellis import compiled, engine
+from fsmeu.trellis import compiled, engine, mover, walk
 
 
 def run_kernels(how, set_to=setattr):
     """Has all queries run by plain or by compiled kernels from now on."""
-    if how == "plain":
-        plain = importlib.import_module("fsmeu.trellis.kernels")
-        set_to(engine, "kernels", lambda work: plain)
-    else:
-        set_to(engine, "kernels", lambda work: compiled.load_compiled())
+
+    def module(work, name="kernels"):
+        if how == "compiled":
+            return compiled.load_compiled(name)
+        return importlib.import_module(f"fsmeu.trellis.{name}")
+
+    for user in (engine, mover, walk):
+        set_to(user, "kernels", module)

@@ -1,0 +1,160 @@
+"""The product of a loss and a model at one position: masses forward, values backward.
+
+Masses have the shape (quantities, model states, loss states): quantity 0 is probability, the others
+are expectations of the registers in which the value is linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.fst.layers import Layered, all_arcs
+from fsmeu.trellis.compiled import kernels
+
+__all__ = ["Acceptor", "Mover", "Steps", "acceptor_of", "steps_of"]
+
+
+class Acceptor(NamedTuple):
+    """The arcs of a layered acceptor, those of a position sorted by state after and label.
+
+    Attributes:
+        widths: states of each layer, (n + 1,).
+        arcs: where the arcs of each position begin, (n + 1,).
+        groups: where the groups of each position begin, (n + 1,).
+        group: first arc, state after and label of each group, and the end, (groups + 1, 3).
+        source: the state before each arc.
+        order: where each arc stands among those of the layers, one layer after the other.
+        degree: the greatest number of arcs at a state of a layer, to one side, (1,).
+    """
+
+    widths: Ints
+    arcs: Ints
+    groups: Ints
+    group: Ints
+    source: Ints
+    order: Ints
+    degree: Ints
+
+
+def acceptor_of(layered: Layered) -> Acceptor:
+    """The arcs of a layered acceptor as kernels read them."""
+    whole, widths = all_arcs(layered), np.array(layered.widths, np.int64)
+    counts = np.array([len(layer.source) for layer in layered.layers], np.int64)
+    keys = whole.target * len(layered.alphabet) ** 2 + whole.label  # labels may be those of pairs
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    arcs, states = np.append(0, np.cumsum(counts)), np.cumsum(widths)
+    after, before = np.repeat(states[:-1], counts), np.repeat(states[:-1] - widths[:-1], counts)
+    goal = (whole.target - after)[order[first]]
+    group = np.stack([first, goal, whole.label[order[first]]], axis=1)
+    degrees = (np.bincount(ends).max(initial=1) for ends in (whole.source, whole.target))
+    return Acceptor(
+        widths,
+        arcs,
+        np.searchsorted(first, arcs),
+        np.append(group, [[len(order), 0, 0]], axis=0),
+        (whole.source - before)[order],
+        order,
+        np.array([max(degrees)], np.int64),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Where each (symbol, state) of a layer leads.
+
+    Attributes:
+        step: the state after, -1 for none, (symbols * states,).
+        gain: what linear registers gain, (linear registers * symbols * states,).
+        width: the number of states after.
+        most: the greatest number of (symbol, state) that lead to one state.
+        cancelling: for each linear register its greatest gain without sign, 0 where none is
+            negative.
+    """
+
+    step: Ints
+    gain: Floats
+    width: int
+    most: int
+    cancelling: Floats
+
+
+def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
+    """The steps with targets (states, symbols) and gains (linear registers, states, symbols)."""
+    most = int(np.bincount(targets[targets >= 0]).max(initial=0))
+    if gains is None:
+        return Steps(targets.T.flatten(), np.zeros(0), width, most, np.zeros(0))
+    greatest = np.abs(gains).max(axis=(1, 2), initial=0.0)
+    cancelling = np.where((gains < 0).any(axis=(1, 2)), greatest, 0.0)
+    return Steps(targets.T.flatten(), gains.transpose(0, 2, 1).flatten(), width, most, cancelling)
+
+
+class Mover:
+    """Moves masses and backward values over the arcs of a layered acceptor."""
+
+    def __init__(self, layered: Layered, linear: int) -> None:
+        self.layered, self.acceptor = layered, acceptor_of(layered)
+        self.weight: Floats = all_arcs(layered).weight[self.acceptor.order]
+        self.start = np.zeros((1 + linear, len(layered.start), 1))
+        self.start[0, :, 0] = layered.start
+        self._work = 0
+
+    def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
+        """The masses after position i.
+
+        Args:
+            i: the position, counted from 0.
+            mass: the masses before it.
+            steps: the loss's steps there.
+            offset: added to labels of arcs, to make them symbols of the steps.
+        """
+        after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
+        self._run("push", i, mass, steps, offset, after.ravel())
+        return after
+
+    def backward(
+        self, i: int, mass: Floats, steps: Steps, beyond: Floats, offset: int = 0
+    ) -> tuple[Floats, Floats]:
+        """The backward values before position i, and derivatives with respect to its weights.
+
+        Args:
+            i: the position, counted from 0.
+            mass: the masses before it.
+            steps: the loss's steps there.
+            beyond: the backward values after it, in the shape of masses.
+            offset: added to labels of arcs, to make them symbols of the steps.
+        """
+        begin, end = self.acceptor.arcs[i : i + 2]
+        before, slopes, found = np.zeros(mass.shape), np.zeros(end - begin), np.empty(end - begin)
+        self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
+        found[self.acceptor.order[begin:end] - begin] = slopes
+        return before, found
+
+    def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
+        """The expected value with each label of z at position i, (labels,).
+
+        The arguments are those of ``backward``; symbols of the steps are pairs z * labels + y.
+        """
+        values = np.zeros(labels)
+        self._run("change", i, mass, steps, labels, beyond.ravel(), values)
+        return values
+
+    def _run(
+        self, name: str, i: int, mass: Floats, steps: Steps, number: int, *arrays: Floats
+    ) -> None:
+        """Calls a kernel for a position."""
+        quantities, _, states = mass.shape
+        if not states:
+            return
+        arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
+        self._work += int(arcs + 2 * groups) * quantities * states
+        shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
+        run = getattr(kernels(self._work, "walk_kernels"), name)
+        row, flat = np.empty(quantities * states), mass.ravel()
+        run(
+            self.acceptor, i, self.weight, flat, shape, steps.step, steps.gain, number, row, *arrays
+        )
