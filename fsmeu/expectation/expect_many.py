@@ -28,10 +28,10 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.independent import Bernoulli, independent_weights
+from fsmeu.models.independent import independent_weights
 from fsmeu.parallel.engine import checked_jobs
 from fsmeu.parallel.shares import in_shares
-from fsmeu.trellis.roundings import Sums
+from fsmeu.trellis.roundings import Sums, joined
 from fsmeu.trellis.walk import walk_many
 
 __all__ = ["expect_many", "vector_of_numbers"]
@@ -233,7 +233,7 @@ def _together(
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _walked(loss: SpecLoss, z: Ints, some: Sequence[_Reference]) -> Sums | None:
     """The sums by the general walk, where arrays span the states of the loss."""
-    first = Bernoulli(some[0].vector) if some[0].model is None else some[0].model
+    first = as_model(some[0].given)
     if all(one is some[0] for one in some):
         some = some[:1]
 
@@ -254,10 +254,7 @@ def _by_tape(loss: SpecLoss, z: Ints, models: Sequence[Model | None]) -> Sums | 
     if models[0] is None or models[0].structure is None:
         return None
     found = split_values(loss, z, models)  # type: ignore[arg-type]
-    if found is None:
-        return None
-    *sums, roundings = zip(*found, strict=True)
-    return Sums(*(np.concatenate(one) for one in sums), max(roundings))
+    return None if found is None else joined(found)
 
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:

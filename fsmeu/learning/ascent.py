@@ -32,7 +32,6 @@ class Climb:
     steps: int
 
 
-@threadpool_limits.wrap(limits=1, user_api="blas")  # on small matrices more threads cost more
 def climb(
     objective: Objective,
     start: Floats,
@@ -60,5 +59,6 @@ def climb(
         return -value, -slopes
 
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
-    found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
+        found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return Climb(np.asarray(found.x, np.float64), float(-found.fun), int(found.nit))

@@ -41,7 +41,7 @@ from fsmeu.losses.windows import Windows
 from fsmeu.models.distances import backward, forward
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
-from fsmeu.trellis.roundings import Sums
+from fsmeu.trellis.roundings import Sums, joined
 
 __all__ = [
     "Final",
@@ -94,8 +94,8 @@ def _sums(value: Floats, slopes: Floats, mass: Floats, lost: Floats, roundings: 
     sizes = (np.abs(mass[1:]) + lost * mass[:1]) * np.abs(slopes)
     values = terms.sum(axis=-1).sum(axis=0)
     size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
-    found = (np.atleast_1d(part) for part in (values, mass[0].sum(axis=-1), size))
-    return Sums(*found, roundings + _IN_PAIRS)
+    values, masses, size = map(np.atleast_1d, (values, mass[0].sum(axis=-1), size))
+    return Sums(values, masses, size, roundings + _IN_PAIRS)
 
 
 def walk_value(view: View, layered: Layered, max_states: int | None = None) -> Sums:
@@ -438,8 +438,7 @@ def _span_many(
         if spanned is None:
             return None
         parts.append(spanned.sums())
-    *sums, roundings = zip(*parts, strict=True)
-    return Sums(*(np.concatenate(one) for one in sums), max(roundings))
+    return joined(parts)
 
 
 def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
@@ -477,4 +476,5 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
         values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS
         roundings += 2 * len(z) * (int(acceptor.degree[0]) + 4)
     value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()
-    return Sums(*np.array([[value], [mass], [size]]), roundings)
+    values, masses, sizes = np.array([[value], [mass], [size]])
+    return Sums(values, masses, sizes, roundings)
