@@ -136,7 +136,7 @@ SMALL_SPACE = 4096
 KEPT_STEPS = 1 << 22
 """States, for all positions that differ, whose steps a walk keeps before it forgets them."""
 MOST_DENSE_STEPS = 1 << 25
-"""Steps of all states of a space, and what they gain, at positions that differ: 256 MB, past which
+"""Steps of all states of a space at positions that differ, or masses of a layer: 256 MB, past which
 only reached states are walked."""
 MUCH_TO_REMEMBER = 64
 """Contents of a window from which windows are summed; fewer cost no more as states."""

@@ -28,7 +28,7 @@ class Acceptor(NamedTuple):
         group: first arc, state after and label of each group, and the end, (groups + 1, 3).
         source: the state before each arc.
         order: where each arc stands among those of the layers, one layer after the other.
-        degree: the greatest number of arcs at a state of a layer, to one side, (1,).
+        largest: the greatest number of arcs in a group, (1,).
     """
 
     widths: Ints
@@ -37,29 +37,32 @@ class Acceptor(NamedTuple):
     group: Ints
     source: Ints
     order: Ints
-    degree: Ints
+    largest: Ints
 
 
 def acceptor_of(layered: Layered) -> Acceptor:
     """The arcs of a layered acceptor as kernels read them."""
-    whole, widths = all_arcs(layered), np.array(layered.widths, np.int64)
-    counts = np.array([len(layer.source) for layer in layered.layers], np.int64)
-    keys = whole.target * len(layered.alphabet) ** 2 + whole.label  # labels may be those of pairs
-    order = np.argsort(keys, kind="stable")
-    first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-    arcs, states = np.append(0, np.cumsum(counts)), np.cumsum(widths)
-    after, before = np.repeat(states[:-1], counts), np.repeat(states[:-1] - widths[:-1], counts)
-    goal = (whole.target - after)[order[first]]
-    group = np.stack([first, goal, whole.label[order[first]]], axis=1)
-    degrees = (np.bincount(ends).max(initial=1) for ends in (whole.source, whole.target))
+    layers, widths = layered.layers, np.array(layered.widths, np.int64)
+    none = np.zeros(0, np.int64)
+    source = np.concatenate([none, *(layer.source for layer in layers)])
+    label = np.concatenate([none, *(layer.label for layer in layers)])
+    target = np.concatenate([none, *(layer.target for layer in layers)])
+    counts = [len(layer.source) for layer in layers]
+    position = np.arange(len(layers)).repeat(counts)
+    symbols = len(layered.alphabet) ** 2  # labels may be those of pairs
+    keys = (position * max(layered.widths) + target) * symbols + label
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    begins = np.ones(len(keys) + 1, bool)
+    begins[1:-1] = keys[1:] != keys[:-1]
+    first = begins.nonzero()[0]
+    heads = order[first[:-1]]
+    group = np.zeros((len(first), 3), np.int64)
+    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
+    arcs = np.array([0, *counts]).cumsum()
+    largest = (first[1:] - first[:-1]).max(initial=0)
     return Acceptor(
-        widths,
-        arcs,
-        np.searchsorted(first, arcs),
-        np.append(group, [[len(order), 0, 0]], axis=0),
-        (whole.source - before)[order],
-        order,
-        np.array([max(degrees)], np.int64),
+        widths, arcs, first.searchsorted(arcs), group, source[order], order, np.array([largest])
     )
 
 

@@ -156,7 +156,7 @@ def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None
         codes, steps = next_layer(view, i, codes, layered.layers[i], mass)
         guard_size("composition", steps.width * mass.shape[1], max_states)
         cancelled += steps.cancelling
-        roundings += steps.most + int(mover.acceptor.degree[0]) + 6
+        roundings += steps.most + int(mover.acceptor.largest[0]) + 6
         codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
     ending = (layered.final[:, None] * mass).sum(axis=1)
     return Final(codes, ending, cancelled, roundings + len(layered.final))
@@ -309,7 +309,8 @@ def _span_one(view: View, layered: Layered, max_states: int | None) -> _Spanned 
         return merged
     if view.space * view.symbols > MOST_DENSE_STEPS:
         return view
-    guard_size("composition", view.space * max(layered.widths) // CELLS_PER_STATE, max_states)
+    ends = max(len(layered.start), len(layered.final))
+    guard_size("composition", view.space * ends // CELLS_PER_STATE, max_states)
     z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
     acceptor = acceptor_of(layered)
     rows = _rows(layered, acceptor, all_weights(layered)[None], 1)
@@ -335,21 +336,21 @@ def _span(
 ) -> _Spanned | None:
     """The ends of sentences with hypotheses z (batch, n) over the space of a loss.
 
-    None where its steps take too much room, or one is undefined in a state that may never be
-    reached.
+    None where steps or masses take too much room, or a step is undefined in a state that may never
+    be reached.
     """
     view, (batch, n) = view_of(0), z.shape
     space, quantities = view.space or 0, 1 + view.linear
     tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
     kinds, first = _kinds(cells := view.context_cells(z, tracks))
-    if len(first) * quantities * space * view.symbols > MOST_DENSE_STEPS:
+    room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
+    if max(room, len(first) * quantities * size) > MOST_DENSE_STEPS:
         return None
     try:
         found = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
     except LossFileError:
         return None
     ending = np.zeros((batch, quantities * space))
-    room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
     steps = np.array([one.step for one in found], np.int64).reshape(len(found), size)
     gains = np.array([one.gain for one in found], np.float64)
     gains = gains.reshape(len(found), view.linear * size)
@@ -361,7 +362,7 @@ def _span(
     )  # fmt: skip
     mass = np.ascontiguousarray(ending.reshape(batch, quantities, space).transpose(1, 0, 2))
     lost = np.array([one.cancelling for one in found]).reshape(len(found), view.linear)
-    most = max((one.most for one in found), default=0) + int(acceptor.degree[0]) + 6
+    most = max((one.most for one in found), default=0) + int(acceptor.largest[0]) + 6
     ends = {name: track[:, n:] for name, track in tracks.items()}
     roundings = n * most + rows.final.shape[1]
     return _Spanned(view, ends, mass, lost[kinds].sum(axis=1).T, roundings)
@@ -460,7 +461,8 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
     values, sizes, roundings = np.zeros(1), np.zeros(1), 0
     if count >= 1:
         acceptor, width = acceptor_of(layered), max(layered.widths)
-        weights = all_arcs(layered).weight[acceptor.order][None]
+        arcs = all_arcs(layered)
+        weights = arcs.weight[acceptor.order][None]
 
         def rows_of(rows: slice) -> Rows:
             first = np.arange(count)[rows]
@@ -474,7 +476,8 @@ def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
         if found is None:
             return None
         values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS
-        roundings += 2 * len(z) * (int(acceptor.degree[0]) + 4)
+        degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
+        roundings += 2 * len(z) * (degree + 4)
     value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()
     values, masses, sizes = np.array([[value], [mass], [size]])
     return Sums(values, masses, sizes, roundings)
