@@ -22,8 +22,6 @@ TABLES_PER_STATE = 200
 """Tables of counts that count as one state where all are valued: they take time, no room."""
 INVERSES_PER_STATE = 400
 """Inverse denominators of a block of candidates that count as one state: they take time only."""
-CUBE_CELLS_PER_STATE = 16
-"""Cells of a model's array (state, label, state) that count as one state: one layer is held."""
 ELEMENTS_PER_STATE = 20
 """Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
 """
@@ -35,7 +33,7 @@ MAX_ARCS = 20_000_000
 MAX_PREFIXES = 200_000
 """Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 MAX_DENSE_ENTRIES = 4_000_000
-"""Cells of a model as one array over all positions: 32 MB, past which its arcs are walked."""
+"""Cells of a model as one array over all positions: 32 MB; arcs of one that a beam values."""
 SHARED_ARCS = 1 << 16
 """Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
 NORMALISED_CELLS = 1 << 18
@@ -43,32 +41,17 @@ NORMALISED_CELLS = 1 << 18
 
 # Walks and trellises.
 
-MANY_LABELS = 5
-"""Labels from which sums over arcs cost less than over arrays that are mostly zeros."""
-LARGE_CUBE = 1 << 18
-"""Cells of a model's layer up to which an array is fast, however few arcs there are: 2 MB."""
-SPARSE_CUBE = 32
-"""How many times the arcs the cells of a larger one must be for mass to be moved arc by arc."""
-FEW_SOURCES = 8
-"""Steps into one state up to which they are gathered in rows; more are summed in runs."""
-SENT_AT_ONCE = 1 << 22
-"""Cells of mass that are moved arc by arc at once: 32 MB."""
 SMALL_SPACE = 4096
-"""States of a space that are walked all at once, their steps kept; more are ordered by layers."""
+"""States of a space that are walked all at once, for many sentences in one call, and not merged."""
 KEPT_STEPS = 1 << 22
 """States, for all positions that differ, whose steps a walk keeps before it forgets them."""
 MOST_DENSE_STEPS = 1 << 25
-"""Steps of all states of a space at once: 256 MB, past which only reached states are walked."""
-MOST_PAIRED_SYMBOLS = 4
-"""Pairs of symbols up to which two positions are taken in one step: the matrices are small."""
+"""Steps of all states of a space at positions that differ, or masses of a layer: 256 MB, past which
+only reached states are walked."""
 MUCH_TO_REMEMBER = 64
 """Contents of a window from which windows are summed; fewer cost no more as states."""
-WINDOW_CELLS_AT_ONCE = 1 << 22
-"""Cells of a model in the windows that are valued at once: 32 MB."""
-MOST_BATCHED_STATES = 4096
-"""States of a loss over which many sequences are walked together, each with all of them."""
 BATCHED_CELLS = 4_000_000
-"""Cells that a block of such sequences holds: 32 MB."""
+"""Cells that a block of sequences walked in one call holds: 32 MB."""
 LEAST_TRELLIS_LENGTH = 128
 """Length of the trellis that the second length asked for makes, or a power of 2: it serves all
 shorter ones, as those of sentences; the first length may be the only one."""

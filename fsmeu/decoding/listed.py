@@ -20,11 +20,10 @@ from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
 from fsmeu.fst.compose import guard_size
+from fsmeu.fst.distinct import distinct
 from fsmeu.limits import BOUNDED_STATES, LARGEST_BLOCK, MOST_WALKS
 from fsmeu.losses.machine.view import View
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.source import model_source
-from fsmeu.trellis.view_layers import SparseWalker
 
 __all__ = ["best_listed", "late"]
 
@@ -50,7 +49,7 @@ def best_listed(
     best, done = int(values.argmax()), len(values)
     if not everything or done < len(candidates) or problem.keep is not None:
         return candidates[best], False, done
-    width = len(model_source(problem.model).final)
+    width = max(problem.model.layered().widths)
     error = relative_error((_PER_STEP + width + len(problem.loss.alphabet)) * (problem.n + 1))
     with suppress(FsmeuError):  # some pair of sequences has no value, or there are many
         greatest = _greatest(problem.loss.view(problem.n, None, weights=True))
@@ -92,13 +91,13 @@ def late(problem: Problem, valued: int, count: int) -> str:
 
 def _greatest(view: View) -> float:
     """The greatest sum of terms without signs that a pair of sequences has."""
-    codes, walker = np.array([view.start], np.int64), SparseWalker(view)
-    grown = np.zeros(view.linear)
+    codes, grown = np.array([view.start], np.int64), np.zeros(view.linear)
     for i in range(1, view.n + 1):
-        codes, transfer = walker.step(i, codes)
+        targets, gains = view.advance(i, codes)
+        codes = distinct(targets[targets >= 0])[0]
         guard_size("decode", len(codes), BOUNDED_STATES)
-        if transfer.gains is not None:
-            grown += np.abs(transfer.gains).max(axis=(1, 2))
+        if gains is not None:
+            grown += np.abs(gains).max(axis=(1, 2))
     offset, slopes = view.values(codes)
     terms = (1.0 + 4.0 * grown.sum()) * np.abs(offset) + grown @ np.abs(slopes)
     return float(terms.max(initial=0.0))

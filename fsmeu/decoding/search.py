@@ -14,7 +14,14 @@ from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import NO_BETTER, is_best_of_all
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.limits import BEAM_BLOCK, BEAM_STATES, BEAM_WIDTH, CLIMB_STEPS, SEARCH_STARTS
+from fsmeu.limits import (
+    BEAM_BLOCK,
+    BEAM_STATES,
+    BEAM_WIDTH,
+    CLIMB_STEPS,
+    MAX_DENSE_ENTRIES,
+    SEARCH_STARTS,
+)
 
 __all__ = ["SEARCH"]
 
@@ -97,7 +104,7 @@ def _beam(problem: Problem, rest: Ints) -> list[Ints]:
     space = problem.loss.view(n, rest, weights=True).space
     if space is None or space > BEAM_STATES or n * BEAM_WIDTH * size > problem.budget:
         return []
-    if problem.model.dense() is None:
+    if sum(len(layer.weight) for layer in problem.model.layered().layers) > MAX_DENSE_ENTRIES:
         return []
     beam = [rest]
     for i in range(n):

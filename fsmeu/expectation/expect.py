@@ -18,13 +18,11 @@ from fsmeu.expectation.composition import (
     summed_value,
     window_form,
 )
-from fsmeu.expectation.lattice import run
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.long_chains import long_chain_value
 from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
-from fsmeu.expectation.windowed import windowed_value
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.outputs import (
@@ -37,6 +35,7 @@ from fsmeu.losses.outputs import (
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.trellis.roundings import Sums
+from fsmeu.trellis.walk import walk, walk_value, walk_windows
 
 __all__ = ["ENGINES", "expect", "walked"]
 
@@ -111,14 +110,13 @@ def _streamed(asked: Query, max_states: int | None) -> Expectation:
 
 
 def _windowed(asked: Query, max_states: int | None) -> Sums | None:
-    """The expectation where the loss is a sum over windows: in arrays, if the model is."""
+    """The expectation where the loss is a sum over windows."""
     form = window_form(asked)
     if form is None:
         return None
-    arrays = asked.model.dense()
-    if arrays is None or asked.z is None:
+    if asked.z is None:
         return summed_value(asked, max_states)
-    return windowed_value(form, asked.z, arrays)
+    return walk_windows(form, asked.z, asked.model.layered())
 
 
 def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
@@ -139,8 +137,7 @@ def walked(asked: Query, max_states: int | None = None, *, weights: bool = True)
         weights: whether linear registers ride in the weight; otherwise nothing cancels but values
             of both signs.
     """
-    view = asked.view(weights=weights)
-    return run(view, asked.input(), None, max_states).sums(view)
+    return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
 
 def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, float]:
@@ -153,7 +150,7 @@ def _outputs(asked: Query, engine: str, max_states: int | None) -> dict[str, flo
         expected = output_values(loss.bound, registers, asked.n) @ built.ending[held]
     else:
         view = output_view(loss, asked.n, asked.z)
-        final = run(view, asked.input(), None, max_states)
+        final = walk(view, asked.input(), None, max_states)
         held = final.mass[0] > 0
         expected = expected_outputs(view, final.codes[held], final.mass[:, held])
     check_finite("expect", expected)
@@ -167,7 +164,7 @@ def _levels(asked: Query, max_states: int | None) -> Levels:
 def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tuple[Levels, int]:
     """The distribution of the value, and a bound on the roundings behind each probability."""
     view = asked.view(weights=False)
-    final = run(view, asked.input(), keep, max_states)
+    final = walk(view, asked.input(), keep, max_states)
     held = final.mass[0] > 0
     levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
     return levels, final.roundings + int(held.sum())

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, sentence
-from fsmeu.expectation.batch import Stack, batch_values
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import (
@@ -30,9 +28,10 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.paths import Dense
 from fsmeu.parallel.engine import checked_jobs
 from fsmeu.parallel.shares import in_shares
+from fsmeu.trellis.roundings import Sums, joined
+from fsmeu.trellis.walk import walk_many
 
 __all__ = ["expect_many", "vector_of_numbers"]
 
@@ -141,20 +140,13 @@ class _Reference:
         """The model or the vector."""
         return self.vector if self.model is None else self.model  # type: ignore[return-value]
 
-    @cached_property
-    def arrays(self) -> Dense | Floats | None:
-        """The vector, or the model's arrays; None if those are large."""
-        return self.vector if self.model is None else self.model.dense()
-
     @property
     def kind(self) -> Hashable:
-        """Models of the same kind can be stacked."""
-        if self.model is None:
-            return self.alphabet.labels, self.n, None
-        if self.model.structure is not None:
-            return self.alphabet.labels, self.n, self.model.structure
-        shape = None if self.arrays is None else self.arrays.tables.shape  # type: ignore[union-attr]
-        return None if shape is None else (self.alphabet.labels, self.n, shape)
+        """Models of the same kind have the same arcs."""
+        arcs = None
+        if self.model is not None:
+            arcs = id(self.model) if self.model.structure is None else self.model.structure
+        return self.alphabet.labels, self.n, arcs
 
 
 def _references(loss: Loss, zs: list[Any], models: Sequence[Any]) -> list[_Reference]:
@@ -231,7 +223,7 @@ def _together(
         threads: how many threads compute.
     """
     first = references[rows[0]]
-    if first.kind is None or isinstance(hypotheses[rows[0]], Model):
+    if isinstance(hypotheses[rows[0]], Model):
         return None
     bound = bind_labels(loss, first.alphabet, "expect_many")
     z = np.empty((len(rows), first.n), np.int64)
@@ -239,27 +231,41 @@ def _together(
         z[k] = _indices(hypotheses[row], row, first)
     if not isinstance(bound, SpecLoss):
         return None
-    found = _by_tape(bound, z, [references[row] for row in rows], threads)
-    if found is not None or first.arrays is None:
-        return found
-    together = batch_values(bound, z, _stacked([references[row] for row in rows]))
-    return None if together is None else together.values
+    some = [references[row] for row in rows]
+    together = _by_tape(bound, z, some, threads) or _walked(bound, z, some)
+    if together is None:
+        return None
+    values, masses, *_ = together
+    check_finite("expect_many", values)
+    check_range(bound.bound, first.n, values[masses > 0] / masses[masses > 0])
+    return values
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def _walked(loss: SpecLoss, z: Ints, some: Sequence[_Reference]) -> Sums | None:
+    """The sums by the general walk, where arrays span the states of the loss."""
+    first = as_model(some[0].given)
+    if all(one is some[0] for one in some):
+        some = some[:1]
+
+    def weights(rows: slice) -> Floats:
+        ours = some if len(some) == 1 else some[rows]
+        models = [as_model(one.given) for one in ours]
+        prepare_many(models)
+        return np.stack([model.all_weights() for model in models])
+
+    return walk_many(loss, z, first.layered(), weights)
 
 
 def _by_tape(
     loss: SpecLoss, z: Ints, references: Sequence[_Reference], threads: int
-) -> Floats | None:
-    """The values where the loss splits by tape."""
+) -> Sums | None:
+    """The sums where the loss splits by tape."""
     models = [as_model(one.given) for one in references]
     if models[0].structure is None:
         return None
     found = split_values(loss, list(z), models, jobs=threads)
-    if found is None:
-        return None
-    values, masses = (np.concatenate(one) for one in zip(*(s[:2] for s in found), strict=True))
-    check_finite("expect_many", values)
-    check_range(loss.bound, z.shape[1], values[masses > 0] / masses[masses > 0])
-    return values
+    return None if found is None else joined(found)
 
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:
@@ -269,29 +275,3 @@ def _indices(z: Any, row: int, reference: _Reference) -> Ints:
         must = "the hypothesis and its model must have the same length"
         raise InputError(sentence(where, must, f"lengths {len(indices)} and {reference.n}"))
     return indices
-
-
-def _stacked(parts: Sequence[_Reference]) -> Stack:
-    """The arrays of models of one kind, made as they are needed; one model is held once."""
-    first = parts[0].arrays
-    width = len(first.start) if isinstance(first, Dense) else 1
-    if all(part is parts[0] for part in parts):
-        shared = _stack([first])
-        return Stack(lambda rows: shared, width, 0)
-    cells = first.tables.size if isinstance(first, Dense) else 2 * len(first)  # type: ignore[arg-type]
-
-    def rows_of(rows: slice) -> Dense:
-        prepare_many([part.model for part in parts[rows] if part.model is not None])
-        return _stack([part.arrays for part in parts[rows]])
-
-    return Stack(rows_of, width, cells)
-
-
-def _stack(parts: Sequence[Any]) -> Dense:
-    """The arrays of models of one kind, with the models as first axis."""
-    if isinstance(parts[0], Dense):
-        fields = ("tables", "start", "final")
-        return Dense(*(np.stack([getattr(part, name) for part in parts]) for name in fields))
-    p = np.stack(parts)
-    tables = np.stack((1.0 - p, p), axis=2)[:, :, None, :, None]
-    return Dense(tables, np.ones((len(p), 1)), np.ones((len(p), 1)))

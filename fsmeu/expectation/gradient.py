@@ -13,27 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, LossFileError, one_of, sentence
+from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import explicit_gradient
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.expectation.lattice import merged_view, possible_steps
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import Layer
-from fsmeu.limits import KEPT_CELLS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Gradient, Parametrized, as_model
-from fsmeu.trellis.source import Source
-from fsmeu.trellis.transfer import Transfer, backward_step, forward_step
-from fsmeu.trellis.view_layers import SparseWalker
+from fsmeu.trellis.walk import walk_gradient
 
 __all__ = ["gradient", "value_and_gradient", "value_and_gradient_many"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:
@@ -135,61 +128,10 @@ def _pulled_back(asked: Query, value: float, per_arc: Sequence[Floats]) -> Gradi
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _streamed(asked: Query) -> tuple[float, list[Floats]]:
-    view, source = asked.view(weights=True), asked.input()
-    walker = SparseWalker(merged_view(view, source) or view)
-    codes = walker.codes
-    mass = np.zeros((1 + view.linear, len(source.start), 1))
-    mass[0, :, 0] = source.start
-    masses, transfers = [mass], []
-    cells, models = 0, max(len(source.start), len(source.final))
-    for i in range(1, asked.n + 1):
-        codes, transfer = _step(walker, i, codes, asked, (source, masses[-1]))
-        transfers.append(transfer)
-        cells += (1 + view.linear) * transfer.width * models
-        spread = (1 + view.linear) * transfer.targets.size * models
-        guard_size("gradient", max(cells, spread) // KEPT_CELLS_PER_STATE)
-        masses.append(forward_step(transfer, masses[-1], source.factors(i - 1)))
-    held = masses[-1][0].any(axis=0) if _zeros_stay(asked) else np.ones(len(codes), bool)
-    ending, slopes = view.values(codes[held])
-    worth = np.zeros((1 + view.linear, len(source.final), len(codes)))
-    worth[:, :, held] = np.concatenate([ending[None], slopes])[:, None, :] * source.final[:, None]
-    value = float((masses[-1] * worth).sum())
-    per_arc: list[Floats] = []
-    layers = source.layered().layers
-    for i in reversed(range(asked.n)):
-        worth, step = backward_step(transfers[i], worth, source.factors(i))
-        per_arc.append(_arc_products(masses[i], step, layers[i]))
-    per_arc.reverse()
+    """Value and arcs' derivatives by the general walk."""
+    fixed = isinstance(asked.model, Parametrized) and asked.model.zeros_stay
+    value, per_arc = walk_gradient(asked.view(weights=True), asked.input(), fixed)
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
-
-
-def _arc_products(mass: Floats, step: Floats, layer: Layer) -> Floats:
-    """The derivative for each arc of a layer: the mass before it times what follows it."""
-    if step.ndim == 3:  # the next state is the symbol, and arcs are in the order (state, symbol)
-        products: Floats = np.einsum("qms,qas->ma", mass, step, optimize=True).ravel()
-    else:
-        cube = np.einsum("qms,qnas->nam", mass, step, optimize=True)
-        products = cube[layer.target, layer.label, layer.source]
-    return products
-
-
-def _zeros_stay(asked: Query) -> bool:
-    """Whether what is impossible stays impossible, so that it may be undefined."""
-    return isinstance(asked.model, Parametrized) and asked.model.zeros_stay
-
-
-def _step(
-    walker: SparseWalker, i: int, codes: Ints, asked: Query, arrived: tuple[Source, Floats]
-) -> tuple[Ints, Transfer]:
-    """The layer after position i; where a step is undefined, what is possible of it."""
-    try:
-        return walker.step(i, codes)
-    except LossFileError:
-        if not _zeros_stay(asked):
-            raise
-    source, mass = arrived
-    layer = source.layered().layers[i - 1]
-    return walker.step(i, codes, possible_steps(mass, layer, walker.view.symbols))
 
 
 def _model_share(asked: Query, per_arc: Sequence[Floats]) -> list[Floats]:

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.layers import Layered, reordered, string_layers
+from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
 from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
-from fsmeu.trellis.source import Source, model_source, pair_source
 
 __all__ = [
     "Query",
@@ -84,11 +83,11 @@ class Query:
         """The loss as the lattice engine walks it."""
         return self.loss.view(self.n, self.z, weights)
 
-    def input(self) -> Source:
-        """What that view reads."""
+    def input(self) -> Layered:
+        """What that view reads: the model, or both tapes side by side, symbol z * L + y."""
         if self.z is not None:
-            return model_source(self.model)
-        return pair_source(self.hypothesis, self.model.layered())
+            return self.model.layered()
+        return pair_layers(self.hypothesis, self.model.layered())
 
 
 def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:

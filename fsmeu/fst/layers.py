@@ -27,6 +27,7 @@ __all__ = [
     "Layered",
     "LogLayered",
     "all_arcs",
+    "all_weights",
     "any_layers",
     "arc_weights",
     "arcs_by_label",
@@ -170,6 +171,12 @@ def all_arcs(layered: Layered) -> Layer:
         np.concatenate([layer.weight for layer in layers]),
         int(ends[-1]),
     )
+
+
+def all_weights(layered: Layered) -> Floats:
+    """Start weights, weights of the arcs of all positions, and final weights, in one array."""
+    arcs = (layer.weight for layer in layered.layers)
+    return np.concatenate([layered.start, *arcs, layered.final])
 
 
 def arcs_by_label(layer: Layer) -> Iterator[tuple[int, Ints]]:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-
-from fsmeu.trellis.threads import one_thread
+from threadpoolctl import threadpool_limits
 
 __all__ = ["Climb", "climb"]
 
@@ -33,7 +32,6 @@ class Climb:
     steps: int
 
 
-@one_thread()
 def climb(
     objective: Objective,
     start: Floats,
@@ -61,5 +59,6 @@ def climb(
         return -value, -slopes
 
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
-    found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
+        found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return Climb(np.asarray(found.x, np.float64), float(-found.fun), int(found.nit))

@@ -20,8 +20,6 @@ from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
 from fsmeu.models.most_probable import most_probable
 from fsmeu.models.paths import (
-    Dense,
-    dense,
     log_probability,
     marginals,
     probability,
@@ -105,9 +103,10 @@ class Model(Text, ABC):
         """The weights of the arcs of ``layered()``, without these where that is faster."""
         return arc_weights(self.layered())
 
-    def dense(self) -> Dense | None:
-        """The layers as dense arrays, or None if those would be large."""
-        return dense(self.layered())
+    def all_weights(self) -> Floats:
+        """Start weights, weights of the arcs of all positions, and final weights, in one array."""
+        weights = self.arc_weights()
+        return np.concatenate([weights.start, weights.arcs, weights.final])
 
     def probability(self, sequence: Iterable[object]) -> float:
         """The probability of a label sequence (0.0 where a double cannot hold it)."""

@@ -29,7 +29,6 @@ from fsmeu.models.checks import (
     probability_array,
     real_array,
 )
-from fsmeu.models.paths import Dense
 
 __all__ = [
     "Bernoulli",
@@ -71,10 +70,6 @@ class _Independent(Parametrized):
     def arc_weights(self) -> ArcWeights:
         """The probabilities of all labels."""
         return ArcWeights(self.n, np.ascontiguousarray(self.rows).ravel(), np.ones(1), np.ones(1))
-
-    def dense(self) -> Dense:
-        """One state per layer: no layers need be built."""
-        return Dense(self.rows[:, None, :, None], np.ones(1), np.ones(1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ scale.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
 
 __all__ = [
-    "Dense",
     "backward",
-    "dense",
     "dense_tables",
     "forward",
     "group_sums",
@@ -254,39 +252,17 @@ def _pick(
 # -- dense tables ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Dense:
-    """A layered acceptor with every layer padded to the widest.
-
-    Attributes:
-        tables: weight of (position, state, label, next state), shape (n, M, L, M).
-        start: weight of starting in each state, shape (M,).
-        final: weight of ending in each state, shape (M,).
-    """
-
-    tables: Floats
-    start: Floats
-    final: Floats
-
-
-def dense(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Dense | None:
-    """The layers as dense arrays; None if they need more than ``limit`` entries."""
-    check_layers(layered)
-    width, labels, layers = max(layered.widths), len(layered.alphabet), layered.layers
-    if layered.n * width * labels * width > limit:
-        return None
-    tables = np.zeros((layered.n, width, labels, width))
-    for table, arcs in zip(tables, layers, strict=True):
-        np.add.at(table, (arcs.source, arcs.label, arcs.target), arcs.weight)
-    start, final = (np.pad(v, (0, width - len(v))) for v in (layered.start, layered.final))
-    return Dense(tables, start, final)
-
-
 def dense_tables(layered: Layered, limit: int = MAX_DENSE_ENTRIES) -> Floats | None:
     """The arc weights as an array T[i, s, l, t]; None if it needs more than ``limit`` entries.
 
     T has shape (n, M, L, M), M being the greatest width. T[i, s, l, t] is the summed weight of the
     arcs of position i from state s with label l to state t; states past a layer's width have none.
     """
-    found = dense(layered, limit)
-    return None if found is None else found.tables
+    check_layers(layered)
+    width, labels = max(layered.widths), len(layered.alphabet)
+    if layered.n * width * labels * width > limit:
+        return None
+    tables = np.zeros((layered.n, width, labels, width))
+    for table, arcs in zip(tables, layered.layers, strict=True):
+        np.add.at(table, (arcs.source, arcs.label, arcs.target), arcs.weight)
+    return tables

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LEAST", "UNIT", "Sums", "Twofold", "relative_error", "twofold_product"]
+__all__ = ["LEAST", "UNIT", "Sums", "Twofold", "joined", "relative_error", "twofold_product"]
 
 Floats = NDArray[np.float64]
 
@@ -45,6 +46,17 @@ class Sums(NamedTuple):
     def errors(self) -> Floats:
         """Bounds on the errors of the expectations, (batch,)."""
         return relative_error(self.roundings) * self.sizes + self.lost + LEAST
+
+
+def joined(parts: Sequence[Sums]) -> Sums:
+    """The sums of several batches as one batch."""
+    return Sums(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.masses for part in parts]),
+        np.concatenate([part.sizes for part in parts]),
+        max(part.roundings for part in parts),
+        max(part.lost for part in parts),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.expectation import expect, lattice
+from fsmeu.expectation import expect
+from fsmeu.trellis import walk
 from tests.benchmarks.measure import compare, record
 
 MEMORIES = """
@@ -83,7 +84,7 @@ def test_ages_that_z_leaves_alike(monkeypatch):
 
     def plain():
         with monkeypatch.context() as patch:
-            patch.setattr(lattice, "quotient_given_z", lambda view, copies: None)
+            patch.setattr(walk, "quotient_given_z", lambda view, copies: None)
             return fsmeu.expect(loss, z, model).value
 
     assert merged() == pytest.approx(plain(), rel=1e-12)

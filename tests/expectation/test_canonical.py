@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.expectation import lattice
 from fsmeu.losses.machine import quotient_given_z as canonical
+from fsmeu.trellis import walk
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
 from tests.strategies import questions
@@ -24,7 +24,7 @@ def always(monkeypatch):
         made.append(canonical.quotient_given_z(view, copies))
         return made[-1]
 
-    monkeypatch.setattr(lattice, "quotient_given_z", noted)
+    monkeypatch.setattr(walk, "quotient_given_z", noted)
     return made
 
 
@@ -55,7 +55,7 @@ def test_chunks_are_merged(name, monkeypatch):
     assert canonical.quotient_given_z(view, 5) is not None
     merged = fsmeu.expect(loss, z, model)
     steep = fsmeu.gradient(loss, z, model)
-    monkeypatch.setattr(lattice, "quotient_given_z", lambda view, copies: None)
+    monkeypatch.setattr(walk, "quotient_given_z", lambda view, copies: None)
     plain = fsmeu.expect(loss, z, model)
     for part, wanted in fsmeu.gradient(loss, z, model).items():
         assert np.allclose(steep[part], wanted, rtol=1e-11, atol=1e-12)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.expectation import batch
 from fsmeu.expectation import expect_many as many
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
+from fsmeu.trellis import walk
 from tests import brute_force, shelf
 from tests.expectation.checks import close, scale_of
 from tests.losses.meaning import Undefined
@@ -137,7 +137,7 @@ def test_iterators_will_do():
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])
 def test_a_bucket_may_be_walked_in_parts(monkeypatch, cells):
-    monkeypatch.setattr(batch, "BATCHED_CELLS", cells)
+    monkeypatch.setattr(walk, "BATCHED_CELLS", cells)
     zs, models = some_pairs(3, (0, 1), 40, longest=3)
     assert_same(fsmeu.load("fscore"), zs, models)
     assert_same(fsmeu.load("pk", k=2), zs, models)
@@ -191,10 +191,10 @@ def test_losses_that_no_array_spans(body):
 def test_losses_of_too_many_states(monkeypatch):
     """Sequences that are too long for the arrays are asked about one at a time."""
     alone = []
-    monkeypatch.setattr(batch, "MOST_BATCHED_STATES", 4)
+    monkeypatch.setattr(walk, "SMALL_SPACE", 4)
     monkeypatch.setattr(many, "expect", lambda *x: alone.append(x[1]) or fsmeu.expect(*x))
     zs, models = some_pairs(13, (0, 1))
-    assert_same(fsmeu.load("fscore"), zs, models)
+    assert_same(fsmeu.load("jaccard"), zs, models)
     assert sorted(alone) == sorted(z for z in zs if len(z) > 3)
 
 
@@ -249,10 +249,10 @@ def test_a_loss_without_a_value(value):
 
 
 def test_one_model_for_many_hypotheses_is_held_once(monkeypatch):
-    """Its arrays are made once, however many hypotheses it is the model of."""
+    """Its weights are listed once, however many hypotheses it is the model of."""
     made = []
-    plain = Markov.dense
-    monkeypatch.setattr(Markov, "dense", lambda self: made.append(self) or plain(self))
+    plain = Markov.all_weights
+    monkeypatch.setattr(Markov, "all_weights", lambda self: made.append(self) or plain(self))
     model = Markov([0.2, 0.3, 0.5], [[0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.3, 0.3, 0.4]], n=3)
     zs = list(itertools.product(range(3), repeat=3))
     found = fsmeu.expect_many(fsmeu.load("threshold", m=1), zs, [model] * len(zs))

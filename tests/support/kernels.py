@@ -2,15 +2,16 @@
 
 import importlib
 
-from fsmeu.trellis import compiled, engine
+from fsmeu.trellis import compiled, engine, mover, walk
 
 
 def run_kernels(how, set_to=setattr):
     """Has all queries run by plain or by compiled kernels from now on."""
 
-    def kernels(name, work):
+    def module(name, work):
         if how == "compiled":
             return compiled.load_compiled(name)
         return importlib.import_module(f"fsmeu.trellis.{name}")
 
-    set_to(engine, "kernels", kernels)
+    for user in (engine, mover, walk):
+        set_to(user, "kernels", module)

@@ -1,0 +1,163 @@
+"""The product of a loss and a model at one position: masses forward, values backward.
+
+Masses have the shape (quantities, model states, loss states): quantity 0 is probability, the others
+are expectations of the registers in which the value is linear.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.fst.layers import Layered, all_arcs
+from fsmeu.trellis.compiled import kernels
+
+__all__ = ["Acceptor", "Mover", "Steps", "acceptor_of", "steps_of"]
+
+
+class Acceptor(NamedTuple):
+    """The arcs of a layered acceptor, those of a position sorted by state after and label.
+
+    Attributes:
+        widths: states of each layer, (n + 1,).
+        arcs: where the arcs of each position begin, (n + 1,).
+        groups: where the groups of each position begin, (n + 1,).
+        group: first arc, state after and label of each group, and the end, (groups + 1, 3).
+        source: the state before each arc.
+        order: where each arc stands among those of the layers, one layer after the other.
+        largest: the greatest number of arcs in a group, (1,).
+    """
+
+    widths: Ints
+    arcs: Ints
+    groups: Ints
+    group: Ints
+    source: Ints
+    order: Ints
+    largest: Ints
+
+
+def acceptor_of(layered: Layered) -> Acceptor:
+    """The arcs of a layered acceptor as kernels read them."""
+    layers, widths = layered.layers, np.array(layered.widths, np.int64)
+    none = np.zeros(0, np.int64)
+    source = np.concatenate([none, *(layer.source for layer in layers)])
+    label = np.concatenate([none, *(layer.label for layer in layers)])
+    target = np.concatenate([none, *(layer.target for layer in layers)])
+    counts = [len(layer.source) for layer in layers]
+    position = np.arange(len(layers)).repeat(counts)
+    symbols = len(layered.alphabet) ** 2  # labels may be those of pairs
+    keys = (position * max(layered.widths) + target) * symbols + label
+    order = keys.argsort(kind="stable")
+    keys = keys[order]
+    begins = np.ones(len(keys) + 1, bool)
+    begins[1:-1] = keys[1:] != keys[:-1]
+    first = begins.nonzero()[0]
+    heads = order[first[:-1]]
+    group = np.zeros((len(first), 3), np.int64)
+    group[:, 0], group[:-1, 1], group[:-1, 2] = first, target[heads], label[heads]
+    arcs = np.array([0, *counts]).cumsum()
+    largest = (first[1:] - first[:-1]).max(initial=0)
+    return Acceptor(
+        widths, arcs, first.searchsorted(arcs), group, source[order], order, np.array([largest])
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Where each (symbol, state) of a layer leads.
+
+    Attributes:
+        step: the state after, -1 for none, (symbols * states,).
+        gain: what linear registers gain, (linear registers * symbols * states,).
+        width: the number of states after.
+        most: the greatest number of (symbol, state) that lead to one state.
+        cancelling: for each linear register its greatest gain without sign, 0 where none is
+            negative.
+    """
+
+    step: Ints
+    gain: Floats
+    width: int
+    most: int
+    cancelling: Floats
+
+
+def steps_of(targets: Ints, gains: Floats | None, width: int) -> Steps:
+    """The steps with targets (states, symbols) and gains (linear registers, states, symbols)."""
+    most = int(np.bincount(targets[targets >= 0]).max(initial=0))
+    if gains is None:
+        return Steps(targets.T.flatten(), np.zeros(0), width, most, np.zeros(0))
+    greatest = np.abs(gains).max(axis=(1, 2), initial=0.0)
+    cancelling = np.where((gains < 0).any(axis=(1, 2)), greatest, 0.0)
+    return Steps(targets.T.flatten(), gains.transpose(0, 2, 1).flatten(), width, most, cancelling)
+
+
+class Mover:
+    """Moves masses and backward values over the arcs of a layered acceptor."""
+
+    def __init__(self, layered: Layered, linear: int) -> None:
+        self.layered, self.acceptor = layered, acceptor_of(layered)
+        self.weight: Floats = all_arcs(layered).weight[self.acceptor.order]
+        self.start = np.zeros((1 + linear, len(layered.start), 1))
+        self.start[0, :, 0] = layered.start
+        self._work = 0
+
+    def forward(self, i: int, mass: Floats, steps: Steps, offset: int = 0) -> Floats:
+        """The masses after position i.
+
+        Args:
+            i: the position, counted from 0.
+            mass: the masses before it.
+            steps: the loss's steps there.
+            offset: added to labels of arcs, to make them symbols of the steps.
+        """
+        after = np.zeros((len(mass), self.layered.widths[i + 1], steps.width))
+        self._run("push", i, mass, steps, offset, after.ravel())
+        return after
+
+    def backward(
+        self, i: int, mass: Floats, steps: Steps, beyond: Floats, offset: int = 0
+    ) -> tuple[Floats, Floats]:
+        """The backward values before position i, and derivatives with respect to its weights.
+
+        Args:
+            i: the position, counted from 0.
+            mass: the masses before it.
+            steps: the loss's steps there.
+            beyond: the backward values after it, in the shape of masses.
+            offset: added to labels of arcs, to make them symbols of the steps.
+        """
+        begin, end = self.acceptor.arcs[i : i + 2]
+        before, slopes, found = np.zeros(mass.shape), np.zeros(end - begin), np.empty(end - begin)
+        self._run("pull", i, mass, steps, offset, beyond.ravel(), before.ravel(), slopes)
+        found[self.acceptor.order[begin:end] - begin] = slopes
+        return before, found
+
+    def changed(self, i: int, mass: Floats, steps: Steps, beyond: Floats, labels: int) -> Floats:
+        """The expected value with each label of z at position i, (labels,).
+
+        The arguments are those of ``backward``; symbols of the steps are pairs z * labels + y.
+        """
+        values = np.zeros(labels)
+        self._run("change", i, mass, steps, labels, beyond.ravel(), values)
+        return values
+
+    def _run(
+        self, name: str, i: int, mass: Floats, steps: Steps, number: int, *arrays: Floats
+    ) -> None:
+        """Calls a kernel for a position."""
+        quantities, _, states = mass.shape
+        if not states:
+            return
+        arcs, groups = (at[i + 1] - at[i] for at in (self.acceptor.arcs, self.acceptor.groups))
+        self._work += int(arcs + 2 * groups) * quantities * states
+        shape = (quantities, len(steps.step) // states, states, steps.width, 0, states)
+        run = getattr(kernels("walk_kernels", self._work), name)
+        row, flat = np.empty(quantities * states), mass.ravel()
+        run(
+            self.acceptor, i, self.weight, flat, shape, steps.step, steps.gain, number, row, *arrays
+        )

@@ -1,0 +1,483 @@
+"""The general walk: the composition of a loss and a model, layer by layer, never built.
+
+One layer is in memory at a time (Jansche 2007, Algorithm 4, for any model): mass over (quantity,
+model state, loss state) moves forward, quantity 0 being probability, the others expectations of the
+registers that are linear in the value. With ``keep`` only the most probable states of each layer
+are expanded (section 4 of the paper).
+
+Where arrays may span all states of a loss, the steps of all of them are computed once for each kind
+of position, and one call walks many sentences. Otherwise each layer holds the states that are
+reached, in ascending order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import LossFileError
+from fsmeu.fst.compose import guard_size, guard_work
+from fsmeu.fst.distinct import distinct, first_places
+from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
+from fsmeu.limits import (
+    BATCHED_CELLS,
+    CELLS_PER_STATE,
+    KEPT_CELLS_PER_STATE,
+    KEPT_STEPS,
+    MOST_DENSE_STEPS,
+    SMALL_SPACE,
+    STEPS_PER_STATE,
+)
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.quotient_given_z import quotient_given_z
+from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.losses.semantics.trajectory import trajectories
+from fsmeu.losses.windows import Windows
+from fsmeu.models.distances import backward, forward
+from fsmeu.trellis.compiled import kernels
+from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
+from fsmeu.trellis.roundings import Sums, joined
+
+__all__ = [
+    "Final",
+    "walk",
+    "walk_gradient",
+    "walk_many",
+    "walk_value",
+    "walk_windows",
+]
+
+_IN_PAIRS = 64
+"""Roundings of the sum of an array, which numpy adds up in pairs of blocks; generously."""
+
+
+@dataclass(frozen=True, eq=False)
+class Final:
+    """The last layer: loss states and the mass in which sequences end there.
+
+    Attributes:
+        codes: states of the loss.
+        mass: shape (1 + linear registers, states); row 0 is probability.
+        cancelled: how much linear registers whose gains have both signs may have gained, signs
+            aside; 0 for others, whose row of the mass says so itself.
+        roundings: a bound on the number of roundings behind each mass.
+    """
+
+    codes: Ints
+    mass: Floats
+    cancelled: Floats
+    roundings: int
+
+    def sums(self, view: View) -> Sums:
+        """The expected value, and what bounds its error."""
+        held = self.mass[0] > 0
+        value, slopes = view.values(self.codes[held])
+        return _sums(value, slopes, self.mass[:, held], self.cancelled[:, None], self.roundings)
+
+
+def _sums(value: Floats, slopes: Floats, mass: Floats, lost: Floats, roundings: int) -> Sums:
+    """Expected values from masses at the end.
+
+    Args:
+        value: what each state is worth, (..., states).
+        slopes: of linear registers, (linear registers, ..., states).
+        mass: (1 + linear registers, ..., states).
+        lost: what linear registers may have gained beside, by unit of mass.
+        roundings: a bound on the number of roundings behind each mass.
+    """
+    terms = mass * np.concatenate([value[None], slopes])
+    sizes = (np.abs(mass[1:]) + lost * mass[:1]) * np.abs(slopes)
+    values = terms.sum(axis=-1).sum(axis=0)
+    size = (mass[0] * np.abs(value)).sum(axis=-1) + sizes.sum(axis=-1).sum(axis=0)
+    values, masses, size = map(np.atleast_1d, (values, mass[0].sum(axis=-1), size))
+    return Sums(values, masses, size, roundings + _IN_PAIRS)
+
+
+def walk_value(view: View, layered: Layered, max_states: int | None = None) -> Sums:
+    """The expected value of a loss under a model, in a batch of one.
+
+    Args:
+        view: the loss; its symbols are those of the model.
+        layered: the model.
+        max_states: limit on the number of states of a layer.
+    """
+    spanned = _span_one(view, layered, max_states)
+    if isinstance(spanned, _Spanned):
+        return spanned.sums()
+    return _walk(spanned, layered, None, max_states).sums(view)
+
+
+def walk(
+    view: View, layered: Layered, keep: int | None = None, max_states: int | None = None
+) -> Final:
+    """The mass at the end of the composition.
+
+    Args:
+        view: the loss; its symbols are those of the model.
+        layered: what it reads, a layered acceptor of the same length.
+        keep: expand only this many of the most probable states of each layer.
+        max_states: limit on the number of states of a layer.
+    """
+    if keep is not None:
+        return _walk(merged_view(view, layered), layered, keep, max_states)
+    spanned = _span_one(view, layered, max_states)
+    if isinstance(spanned, _Spanned):
+        return spanned.final()
+    return _walk(spanned, layered, None, max_states)
+
+
+def merged_view(view: View, layered: Layered) -> View:
+    """The view, with states merged that z leaves alike where that is worth it."""
+    if not (isinstance(view, SpecView) and view.merge):
+        return view
+    return quotient_given_z(view, max(len(layered.start), len(layered.final))) or view
+
+
+# -- layers of reached states ----------------------------------------------------------------------
+
+
+def _walk(view: View, layered: Layered, keep: int | None, max_states: int | None) -> Final:
+    mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
+    mass, cancelled = mover.start, np.zeros(view.linear)
+    guard_size("composition", len(layered.start), max_states)
+    done = roundings = 0
+    for i in range(view.n):
+        if keep is not None:
+            codes, mass = _most_probable(codes, mass, keep)
+        taken = len(codes) * view.symbols
+        guard_size("composition", taken // STEPS_PER_STATE, max_states)
+        guard_work("composition", done + taken * (view.n - i), max_states)
+        done += taken
+        codes, steps = next_layer(view, i, codes, layered.layers[i], mass)
+        guard_size("composition", steps.width * mass.shape[1], max_states)
+        cancelled += steps.cancelling
+        roundings += steps.most + int(mover.acceptor.largest[0]) + 6
+        codes, mass = _drop_empty(codes, mover.forward(i, mass, steps))
+    ending = (layered.final[:, None] * mass).sum(axis=1)
+    return Final(codes, ending, cancelled, roundings + len(layered.final))
+
+
+def next_layer(
+    view: View, i: int, codes: Ints, layer: Layer, mass: Floats | None
+) -> tuple[Ints, Steps]:
+    """The states after position i, ascending, and the steps that lead there.
+
+    Args:
+        view: the loss.
+        i: the position, counted from 0.
+        codes: the states before it.
+        layer: the arcs of the model there.
+        mass: the masses before, so that what has probability 0 may be undefined; else None.
+    """
+    try:
+        targets, gains = view.advance(i + 1, codes)
+    except LossFileError:
+        if mass is None:
+            raise
+        targets, gains = _possible_steps(view, i, codes, layer, mass)
+    after, place = distinct(targets)
+    if len(after) and after[0] < 0:
+        after, place = after[1:], place - 1
+    return after, steps_of(place, gains, len(after))
+
+
+def _possible_steps(
+    view: View, i: int, codes: Ints, layer: Layer, mass: Floats
+) -> tuple[Ints, Floats | None]:
+    """Targets and gains of the steps that have positive probability."""
+    targets = np.full((len(codes), view.symbols), -1, np.int64)
+    gains = np.zeros((view.linear, *targets.shape)) if view.linear else None
+    for symbol, arcs in arcs_by_label(layer):
+        rows = np.flatnonzero((mass[0, layer.source[arcs]] > 0).any(axis=0))
+        reached, gained = view.advance(i + 1, codes[rows], np.array([symbol]))
+        targets[rows, symbol] = reached[:, 0]
+        if gains is not None and gained is not None:
+            gains[:, rows, symbol] = gained[:, :, 0]
+    return targets, gains
+
+
+def _drop_empty(codes: Ints, mass: Floats) -> tuple[Ints, Floats]:
+    """Leaves out states that no sequence of positive probability reaches."""
+    held = mass[0].any(axis=0)
+    return (codes, mass) if held.all() else (codes[held], mass[:, :, held])
+
+
+def _most_probable(codes: Ints, mass: Floats, keep: int) -> tuple[Ints, Floats]:
+    """Keeps the given number of (model state, loss state) pairs and the states they belong to."""
+    weights = mass[0].ravel()
+    if np.count_nonzero(weights) <= keep:
+        return codes, mass
+    kept = np.argsort(-weights, kind="stable")[:keep]
+    mask = np.zeros(len(weights))
+    mask[kept] = 1.0
+    return _drop_empty(codes, mass * mask.reshape(mass.shape[1:]))
+
+
+def walk_gradient(view: View, layered: Layered, fixed: bool) -> tuple[float, list[Floats]]:
+    """The expected value, and for each position its derivatives with respect to arcs' weights.
+
+    Args:
+        view: the loss; its symbols are those of the model.
+        layered: the model.
+        fixed: whether what has probability 0 keeps it, and so may be undefined.
+    """
+    view = merged_view(view, layered)
+    mover, codes = Mover(layered, view.linear), np.array([view.start], np.int64)
+    masses, taken, cells = [mover.start], list[Steps](), 0
+    for i, layer in enumerate(layered.layers):
+        codes, steps = next_layer(view, i, codes, layer, masses[-1] if fixed else None)
+        cells += (1 + view.linear) * (steps.width * layer.width + len(steps.step))
+        guard_size("gradient", cells // KEPT_CELLS_PER_STATE)
+        taken.append(steps)
+        masses.append(mover.forward(i, masses[-1], steps))
+    held = masses[-1][0].any(axis=0) if fixed else np.ones(len(codes), bool)
+    value, slopes = view.values(codes[held])
+    beyond = np.zeros(masses[-1].shape)
+    ends = np.concatenate([value[None], slopes])  # (quantities, states)
+    beyond[:, :, held] = ends[:, None, :] * layered.final[:, None]
+    expected, found = float((masses[-1] * beyond).sum()), list[Floats]()
+    for i in reversed(range(layered.n)):
+        beyond, arcs = mover.backward(i, masses[i], taken[i], beyond)
+        found.append(arcs)
+    return expected, found[::-1]
+
+
+# -- all states of a space -------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """Sentences that are walked over one space.
+
+    Attributes:
+        weights: weights of all arcs, in the order of the acceptor, (models, arcs).
+        model: the row of weights of each sentence, (batch,).
+        first: the position at which each begins, (batch,).
+        start: start weights, (batch, states).
+        final: final weights, (batch, states).
+        kinds: the kind of each position of each, (batch, n).
+    """
+
+    weights: Floats
+    model: Ints
+    first: Ints
+    start: Floats
+    final: Floats
+    kinds: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Spanned:
+    """The ends of a batch of sentences.
+
+    Attributes:
+        view: the loss with the first hypothesis.
+        ends: where registers that look at z alone end, (batch, 1) each.
+        mass: (1 + linear registers, batch, states).
+        cancelled: as in ``Final``, (linear registers, batch).
+        roundings: a bound on the number of roundings behind each mass.
+    """
+
+    view: SpecView
+    ends: Mapping[str, Floats]
+    mass: Floats
+    cancelled: Floats
+    roundings: int
+
+    def final(self) -> Final:
+        """The end of the first sentence."""
+        codes = np.arange(self.mass.shape[2])
+        return Final(codes, self.mass[:, 0], self.cancelled[:, 0], self.roundings)
+
+    def sums(self) -> Sums:
+        """The expected value of each sentence."""
+        shape = self.mass.shape[1:]
+        codes, reached = np.arange(shape[1]), self.mass[0] > 0
+        value, slopes = self.view.values_with(self.ends, codes, shape, reached)
+        return _sums(value, slopes, self.mass, self.cancelled[:, :, None], self.roundings)
+
+
+def _span_one(view: View, layered: Layered, max_states: int | None) -> _Spanned | View:
+    """The end of one sentence, or the view whose reached states are to be walked."""
+    small = view.space is not None and view.space <= SMALL_SPACE
+    merged = view if small else merged_view(view, layered)
+    if merged is not view or not isinstance(view, SpecView) or view.space is None:
+        return merged
+    if view.space * view.symbols > MOST_DENSE_STEPS:
+        return view
+    ends = max(len(layered.start), len(layered.final))
+    guard_size("composition", view.space * ends // CELLS_PER_STATE, max_states)
+    z = np.zeros((1, view.n), np.int64) if view.z is None else view.z[None, :]
+    acceptor = acceptor_of(layered)
+    rows = _rows(layered, acceptor, all_weights(layered)[None], 1)
+    return _span(lambda row: view, z, acceptor, rows) or view
+
+
+def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> Rows:
+    """Sentences of whole length, from weights as ``all_weights`` lists them, (models, weights)."""
+    begin, end = len(layered.start), weights.shape[1] - len(layered.final)
+    model = np.arange(batch) if len(weights) > 1 else np.zeros(batch, np.int64)
+    return Rows(
+        weights[:, begin:end][:, acceptor.order],
+        model,
+        np.zeros(batch, np.int64),
+        weights[model, :begin],
+        weights[model, end:],
+        np.zeros((batch, 0), np.int64),
+    )
+
+
+def _span(
+    view_of: Callable[[int], SpecView], z: Ints, acceptor: Acceptor, rows: Rows
+) -> _Spanned | None:
+    """The ends of sentences with hypotheses z (batch, n) over the space of a loss.
+
+    None where steps or masses take too much room, or a step is undefined in a state that may never
+    be reached.
+    """
+    view, (batch, n) = view_of(0), z.shape
+    space, quantities = view.space or 0, 1 + view.linear
+    tracks = view.track if batch == 1 else trajectories(view.bound, n, z, set(view.track))
+    kinds, first = _kinds(cells := view.context_cells(z, tracks))
+    room, size = quantities * int(acceptor.widths.max()) * space, view.symbols * space
+    if max(room, len(first) * quantities * size) > MOST_DENSE_STEPS:
+        return None
+    try:
+        found = [_kept_steps(view, view_of, cells, *divmod(place, n)) for place in first.tolist()]
+    except LossFileError:
+        return None
+    ending = np.zeros((batch, quantities * space))
+    steps = np.array([one.step for one in found], np.int64).reshape(len(found), size)
+    gains = np.array([one.gain for one in found], np.float64)
+    gains = gains.reshape(len(found), view.linear * size)
+    rooms = np.zeros(room), np.zeros(room), np.empty(quantities * space)
+    work = batch * quantities * space * (len(acceptor.source) + 2 * len(acceptor.group))
+    kernels("walk_kernels", work).span(
+        acceptor, rows._replace(kinds=kinds), quantities, view.symbols, space, view.start,
+        steps, gains, rooms, ending,
+    )  # fmt: skip
+    mass = np.ascontiguousarray(ending.reshape(batch, quantities, space).transpose(1, 0, 2))
+    lost = np.array([one.cancelling for one in found]).reshape(len(found), view.linear)
+    most = max((one.most for one in found), default=0) + int(acceptor.largest[0]) + 6
+    ends = {name: track[:, n:] for name, track in tracks.items()}
+    roundings = n * most + rows.final.shape[1]
+    return _Spanned(view, ends, mass, lost[kinds].sum(axis=1).T, roundings)
+
+
+def _kinds(cells: Floats) -> tuple[Ints, Ints]:
+    """The kind of each position, the same where all numbers of its context are; (batch, n).
+
+    Beside it the first position of each kind, counted through all sentences.
+    """
+    batch, n, columns = cells.shape
+    kinds = np.zeros(batch * n, np.int64)
+    for column in cells.reshape(batch * n, columns).T:
+        levels, codes = np.unique(column, return_inverse=True)
+        kinds = distinct(kinds * len(levels) + codes)[1]
+    return kinds.reshape(batch, n), first_places(kinds, int(kinds.max(initial=-1)) + 1)
+
+
+def _kept_steps(
+    view: SpecView, view_of: Callable[[int], SpecView], cells: Floats, row: int, i: int
+) -> Steps:
+    """The steps of all states of a space at a position of a sentence, kept on the loss."""
+    kept: dict[Sequence[float], Steps] = view.memo.setdefault("steps", {})
+    space, key = view.space or 0, tuple(cells[row, i].tolist())
+    if key not in kept:
+        if len(kept) * space > KEPT_STEPS:
+            kept.clear()
+        kept[key] = steps_of(*view_of(row).advance(i + 1, np.arange(space)), space)
+    return kept[key]
+
+
+def walk_many(
+    loss: SpecLoss, z: Ints, layered: Layered, weights: Callable[[slice], Floats]
+) -> Sums | None:
+    """The expected value of each hypothesis under its model.
+
+    Args:
+        loss: a loss over the labels of the models.
+        z: label indices of the hypotheses, (sequences, n).
+        layered: the first model; the others have the same arcs.
+        weights: the weights of the models of some rows as ``all_weights`` lists them, a row for
+            each; one row where all are the same.
+
+    Returns:
+        The sums; None when arrays cannot span the states of the loss, be it that there are too
+        many, or that a step is undefined in some that no sequence reaches.
+    """
+    acceptor = acceptor_of(layered)
+
+    def rows_of(rows: slice) -> Rows:
+        return _rows(layered, acceptor, weights(rows), len(z[rows]))
+
+    return _span_many(loss, z, acceptor, rows_of)
+
+
+def _span_many(
+    loss: SpecLoss, z: Ints, acceptor: Acceptor, rows_of: Callable[[slice], Rows]
+) -> Sums | None:
+    """The expected values of sentences, block by block; None where ``walk_many`` has none."""
+    n, parts = z.shape[1], []
+    view = loss.view(n, z[0], weights=True)
+    if view.space is None or view.space > SMALL_SPACE:
+        return None
+    cells = max((1 + view.linear) * view.space, len(acceptor.source), int(acceptor.widths.max()))
+    size = max(1, BATCHED_CELLS // cells)
+    for begin in range(0, len(z), size):
+        rows = slice(begin, begin + size)
+        some = z[rows]
+
+        def view_of(row: int, some: Ints = some) -> SpecView:
+            return loss.view(n, some[row], weights=True)
+
+        spanned = _span(view_of, some, acceptor, rows_of(rows))
+        if spanned is None:
+            return None
+        parts.append(spanned.sums())
+    return joined(parts)
+
+
+def walk_windows(form: Windows, z: Ints, layered: Layered) -> Sums | None:
+    """The expected value of a sum over windows, in a batch of one.
+
+    All windows are walked at once, each from the mass that the model has before it, with what it
+    has to go as final weights.
+
+    Args:
+        form: the loss as a sum over windows.
+        z: label indices of the hypothesis.
+        layered: the model.
+
+    Returns:
+        The sums; None when arrays cannot span the states of a window.
+    """
+    before, after = forward(layered), backward(layered)
+    mass, count = float(before[-1] @ after[-1]), len(z) - form.k + 1
+    values, sizes, roundings = np.zeros(1), np.zeros(1), 0
+    if count >= 1:
+        acceptor, width = acceptor_of(layered), max(layered.widths)
+        arcs = all_arcs(layered)
+        weights = arcs.weight[acceptor.order][None]
+
+        def rows_of(rows: slice) -> Rows:
+            first = np.arange(count)[rows]
+            start, final = np.zeros((2, len(first), width))
+            for row, i in enumerate(first.tolist()):
+                start[row, : layered.widths[i]] = before[i]
+                final[row, : layered.widths[i + form.k]] = after[i + form.k]
+            return Rows(weights, 0 * first, first, start, final, np.zeros((len(first), 0), int))
+
+        found = _span_many(form.loss, sliding_window_view(z, form.k), acceptor, rows_of)
+        if found is None:
+            return None
+        values, sizes, roundings = found.values, found.sizes, found.roundings + _IN_PAIRS
+        degree = max(int(np.bincount(ends).max()) for ends in (arcs.source, arcs.target))
+        roundings += 2 * len(z) * (degree + 4)
+    value, size = form.base * mass + values.sum(), abs(form.base) * mass + sizes.sum()
+    values, masses, sizes = np.array([[value], [mass], [size]])
+    return Sums(values, masses, sizes, roundings)

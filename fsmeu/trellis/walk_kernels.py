@@ -1,0 +1,208 @@
+"""The loops of the general walk: a loss's states times the states of a model, arc by arc.
+
+    push    masses of the next layer from those of a layer (expectation semiring, Eisner 2002)
+    pull    its adjoint: backward values, and the derivative with respect to each arc's weight
+    change  expected values with the label of z at one position exchanged
+    span    masses at the end for many sentences, over one space of states
+
+A step of the product is taken in two parts. Arcs of the model with the same label that lead to the
+same state are a *group*; the masses before them are added up once, row[q, s] = sum of weight times
+mass[q, source, s]; then the row goes where the loss's steps lead. Quantity 0 is probability, the
+others are expectations of linear registers: q gains gain[q, s] row[0, s].
+
+These functions run as plain Python or compiled (``compiled.py``), with the same bits. States are
+taken in ascending order, and states without mass add zeros, so that it does not matter which of
+these are among them.
+"""
+
+# Arrays are flat: masses (quantities, model states, states), steps (symbols, states) and gains
+# (linear registers, symbols, states). Numba reads types of arguments; acceptor is walk.Acceptor.
+# ruff: noqa: D417
+
+from __future__ import annotations
+
+from fsmeu.trellis.compiled import entry, inner, unsigned_of
+
+__all__ = ["change", "pull", "push", "span"]
+
+
+unsigned = unsigned_of()
+
+
+@inner
+def gather(acceptor, g, weight, mass, quantities, width, states, low, high, row):
+    """Fills ``row`` (quantities, states) from low to high with the sums over a group's arcs."""
+    for q in range(quantities):
+        e, end = acceptor.group[g, 0], acceptor.group[g + 1, 0]
+        into, size = unsigned(q * states + low), unsigned(high - low)
+        for s in range(size):
+            row[into + s] = 0.0
+        while e + 3 < end:  # four at a time: the row is loaded and stored once for them
+            a = unsigned((q * width + acceptor.source[e]) * states + low)
+            b = unsigned((q * width + acceptor.source[e + 1]) * states + low)
+            c = unsigned((q * width + acceptor.source[e + 2]) * states + low)
+            d = unsigned((q * width + acceptor.source[e + 3]) * states + low)
+            u, v, w, x = weight[e], weight[e + 1], weight[e + 2], weight[e + 3]
+            for s in range(size):
+                one, two = u * mass[a + s] + v * mass[b + s], w * mass[c + s] + x * mass[d + s]
+                row[into + s] += one + two
+            e += 4
+        while e < end:
+            a, u = unsigned((q * width + acceptor.source[e]) * states + low), weight[e]
+            for s in range(size):
+                row[into + s] += u * mass[a + s]
+            e += 1
+
+
+@inner
+def push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
+    """Adds to ``after`` the masses of the next layer; returns the range of the states reached.
+
+    Args:
+        i: the position.
+        weight: the weights of all arcs.
+        shape: quantities, symbols, states before, states after, first state, end of the states.
+        step: the state after each (symbol, state), -1 for none.
+        offset: added to labels of arcs, to make them symbols of the steps.
+        row: room for (quantities, states).
+    """
+    quantities, symbols, states, beyond, low, high = shape
+    width, wider = acceptor.widths[i], acceptor.widths[i + 1]
+    first, last = beyond, 0
+    for g in range(acceptor.groups[i], acceptor.groups[i + 1]):
+        gather(acceptor, g, weight, mass, quantities, width, states, low, high, row)
+        symbol = acceptor.group[g, 2] + offset
+        at = unsigned(symbol * states)
+        for q in range(quantities):
+            goal, own = (q * wider + acceptor.group[g, 1]) * beyond, unsigned(q * states)
+            if q:
+                more = unsigned(((q - 1) * symbols + symbol) * states)
+                for s in range(unsigned(low), unsigned(high)):
+                    row[own + s] += gain[more + s] * row[s]
+            for s in range(unsigned(low), unsigned(high)):
+                t = step[at + s]
+                if t >= 0:
+                    after[unsigned(goal + t)] += row[own + s]
+                    first = t if t < first else first
+                    last = t + 1 if t >= last else last
+    return (first, last) if last else (0, 0)
+
+
+@entry
+def push(acceptor, i, weight, mass, shape, step, gain, offset, row, after):
+    """``push_layer``, for one layer by itself."""
+    push_layer(acceptor, i, weight, mass, shape, step, gain, offset, row, after)
+
+
+@inner
+def dot(one, a, other, b, size):
+    """The sum of products of so many numbers of two arrays."""
+    a, b = unsigned(a), unsigned(b)
+    w, x, y, z = 0.0, 0.0, 0.0, 0.0
+    fours = size // 4 * 4
+    for k in range(unsigned(0), unsigned(fours), unsigned(4)):
+        w += one[a + k] * other[b + k]
+        x += one[a + k + unsigned(1)] * other[b + k + unsigned(1)]
+        y += one[a + k + unsigned(2)] * other[b + k + unsigned(2)]
+        z += one[a + k + unsigned(3)] * other[b + k + unsigned(3)]
+    for k in range(unsigned(fours), unsigned(size)):
+        w += one[a + k] * other[b + k]
+    return (w + x) + (y + z)
+
+
+@entry
+def pull(acceptor, i, weight, mass, shape, step, gain, offset, row, beyond, before, slopes):
+    """Adds to ``before`` the backward values of a layer, from those ``beyond`` it.
+
+    Fills ``slopes`` with the derivatives with respect to the weights of the position's arcs: the
+    mass before an arc times what follows it. The other arguments are those of ``push_layer``.
+    """
+    quantities, symbols, states, after = shape[0], shape[1], shape[2], shape[3]
+    width, wider = acceptor.widths[i], acceptor.widths[i + 1]
+    for g in range(acceptor.groups[i], acceptor.groups[i + 1]):
+        symbol = acceptor.group[g, 2] + offset
+        at = unsigned(symbol * states)
+        for q in range(quantities):
+            goal, own = (q * wider + acceptor.group[g, 1]) * after, unsigned(q * states)
+            more = unsigned(((q - 1) * symbols + symbol) * states) if q else at
+            for s in range(unsigned(states)):
+                t = step[at + s]
+                row[own + s] = beyond[unsigned(goal + t)] if t >= 0 else 0.0
+                if q:
+                    row[s] += gain[more + s] * row[own + s]
+        for e in range(acceptor.group[g, 0], acceptor.group[g + 1, 0]):
+            u, total = weight[e], 0.0
+            for q in range(quantities):
+                a, own = (q * width + acceptor.source[e]) * states, q * states
+                total += dot(mass, a, row, own, states)
+                a, own = unsigned(a), unsigned(own)
+                for s in range(unsigned(states)):
+                    before[a + s] += u * row[own + s]
+            slopes[e - acceptor.arcs[i]] = total
+
+
+@entry
+def change(acceptor, i, weight, mass, shape, step, gain, labels, row, beyond, values):
+    """Adds to ``values`` the expected value with each label of z at a position, (labels,).
+
+    Symbols are pairs z * labels + y; the other arguments are those of ``pull``.
+    """
+    quantities, symbols, states, after = shape[0], shape[1], shape[2], shape[3]
+    width, wider = acceptor.widths[i], acceptor.widths[i + 1]
+    for g in range(acceptor.groups[i], acceptor.groups[i + 1]):
+        gather(acceptor, g, weight, mass, quantities, width, states, 0, states, row)
+        for z in range(labels):
+            symbol, total = z * labels + acceptor.group[g, 2], 0.0
+            at = unsigned(symbol * states)
+            for q in range(quantities):
+                goal, own = (q * wider + acceptor.group[g, 1]) * after, unsigned(q * states)
+                more = unsigned(((q - 1) * symbols + symbol) * states) if q else at
+                for s in range(unsigned(states)):
+                    t = step[at + s]
+                    if t >= 0:
+                        gained = gain[more + s] * row[s] if q else 0.0
+                        total += (row[own + s] + gained) * beyond[unsigned(goal + t)]
+            values[z] += total
+
+
+@inner
+def clear(mass, quantities, width, states, low, high):
+    """Sets the masses of states low, ..., high - 1 to 0."""
+    for k in range(quantities * width):
+        for s in range(unsigned(k * states + low), unsigned(k * states + high)):
+            mass[s] = 0.0
+
+
+@entry
+def span(acceptor, rows, quantities, symbols, states, place, steps, gains, rooms, ending):
+    """Adds to ``ending`` (batch, quantities * states) the masses in which sentences end.
+
+    Args:
+        rows: walk.Rows.
+        states: the number of states, the same in all layers.
+        place: the state to start in.
+        steps: of each kind of position, (kinds, symbols * states).
+        gains: of each kind of position, (kinds, linear registers * symbols * states).
+        rooms: two arrays of zeros for masses of a layer, and one for a row.
+    """
+    mass, after, row = rooms
+    for b in range(len(rows.kinds)):
+        weight, i, n = rows.weights[rows.model[b]], rows.first[b], rows.kinds.shape[1]
+        for m in range(acceptor.widths[i]):
+            mass[m * states + place] = rows.start[b, m]
+        low, high = place, place + 1
+        for k in range(n):
+            kind, shape = rows.kinds[b, k], (quantities, symbols, states, states, low, high)
+            reached = push_layer(
+                acceptor, i + k, weight, mass, shape, steps[kind], gains[kind], 0, row, after
+            )
+            clear(mass, quantities, acceptor.widths[i + k], states, low, high)
+            mass, after = after, mass
+            low, high = reached
+        width = acceptor.widths[i + n]
+        for q in range(quantities):
+            for m in range(width):
+                u = rows.final[b, m]
+                for s in range(low, high):
+                    ending[b, q * states + s] += u * mass[(q * width + m) * states + s]
+        clear(mass, quantities, width, states, low, high)
