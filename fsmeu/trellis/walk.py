@@ -38,7 +38,7 @@ from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
 from fsmeu.losses.semantics.trajectory import trajectories
 from fsmeu.losses.windows import Windows
-from fsmeu.models.distances import backward, forward
+from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import Sums, joined
