@@ -176,10 +176,6 @@ COUNTER_ROOM = 16
 """Values of a counter by which arrays grow: few sizes, so that matrices are used again."""
 COMPILED_AFTER = 1000
 """Positions of a trellis that numpy computes first: about what loading the loops costs."""
-COMPILED_EXAMPLES = 20_000
-"""Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
-COMPILED_ENTRIES = 2_000_000
-"""Entries of rows, times actions, of one pass by numpy: what loading the loops costs."""
 ONLINE_WEIGHTS = 1 << 27
 """Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
 STREAMED_EXAMPLES = 1 << 15

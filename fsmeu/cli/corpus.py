@@ -11,13 +11,10 @@ from time import monotonic
 from typing import Any
 
 from fsmeu.cli.output import file_for, note, progress, write_output
-from fsmeu.corpora.output import open_output
-from fsmeu.corpora.records import format_of
-from fsmeu.corpora.run import BAD, Totals, run
-from fsmeu.corpora.source import Source, open_corpus, read_from
-from fsmeu.corpora.work import Question
+from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
+from fsmeu.corpora.run import BAD, Question, Totals, open_output, run
 from fsmeu.errors import InputError, one_of, sentence
-from fsmeu.parallel.engine import checked_jobs, workers
+from fsmeu.parallel import checked_jobs, workers
 
 __all__ = [
     "CorpusOptions",

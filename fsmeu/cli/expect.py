@@ -102,8 +102,7 @@ def expect_value(
 def _expect_corpus(
     chosen: _Choices, typed: CorpusOptions, given: str | None, as_json: bool
 ) -> None:
-    from fsmeu.corpora.output import as_line
-    from fsmeu.corpora.work import Question
+    from fsmeu.corpora.run import Question, as_line
 
     def question(form: str) -> Question:
         if form == "conll" and typed.column is None:

@@ -209,6 +209,6 @@ def _probability(word: str) -> float:
 
 def given_model(model: Model, text: str | None) -> Model:
     """The model on the condition that was typed after --given; as it is where there is none."""
-    from fsmeu.corpora.condition import conditioned
+    from fsmeu.corpora.parse import conditioned
 
     return conditioned(model, read_constraint("--given", text))

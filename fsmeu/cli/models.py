@@ -16,9 +16,8 @@ from sklearn.base import ClassifierMixin
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.output import Tell, checked_picture, note, progress
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
-from fsmeu.learning.assess import confusion_loss, decision_scores
-from fsmeu.learning.parts import PROBABILISTIC
-from fsmeu.learning.registry import estimators
+from fsmeu.learning.given_loss import confusion_loss, decision_scores
+from fsmeu.learning.saving import PROBABILISTIC, estimators
 from fsmeu.losses.library import load
 
 __all__ = [

@@ -15,7 +15,7 @@ from fsmeu.cli.models import classifiers, estimating, made_classifier, parameter
 from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.orders import (
+from fsmeu.learning.online.streaming import (
     Outcome,
     Plan,
     Task,

@@ -13,8 +13,8 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
 from fsmeu.cli.output import emit, fourths, note, print_json, write_output
 from fsmeu.errors import InputError, sentence
-from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_examples
+from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.saving import load
 from fsmeu.searn.tagger import ColumnTagger, tag_scores
 
@@ -87,7 +87,7 @@ def predict(
 
 def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
     """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
-    from fsmeu.corpora.conll import inputs_and_tags, read_sentences, written
+    from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
 
     if beam is not None:
         made.searn_.set_params(beam=beam)

@@ -18,8 +18,8 @@ from fsmeu.cli.models import (
 )
 from fsmeu.cli.output import emit, file_for
 from fsmeu.errors import InputError, one_of, sentence
-from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import Examples, read_labelled
+from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.saving import save
 
 __all__ = ["train"]
@@ -198,7 +198,7 @@ def _stream(
         run_all,
         write_curves,
     )
-    from fsmeu.learning.online.orders import Plan, Task, two_classes
+    from fsmeu.learning.online.streaming import Plan, Task, two_classes
 
     learners = online_learners(classifier or ["FOFOClassifier"], param)
     (file, test), (form, label, zero_based), (model, curves) = files, reading, places
@@ -233,7 +233,7 @@ def _train_tagger(
     as_json: bool,
 ) -> None:
     """Trains a tagger on sentences in columns by SEARN."""
-    from fsmeu.corpora.conll import inputs_and_tags, read_sentences
+    from fsmeu.corpora.columns import inputs_and_tags, read_sentences
     from fsmeu.searn.tagger import are_chunk_tags, tag_scores
 
     inputs, tags = inputs_and_tags(read_sentences(file, least=2))
@@ -268,7 +268,7 @@ def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], s
     Raises:
         InputError: there is no such parameter.
     """
-    from fsmeu.searn.features.sets import SETS, template_set
+    from fsmeu.searn.features.templates import SETS, template_set
     from fsmeu.searn.searn import Searn
     from fsmeu.searn.tagger import ColumnTagger
 

@@ -31,8 +31,7 @@ from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.models.dense import Dense
-from fsmeu.parallel.engine import checked_jobs
-from fsmeu.parallel.shares import in_shares
+from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["expect_many", "vector_of_numbers"]
 

@@ -43,7 +43,7 @@ from fsmeu.searn.oracle.steps import (
     reads_length,
 )
 
-__all__ = ["ClassLayer", "Machine", "Product", "TransitionConstraint", "equal_rows", "machines_of"]
+__all__ = ["ClassLayer", "Machine", "equal_rows", "machines_of"]
 
 Steps = SpecSteps | FunctionSteps
 
