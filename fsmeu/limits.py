@@ -59,10 +59,6 @@ MOST_TRELLISES = 4
 """Trellises that are kept on a loss, the last used: each holds the arcs of all its positions."""
 AMOUNTS_AT_ONCE = 1 << 20
 """Amounts of pairs of feature values that are evaluated at once: 8 MB."""
-COMPILED_EXAMPLES = 20_000
-"""Examples of an online learner, times classifiers, by numpy: what loading the loops costs."""
-COMPILED_ENTRIES = 2_000_000
-"""Entries of rows, times actions, of one pass by numpy: what loading the loops costs."""
 ONLINE_WEIGHTS = 1 << 27
 """Weights of an online learner, classifiers times features: 1 GB, and as much for their mean."""
 STREAMED_EXAMPLES = 1 << 15

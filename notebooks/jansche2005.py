@@ -57,11 +57,9 @@ from sklearn.metrics import log_loss
 
 import fsmeu
 from fsmeu.data_folder import data_folder
-from fsmeu.learning.ascent import Objective, climb
-from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
-from fsmeu.learning.expected_value import batch_value
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
-from fsmeu.learning.smooth_f import SmoothF
+from fsmeu.learning.base import Objective, climb
+from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier, batch_value
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]

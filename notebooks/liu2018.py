@@ -72,9 +72,8 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online.loops import Examples, Linear, run
-from fsmeu.learning.online.rules import FOFO
-from fsmeu.learning.online.state import MEAN
+from fsmeu.learning.online.base import Examples, Linear, run
+from fsmeu.learning.online.rules import FOFO, MEAN
 from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]

@@ -70,9 +70,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 import fsmeu
 from fsmeu.data_folder import data_folder
-from fsmeu.learning.calibration import apply_map, fit_map, scores
-from fsmeu.learning.plug_in import EUMClassifier, held_out_parts
-from fsmeu.learning.table_losses import best_threshold, table_value
+from fsmeu.learning.given_loss import best_threshold, table_value
+from fsmeu.learning.plug_in import EUMClassifier, apply_map, fit_map, held_out_parts, scores
 from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss
 

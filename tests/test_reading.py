@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 import fsmeu
-from fsmeu.corpora.conll import read_sentences
+from fsmeu.corpora.columns import read_sentences
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.learning import OnlineLogisticClassifier
 from fsmeu.learning.examples import read_examples

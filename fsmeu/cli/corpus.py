@@ -12,13 +12,10 @@ from typing import Any
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import CorpusAnswers, CorpusRun, ModelSource
 from fsmeu.cli.output import file_for, note, progress, write_output
-from fsmeu.corpora.output import open_output
-from fsmeu.corpora.records import format_of
-from fsmeu.corpora.run import BAD, Step, Totals, run
-from fsmeu.corpora.source import Source, open_corpus, read_from
-from fsmeu.corpora.work import Question
+from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
+from fsmeu.corpora.run import BAD, Question, Step, Totals, open_output, run
 from fsmeu.errors import one_of
-from fsmeu.parallel.engine import checked_jobs, workers
+from fsmeu.parallel import checked_jobs, workers
 from fsmeu.reading import STDIN
 
 

@@ -10,8 +10,7 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, words
 from fsmeu.cli.output import emit, file_for, line, note, print_json, progress, write_output
-from fsmeu.corpora.output import as_line
-from fsmeu.corpora.work import Question
+from fsmeu.corpora.run import Question, as_line
 from fsmeu.decoding.compare import Compared, compare_methods
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words

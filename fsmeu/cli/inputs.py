@@ -10,7 +10,7 @@ from typing import Any
 from fsmeu.checking.examples import as_labels, labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
-from fsmeu.corpora.condition import conditioned
+from fsmeu.corpora.parse import conditioned
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.fst.alphabet import Alphabet, Label

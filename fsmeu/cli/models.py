@@ -19,9 +19,8 @@ from fsmeu.cli.output import Tell, checked_picture, note, progress
 from fsmeu.drawing.plots.measure_plots import plot_threshold
 from fsmeu.drawing.plots.plot_file import save_plot
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
-from fsmeu.learning.assess import confusion_loss, decision_scores
-from fsmeu.learning.parts import PROBABILISTIC
-from fsmeu.learning.registry import estimators
+from fsmeu.learning.given_loss import confusion_loss, decision_scores
+from fsmeu.learning.saving import PROBABILISTIC, estimators
 from fsmeu.losses.library import load
 
 

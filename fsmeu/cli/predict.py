@@ -15,8 +15,8 @@ from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plo
 from fsmeu.cli.output import emit, fourths, note, print_json, write_output
 from fsmeu.cli.taggers import predict_tags
 from fsmeu.errors import InputError, sentence
-from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_examples
+from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.saving import load
 from fsmeu.searn.tagger import ColumnTagger
 

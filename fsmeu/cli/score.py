@@ -23,14 +23,11 @@ from fsmeu.cli.output import (
     progress,
     write_output,
 )
-from fsmeu.corpora.by_type import type_scores
-from fsmeu.corpora.decisions import WAYS
-from fsmeu.corpora.gold import Places, half_mean_segment, read_gold
+from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import ScoreQuestion, answer_scores
-from fsmeu.corpora.tally import LEVELS, Row, Tally, row_data, rows_csv, rows_of
-from fsmeu.corpora.whole import decide_whole
+from fsmeu.corpora.score import WAYS, ScoreQuestion, answer_scores, type_scores
+from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
 from fsmeu.drawing.plots.measure_plots import save_intervals
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
 from fsmeu.exchange.openfst import read_constraint

@@ -11,10 +11,10 @@ from typing import Any
 from fsmeu.cli import options as opt
 from fsmeu.cli.models import estimating, parameters
 from fsmeu.cli.output import fourths, note, print_json, write_output
-from fsmeu.corpora.conll import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
 from fsmeu.errors import one_of
 from fsmeu.learning.saving import save
-from fsmeu.searn.features.sets import SETS, template_set
+from fsmeu.searn.features.templates import SETS, template_set
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags, tag_scores
 

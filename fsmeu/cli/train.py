@@ -25,10 +25,17 @@ from fsmeu.cli.taggers import TaggerOptions, train_tagger
 from fsmeu.drawing.plots.measure_plots import plot_curves
 from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.assess import measures, plain
 from fsmeu.learning.examples import read_labelled
+from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.orders import Outcome, Plan, curves_csv, run_orders, summary, two_classes
+from fsmeu.learning.online.streaming import (
+    Outcome,
+    Plan,
+    curves_csv,
+    run_orders,
+    summary,
+    two_classes,
+)
 from fsmeu.learning.saving import save
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")

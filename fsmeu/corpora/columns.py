@@ -1,8 +1,10 @@
-"""Sentences in columns, with the probability of each label behind each token.
+"""Sentences in columns: a token with its columns on each line, empty lines between sentences.
 
-This is what taggers print: ``crfsuite tag -l`` as LABEL:0.25, ``crf_test -v2`` of CRF++ as
-LABEL/0.25. Labels of a sentence are then independent, with these probabilities; they are printed
-with a few digits, so that they add up to 1 only about, and are divided by their sum.
+Columns are separated by blanks or tabs. In files of the CoNLL shared tasks the last column holds
+the tags where there are any. Taggers print the probability of each label behind each token:
+``crfsuite tag -l`` as LABEL:0.25, ``crf_test -v2`` of CRF++ as LABEL/0.25. Labels of a sentence are
+then independent, with these probabilities; they are printed with a few digits, so that they add up
+to 1 only about, and are divided by their sum.
 """
 
 from __future__ import annotations
@@ -10,13 +12,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from fsmeu.checking.examples import as_labels
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
+from fsmeu.reading import STDIN, read_text
 
-__all__ = ["LineError", "Token", "cell_of", "independent", "read_sentence", "tokens_of"]
+__all__ = [
+    "LineError",
+    "Sentence",
+    "Token",
+    "cell_of",
+    "independent",
+    "inputs_and_tags",
+    "read_sentence",
+    "read_sentences",
+    "tokens_of",
+    "written",
+]
 
 _ROUNDED = 1e-3
 """How far from 1 the sum of probabilities that were printed with a few digits may be."""
@@ -143,3 +158,59 @@ def _row(token: Token, order: dict[str, int]) -> list[float]:
         must = "they must be from 0 to 1 and add up to 1"
         raise LineError(sentence(where, must, f"a sum of {total}"), token.line)
     return [p / total for p in row]
+
+
+Sentence = list[tuple[str, ...]]
+
+
+def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
+    """The sentences of a file, lists of rows of texts; all rows have as many columns.
+
+    Args:
+        name: the file; "-" is standard input.
+        least: how many columns there must be.
+        most: how many sentences are read; None for all.
+
+    Raises:
+        InputError: it cannot be read, is no UTF-8 text, or rows differ in their columns.
+        SizeLimitError: it is too large.
+    """
+    where = "standard input" if str(name) == STDIN else f"file {name}"
+    text = read_text(name, where)
+    found: list[Sentence] = []
+    rows: Sentence = []
+    width = 0
+    for number, line in enumerate(text.split("\n"), start=1):
+        row = tuple(line.split())
+        if not row:
+            if rows:
+                found.append(rows)
+            rows = []
+            if len(found) == most:
+                break
+            continue
+        width = width or len(row)
+        if len(row) != width or width < least:
+            must = f"each row must have {max(width, least)} columns"
+            raise InputError(sentence(f"{where}, line {number}", must, line.strip()))
+        rows.append(row)
+    if rows:
+        found.append(rows)
+    if not found:
+        raise InputError(sentence(where, "there must be a sentence in it"))
+    return found
+
+
+def inputs_and_tags(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[list[str]]]:
+    """The sentences without their last column, and that column."""
+    inputs = [[row[:-1] for row in one] for one in sentences]
+    return inputs, [[row[-1] for row in one] for one in sentences]
+
+
+def written(sentences: Sequence[Sequence[Sequence[str]]], tags: Sequence[Sequence[str]]) -> str:
+    """The text of a file: the rows of each sentence with one more column."""
+    blocks = (
+        "".join(f"{' '.join(row)} {tag}\n" for row, tag in zip(rows, column, strict=True))
+        for rows, column in zip(sentences, tags, strict=True)
+    )
+    return "\n".join(blocks)

@@ -1,18 +1,55 @@
-"""Records as data: an id, a label model and, where it is asked for, a hypothesis."""
+"""Records as data: a label model, a hypothesis or a reference, and what systems decided.
+
+In JSON lines these are keys of a record; in columns, columns of a sentence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from fsmeu.corpora.columns import read_sentence
+from fsmeu.checking.examples import as_labels
+from fsmeu.corpora.columns import Token, cell_of, independent, read_sentence, tokens_of
 from fsmeu.corpora.records import Record
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, as_number, one_of, sentence
+from fsmeu.fst.alphabet import Label
 from fsmeu.models import Model, from_json
 from fsmeu.models.interchange import parse_json
 
-__all__ = ["Item", "id_of", "object_of", "parse", "spelled", "text_of"]
+__all__ = [
+    "GoldItem",
+    "Item",
+    "Places",
+    "conditioned",
+    "half_mean_segment",
+    "parse",
+    "read_gold",
+    "spelled",
+]
+
+_WHERE = re.compile(r"(constraint|given)(?=[ :])")
+
+
+def conditioned(model: Model, constraint: Any) -> Model:
+    """The model of P(y | y is allowed); the model itself where there is no constraint.
+
+    Args:
+        model: a label model.
+        constraint: what ``model.given`` takes, or None.
+
+    Raises:
+        FsmeuError: as ``model.given``; the message names the option --given.
+    """
+    if constraint is None:
+        return model
+    try:
+        return model.given(constraint)
+    except FsmeuError as error:
+        raise type(error)(_WHERE.sub("--given", str(error), count=1)) from None
+
 
 _OURS = ("id", "z", "y")
 
@@ -109,3 +146,153 @@ def object_of(text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(sentence("record", must, text.strip()))
     return content
+
+
+_GOLD, _SYSTEM = "-2", "-1"
+"""The columns that conlleval reads: the reference before the decision, at the end."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the sequences of a record stand.
+
+    Attributes:
+        gold: the key or column of the reference; None for what is usual: "y", and the last column
+            but one.
+        systems: keys or columns of decisions; with none, and without models, the last column.
+        names: names of columns, from the first on.
+    """
+
+    gold: str | None = None
+    systems: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GoldItem:
+    """A record with a reference.
+
+    Attributes:
+        number: the number of the record.
+        line: where it begins.
+        id: what the corpus calls it; None where it does not.
+        model: its label model, or None.
+        gold: its reference.
+        systems: decisions by the key or column that they stand in, each as long as the reference.
+        lines: the line of each label, in columns; empty where the record is one line.
+    """
+
+    number: int
+    line: int
+    id: str | int | None
+    model: Model | None
+    gold: Sequence[Label]
+    systems: Mapping[str, Sequence[Label]]
+    lines: Sequence[int] = ()
+
+
+def read_gold(record: Record, form: str, places: Places, given: Any = None) -> GoldItem:
+    """The record as data.
+
+    Args:
+        record: the record.
+        form: "jsonl" or "conll".
+        places: where its sequences stand.
+        given: the constraint on which its model is conditioned, or None.
+
+    Raises:
+        FsmeuError: it is no such record.
+    """
+    text = text_of(record)
+    if form == "conll":
+        tokens = tokens_of(text, record.line)
+        lines = [token.line for token in tokens]
+        name, model, found = None, *_of_columns(tokens, places)
+    else:
+        lines, content = [], object_of(text)
+        name, (model, found) = id_of(content), _of_object(content, places)
+    gold, systems = found.pop(""), found
+    for where, labels in systems.items():
+        if len(labels) != len(gold):
+            must = f"{where} must have as many labels as the reference, {len(gold)}"
+            raise InputError(sentence("record", must, len(labels)))
+    if model is not None and model.n != len(gold):
+        must = f"the model must be as long as the reference, {len(gold)}"
+        raise InputError(sentence("record", must, model.n))
+    model = None if model is None else conditioned(model, given)
+    return GoldItem(record.number, record.line, name, model, gold, systems, lines)
+
+
+def _of_columns(
+    tokens: Sequence[Token], places: Places
+) -> tuple[Model | None, dict[str, Sequence[Label]]]:
+    """The model of a sentence in columns, and its sequences; the reference has an empty name."""
+    has_model = any(len(token.found) > 1 for token in tokens)
+    if has_model and places.gold is None:
+        must = "the column of the reference must be given where labels have probabilities"
+        raise InputError(sentence("--gold", must, "none", "For example: --gold 2"))
+    model = independent(tokens) if has_model else None
+    usual = not has_model and places.gold is None and not places.systems
+    wanted = {"": places.gold or _GOLD, **{name: name for name in places.systems}}
+    if usual:
+        wanted["last column"] = _SYSTEM
+    columns = {name: _column(place, places.names) for name, place in wanted.items()}
+    cells = {name: [cell_of(token, k) for token in tokens] for name, k in columns.items()}
+    return model, dict(zip(cells, map(as_labels, cells.values()), strict=True))
+
+
+def _column(place: str, names: tuple[str, ...]) -> int:
+    """The number of a column, from 1 or from -1 backwards."""
+    number = as_number(place)
+    if number:
+        return number
+    if not names:
+        must = "a column must be a number, from 1 or from -1 backwards"
+        raise InputError(sentence("column", must, place, "Names are given by --columns A,B,C"))
+    return names.index(one_of("column", "its name", place, names)) + 1
+
+
+def _of_object(
+    content: dict[str, Any], places: Places
+) -> tuple[Model | None, dict[str, Sequence[Label]]]:
+    """The model of a JSON object, and its sequences; the reference has an empty name."""
+    gold = places.gold or "y"
+    ours = {*_OURS, gold, *places.systems}
+    rest = {key: value for key, value in content.items() if key not in ours}
+    model = from_json(rest) if rest else None
+    wanted = {"": gold, **{name: name for name in places.systems}}
+    return model, {name: _labels(content, key, model) for name, key in wanted.items()}
+
+
+def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[Label]:
+    """The labels under a key: a list, or a text that is read as on the command line."""
+    found = content.get(key)
+    if found is None:
+        must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
+        raise InputError(sentence("record", must, f"the keys {', '.join(content)}"))
+    if isinstance(found, str):
+        return list(as_labels(spelled(found, model)))
+    if not isinstance(found, list) or not all(_is_label(label) for label in found):
+        raise InputError(sentence(f"key '{key}'", "must be a list of labels, or a text", found))
+    return found
+
+
+def _is_label(label: object) -> bool:
+    return isinstance(label, int | str) and not isinstance(label, bool) and label != ""
+
+
+def half_mean_segment(rows: Iterable[Sequence[int]]) -> tuple[Fraction, int]:
+    """The mean number of units in a segment, and half of it as a whole number of at least 1.
+
+    That is the usual k of Pk and WindowDiff. A row of n slots, 1 for a boundary, has n + 1 units
+    and one segment more than boundaries. Halves are rounded up.
+
+    >>> half_mean_segment([[0, 1, 0, 0, 1, 0, 0]])  # 8 units in 3 segments
+    (Fraction(8, 3), 1)
+    """
+    units = segments = 0
+    for row in rows:
+        units += len(row) + 1
+        segments += sum(row) + 1
+    mean = Fraction(units, segments)
+    return mean, max(1, int(mean / 2 + Fraction(1, 2)))

@@ -1,21 +1,331 @@
-"""A corpus from end to end: read, answered in blocks by several processes, written in order."""
+"""A corpus from end to end: read, answered in blocks by several processes, written in order.
+
+Results are JSON lines, each complete, to which a run that was killed can be resumed.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import json
 import math
 import pickle
+import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, TypeVar
 
-from fsmeu.corpora.records import Record, blocks, records
-from fsmeu.corpora.source import Source
-from fsmeu.corpora.work import Result, answer
-from fsmeu.errors import EmptyError, InputError, sentence
-from fsmeu.parallel.engine import Workers
+from fsmeu.corpora.columns import LineError
+from fsmeu.corpora.parse import Item, conditioned, parse, spelled
+from fsmeu.corpora.records import Record, Source, blocks, records
+from fsmeu.decoding.decode import decode, explain
+from fsmeu.decoding.decode_many import decode_many
+from fsmeu.decoding.problem import Decision
+from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, sentence
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.expect_many import expect_many
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
+from fsmeu.parallel import Workers
 
-__all__ = ["BAD", "Asked", "Step", "Totals", "run"]
+__all__ = [
+    "BAD",
+    "Question",
+    "Result",
+    "Totals",
+    "answer_block",
+    "as_line",
+    "open_output",
+    "run",
+    "unpacked",
+]
+
+Data = dict[str, Any]
+
+
+class Numbered(Protocol):
+    """What every record that was read has: its place in the corpus, and maybe a name and model."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def id(self) -> str | int | None: ...
+    @property
+    def model(self) -> Model | None: ...
+
+
+T = TypeVar("T", bound=Numbered)
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of every record.
+
+    Attributes:
+        kind: one of ``QUESTIONS``.
+        loss: the loss.
+        form: the format of the records.
+        column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
+        explain: whether decisions are told in words as well.
+        options: further arguments of ``decode``.
+        given: the constraint on which models are conditioned, or None.
+    """
+
+    kind: str
+    loss: SpecLoss
+    form: str = "jsonl"
+    column: int = 0
+    explain: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    given: Any = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one record.
+
+    Attributes:
+        number: the number of the record.
+        line: the line at which it begins.
+        data: the answer; None where the record is bad.
+        fault: what is wrong with it.
+    """
+
+    number: int
+    line: int
+    data: Data | None
+    fault: str = ""
+
+
+class _Kept(threading.local):
+    """The question of the last block of this thread: what is known of its loss is used again."""
+
+    key: bytes = b""
+    question: Any = None
+
+
+_kept = _Kept()
+
+
+def unpacked(question: bytes) -> Any:
+    """What was pickled; the same object as before when it was the last that was asked for."""
+    if _kept.key != question:
+        _kept.question, _kept.key = pickle.loads(question), question
+    return _kept.question
+
+
+def answer(question: bytes, block: bytes) -> list[Result]:
+    """The results for a block of records, in their order.
+
+    Args:
+        question: a pickled ``Question``.
+        block: a pickled list of records.
+    """
+    asked: Question = unpacked(question)
+    together, one = QUESTIONS[asked.kind]
+    return answer_block(
+        pickle.loads(block),
+        partial(_read, asked),
+        partial(together, asked),
+        partial(one, asked),
+    )
+
+
+def _read(asked: Question, record: Record) -> Item:
+    item = parse(record, asked.form, asked.column)
+    return replace(item, model=conditioned(item.model, asked.given))
+
+
+def answer_block(
+    records: Sequence[Record],
+    read: Callable[[Record], T],
+    together: Callable[[Sequence[T]], list[Data]],
+    one: Callable[[T], Data],
+) -> list[Result]:
+    """The results for records, in their order; a record that is bad spoils no other.
+
+    Args:
+        records: a block of them.
+        read: a record as data.
+        together: the answers for all that were read.
+        one: the answer for one, asked where that for all fails, to see which fails.
+    """
+    results: dict[int, Result] = {}
+    items: list[T] = []
+    for record in records:
+        try:
+            items.append(read(record))
+        except FsmeuError as error:
+            results[record.number] = _fault(record, error)
+    try:
+        found = [_result(item, data) for item, data in zip(items, together(items), strict=True)]
+    except FsmeuError:
+        found = [_alone(one, item) for item in items]
+    results.update((result.number, result) for result in found)
+    return [results[record.number] for record in records]
+
+
+def _alone(one: Callable[[T], Data], item: T) -> Result:
+    try:
+        return _result(item, one(item))
+    except FsmeuError as error:
+        return _fault(item, error)
+
+
+def _fault(item: Numbered | Record, error: FsmeuError) -> Result:
+    """What is wrong with a record, and in which line."""
+    line = error.line if isinstance(error, LineError) else item.line
+    return Result(item.number, line, None, str(error))
+
+
+def _result(item: Numbered, data: Data) -> Result:
+    names: Data = {"record": item.number}
+    if item.id is not None:
+        names["id"] = item.id
+    return Result(item.number, item.line, {**names, **data})
+
+
+def _decide_all(asked: Question, items: Sequence[Item]) -> list[Data]:
+    models = [item.model for item in items]
+    return [_told(asked, one) for one in decode_many(asked.loss, models, **asked.options)]
+
+
+def _decide(asked: Question, item: Item) -> Data:
+    return _told(asked, decode(asked.loss, item.model, **asked.options))
+
+
+def _told(asked: Question, decision: Decision) -> Data:
+    data: Data = {
+        "labels": decision.labels,
+        "value": float(decision.value),
+        "method": decision.method,
+        "exact": decision.exact,
+        "candidates": decision.candidates,
+    }
+    return {**data, "explanation": explain(decision)} if asked.explain else data
+
+
+def _expect_all(asked: Question, items: Sequence[Item]) -> list[Data]:
+    zs = [_hypothesis(item) for item in items]
+    values = expect_many(asked.loss, zs, [item.model for item in items])
+    return [{"value": float(value)} for value in values]
+
+
+def _expect(asked: Question, item: Item) -> Data:
+    return {"value": float(expect(asked.loss, _hypothesis(item), item.model).value)}
+
+
+def _hypothesis(item: Item) -> list[Any]:
+    """The labels of the hypothesis; a text is read as on the command line."""
+    if item.z is None:
+        must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
+        raise InputError(sentence("record", must, "none"))
+    if not isinstance(item.z, str | list):
+        raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
+    return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
+
+
+QUESTIONS: dict[
+    str,
+    tuple[Callable[[Question, Sequence[Item]], list[Data]], Callable[[Question, Item], Data]],
+] = {"decode": (_decide_all, _decide), "expect": (_expect_all, _expect)}
+"""What can be asked: how it is answered for many records together, and for one."""
+
+
+_BEGIN = b'{"record": '
+_PIECE = 1 << 16
+
+
+def as_line(data: dict[str, Any]) -> str:
+    """The result of a record as one line of JSON, without its end."""
+    return json.dumps(data, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file of results that is open.
+
+    Attributes:
+        file: where the next result goes.
+        last: the last result that it holds; None when it holds none.
+    """
+
+    file: BinaryIO
+    last: dict[str, Any] | None = None
+
+    @property
+    def done(self) -> int:
+        """The number of the last record with a result."""
+        return int(self.last["record"]) if self.last else 0
+
+    def write(self, results: Iterable[dict[str, Any]]) -> None:
+        """Adds results; the system has them when this returns."""
+        self.file.write("".join(as_line(data) + "\n" for data in results).encode())
+        self.file.flush()
+
+
+@contextmanager
+def open_output(path: Path, resume: bool) -> Iterator[Output]:
+    """The file that results are written to.
+
+    Args:
+        path: the file; it must be empty or not be there unless a run is resumed.
+        resume: whether to go on after the last complete line; one that is incomplete is cut off.
+
+    Raises:
+        InputError: the file holds something else, or another run writes to it.
+    """
+    where = f"output {path}"
+    with path.open("a+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(sentence(where, "must not be in use by another run")) from None
+        size = file.seek(0, 2)
+        if size and not resume:
+            remedy = "Add --resume to go on with it, or remove it"
+            raise InputError(sentence(where, "must be a new file", "one with results", remedy))
+        end = _after_newline(file, size)  # of the last complete line
+        last = _last(file, end, size, where) if size else None
+        file.truncate(end)
+        yield Output(file, last)
+
+
+def _after_newline(file: BinaryIO, end: int) -> int:
+    """The place behind the last line end before ``end``, 0 where there is none."""
+    while end > 0:
+        begin = max(0, end - _PIECE)
+        file.seek(begin)
+        found = file.read(end - begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
+
+
+def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | None:
+    """The last result, once it is seen that the file holds results."""
+    must = "must hold results of this command to be resumed"
+    file.seek(end)
+    rest = file.read(len(_BEGIN))
+    if end < size and not _BEGIN.startswith(rest):
+        raise InputError(sentence(where, must, "another text"))
+    if not end:
+        return None
+    begin = _after_newline(file, end - 1)
+    file.seek(begin)
+    try:
+        last = json.loads(file.read(end - begin))
+        if as_whole(last["record"], least=1) is not None:
+            return dict(last)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise InputError(sentence(where, must, "another text"))
 
 
 class Asked(Protocol):
@@ -98,7 +408,11 @@ def run(
         if last is not None and results[0].number <= done <= seen:
             _check_last(last, results[done - results[0].number], source.where)
         fresh = [result for result in results if result.number > done]
-        faults = [_fault(result, source) for result in fresh if result.data is None]
+        faults = [
+            f"{source.where}, line {result.line}: {result.fault}"
+            for result in fresh
+            if result.data is None
+        ]
         if faults and bad == "stop":
             raise InputError(faults[0])
         good = [result.data for result in fresh if result.data is not None]
@@ -120,10 +434,6 @@ def _tasks(source: Source, form: str, first: int, tell: Callable[[int], None]) -
 
 def _packed(block: list[Record]) -> bytes:
     return pickle.dumps(block)
-
-
-def _fault(result: Result, source: Source) -> str:
-    return f"{source.where}, line {result.line}: {result.fault}"
 
 
 def _check_last(last: dict[str, Any], again: Result, where: str) -> None:

@@ -1,33 +1,157 @@
-"""Decisions scored against references: what each sentence is worth, and adds to the counts."""
+"""Decisions scored against references: by sentence, for the corpus, by type, with intervals.
+
+On the level of sentences, the value of a decision is the mean of its values for the sentences. On
+the level of the corpus, counts are summed over the sentences and the value is taken once.
+"""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.by_type import chunk_counts
 from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.decisions import CORPUS, WAYS, decisions_of
-from fsmeu.corpora.gold import GoldItem, Places, read_gold
-from fsmeu.corpora.work import Result, answer_block, unpacked
+from fsmeu.corpora.parse import GoldItem, Places, read_gold
+from fsmeu.corpora.run import Result, answer_block, unpacked
+from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
-from fsmeu.losses.corpus import added_counts, check_totals
+from fsmeu.losses.corpus import added_counts, check_totals, sentence_counts
 from fsmeu.losses.evaluate import registers_of_pairs, values_of_registers
+from fsmeu.losses.library import load
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
+from fsmeu.models.base import marginals_many, prepare_many
 
-__all__ = ["ScoreQuestion", "answer_scores", "over_labels", "scores_of", "sums_up"]
+__all__ = [
+    "CORPUS",
+    "WAYS",
+    "ScoreQuestion",
+    "answer_scores",
+    "named",
+    "over_labels",
+    "scores_of",
+    "sums_up",
+    "type_scores",
+]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+CORPUS = "corpus"
+WAYS = ("viterbi", "marginal", "meu", CORPUS)
+"""The most probable sequence; the most probable label of each position; the best expected value of
+each sentence; that of the corpus, for which all models must be known."""
+
+Decided = list[list[Label]]
+
+
+def decisions_of(
+    models: Sequence[Model], ways: Sequence[str], losses: Sequence[tuple[str, SpecLoss]]
+) -> dict[str, Decided]:
+    """The decisions for each model, by the name of how they are made.
+
+    Args:
+        models: label models.
+        ways: some of ``WAYS``; what is decided for the corpus is left out.
+        losses: names and losses; there is a decision "meu" for each of them.
+    """
+    found: dict[str, Decided] = {}
+    prepare_many(models)
+    for way in ways:
+        if way == "viterbi":
+            found[way] = [_most_probable(model) for model in models]
+        elif way == "marginal":
+            found[way] = _marginal(models)
+        elif way == "meu":
+            for name, loss in losses:
+                decided = decode_many(loss, models)
+                found[named("meu", name, len(losses))] = [one.labels for one in decided]
+    return found
+
+
+def named(way: str, loss: str, losses: int) -> str:
+    """What the decision for a loss is called: one of several is named after its loss."""
+    return way if losses == 1 else f"{way} {loss}"
+
+
+def _most_probable(model: Model) -> list[Label]:
+    best = model.most_probable(1)
+    if not best:
+        raise InputError(sentence("model", "some sequence must have positive probability"))
+    return best[0][0]
+
+
+def _marginal(models: Sequence[Model]) -> Decided:
+    """The most probable label of each position; the first of several."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row, model in enumerate(models):
+        groups.setdefault((model.n, len(model.labels)), []).append(row)
+    found: Decided = [[] for _ in models]
+    for rows in groups.values():
+        chances = marginals_many([models[row] for row in rows])
+        for row, best in zip(rows, chances.argmax(axis=2), strict=True):
+            found[row] = [models[row].labels[k] for k in best]
+    return found
+
+
+_NAMES = ("tp", "hyp", "ref")
+
+
+def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
+    """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each.
+
+    They are the counts of ``chunk_fscore`` where tags of other types are O.
+
+    Args:
+        decided: a tag sequence for each sentence.
+        golds: its reference.
+    """
+    tags = {str(tag) for part in (decided, golds) for one in part for tag in one}
+    found = {}
+    for kind in sorted({tag.partition("-")[2] for tag in tags} - {""}):
+        loss = _one_type(kind)
+        pairs = [
+            (loss.alphabet.encode(_only(z, kind)), loss.alphabet.encode(_only(y, kind)))
+            for z, y in zip(decided, golds, strict=True)
+        ]
+        counts = sentence_counts(loss.bound, pairs)
+        found[kind] = np.stack([counts[name] for name in _NAMES], axis=1)
+    return found
+
+
+@cache
+def _one_type(kind: str) -> SpecLoss:
+    return load("chunk_fscore", types=[kind])
+
+
+def _only(tags: Sequence[Label], kind: str) -> list[Label]:
+    return [tag if str(tag).partition("-")[2] == kind else "O" for tag in tags]
+
+
+def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
+    """Precision, recall and F1 by type, and the numbers of given and decided chunks.
+
+    Args:
+        totals: agreeing, decided and given chunks by type, (3,) each.
+    """
+    found = {}
+    for kind, counts in sorted(totals.items()):
+        both, hyp, ref = (int(count) for count in counts)
+        found[kind] = {
+            "precision": both / hyp if hyp else 0.0,
+            "recall": both / ref if ref else 0.0,
+            "F1": 2 * both / (hyp + ref) if hyp + ref else 0.0,
+            "given": ref,
+            "predicted": hyp,
+        }
+    return found
+
+
 Pairs = list[tuple[Ints, Ints]]
 
 

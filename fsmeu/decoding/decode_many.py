@@ -26,8 +26,7 @@ from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
-from fsmeu.parallel.engine import checked_jobs
-from fsmeu.parallel.shares import in_shares
+from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["decode_many"]
 

@@ -28,8 +28,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.parallel.engine import checked_jobs
-from fsmeu.parallel.shares import in_shares
+from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.roundings import Sums, joined
 from fsmeu.trellis.walk import walk_many
 

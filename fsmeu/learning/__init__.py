@@ -3,7 +3,6 @@
 They are loaded on demand (``import fsmeu.learning``), because scikit-learn takes a while to load.
 """
 
-from fsmeu.learning.example_wise import ExampleWiseClassifier
 from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
 from fsmeu.learning.online import (
@@ -13,7 +12,7 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
+from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier, ExampleWiseClassifier
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 

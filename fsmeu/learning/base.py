@@ -1,23 +1,91 @@
-"""What classifiers share: two classes of any type, rows of features, weights of examples."""
+"""What classifiers share: two classes of any type, rows of features, checks, hill climbing."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["BinaryClassifier", "OuterClassifier", "Rows"]
+__all__ = [
+    "BinaryClassifier",
+    "Climb",
+    "OuterClassifier",
+    "Rows",
+    "climb",
+    "nonnegative",
+    "number_between",
+    "positive_number",
+    "real",
+]
 
-Floats = NDArray[np.float64]
+
+def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
+    """A number that was given, checked.
+
+    Args:
+        where: who asks, for messages.
+        name: what it is called.
+        value: what was given.
+        which: what it must be, in words.
+        holds: whether a number is that.
+
+    Raises:
+        InputError: it is not a number, or not such a one.
+    """
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not math.isnan(number) and holds(number):
+        return number
+    raise InputError(sentence(where, f"{name} must be a {which}", value))
+
+
+def nonnegative(where: str, name: str, value: object) -> float:
+    """A finite number of at least 0 that was given, checked.
+
+    Raises:
+        InputError: it is none.
+    """
+    must = "finite number of at least 0"
+    return real(where, name, value, must, lambda number: 0.0 <= number < math.inf)
+
+
+def positive_number(where: str, name: str, value: object) -> float:
+    """A finite number above 0 that was given, checked.
+
+    Raises:
+        InputError: it is none.
+    """
+    must = "finite number above 0"
+    return real(where, name, value, must, lambda number: 0.0 < number < math.inf)
+
+
+def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
+    """A number that was given, checked.
+
+    Raises:
+        InputError: it is no number, or not between both bounds.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high:
+        return float(value)
+    span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
+    raise InputError(sentence(where, f"{name} must be a number {span}", value))
+
+
 Rows: TypeAlias = Any
 """Examples as rows, (examples, features): an array of doubles or a ``csr_array``.
 
@@ -120,3 +188,54 @@ class OuterClassifier(BinaryClassifier):
         """The rows to predict, as they are; the estimator looks at them."""
         check_is_fitted(self)
         return rows
+
+
+Objective = Callable[[Floats], tuple[float, Floats]]
+"""A function of the weights and its gradient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where a climb ended.
+
+    Attributes:
+        weights: the weights there.
+        value: the objective there.
+        steps: the number of iterations.
+    """
+
+    weights: Floats
+    value: float
+    steps: int
+
+
+def climb(
+    objective: Objective,
+    start: Floats,
+    steps: int,
+    tolerance: float = 1e-6,
+    *,
+    gain: float = 1e-12,
+    box: Floats | None = None,
+) -> Climb:
+    """A local maximum of an objective, by L-BFGS (Liu & Nocedal 1989).
+
+    Args:
+        objective: gives the value and the gradient; the value is to be as great as possible.
+        start: the weights to begin with.
+        steps: the greatest number of iterations; none with 0.
+        tolerance: a climb ends where no derivative is greater than this ...
+        gain: ... or where a step gains no more than this part of the value.
+        box: the least and the greatest value of each weight, (weights, 2); None for no bounds.
+    """
+    if not steps:
+        return Climb(start, objective(start)[0], 0)
+
+    def downhill(weights: Floats) -> tuple[float, Floats]:
+        value, slopes = objective(weights)
+        return -value, -slopes
+
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
+    with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
+        found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    return Climb(np.asarray(found.x, np.float64), float(-found.fun), int(found.nit))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, as_number, one_of, sentence
 from fsmeu.reading import TABLES, read_arrays, read_bytes, readable
 
-__all__ = ["FORMATS", "Examples", "read_examples", "read_labelled"]
+__all__ = ["Examples", "read_examples", "read_labelled"]
 
 FORMATS = ("svmlight", "csv", "npz")
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}

@@ -1,29 +1,175 @@
-"""``MaxExpectedUtilityClassifier``: logistic weights of the greatest exact expected utility."""
+"""``MaxExpectedUtilityClassifier``: logistic weights of the greatest exact expected utility.
+
+The hypothesis tape follows the classifier, the reference is given (Jansche 2005): the expectation
+of the loss with its tapes exchanged. Where the value depends on the confusion table alone, true
+and false positives are independent counts, so that E = sum over both of P(tp) P(fp) value(tp, fp),
+whatever the value is; elsewhere the composition is summed by ``value_and_gradient``.
+
+The distribution of a sum of independent counts is a convolution, made by a balanced tree whose
+leaves are single events. From the root down, each node learns what its own count is worth when the
+counts of all others are summed out; at a leaf, the difference between one and none is the
+derivative with respect to the event's probability. O(n^2) additions and multiplications, all of
+nonnegative numbers on the way up, so that small probabilities are as accurate as large ones.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
-from fsmeu.errors import whole
-from fsmeu.learning.ascent import Objective, climb
-from fsmeu.learning.base import BinaryClassifier, Rows
-from fsmeu.learning.checks import nonnegative
-from fsmeu.learning.expected_value import batch_value
+from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import InputError, sentence, whole
+from fsmeu.expectation.gradient import value_and_gradient
+from fsmeu.learning.base import BinaryClassifier, Objective, Rows, climb, nonnegative
 from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
+from fsmeu.limits import CONFUSION_CELLS
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
+from fsmeu.models import Independent
 
-__all__ = ["MaxExpectedUtilityClassifier"]
+__all__ = ["CountTree", "MaxExpectedUtilityClassifier", "batch_value"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+_TOGETHER = 32
+"""Nodes of up to this many events are convolved all at once, larger ones each by itself."""
+
+
+class CountTree:
+    """The number of independent events that happen.
+
+    Args:
+        p: the probability of each event, (n,).
+
+    Attributes:
+        n: the number of events.
+        levels: for each level from the leaves up, the distribution of the count of each node,
+            (nodes, events of a node + 1); an odd node is paired with one that never counts.
+    """
+
+    def __init__(self, p: Floats) -> None:
+        self.n = len(p)
+        level = np.stack((1.0 - p, p), axis=1) if self.n else np.ones((1, 1))
+        self.levels = [level]
+        while len(level) > 1:
+            if len(level) % 2:
+                level = self.levels[-1] = np.concatenate((level, _nothing(level.shape[1])))
+            level = _sums(level[0::2], level[1::2])
+            self.levels.append(level)
+
+    @property
+    def distribution(self) -> Floats:
+        """P(k events happen) for k = 0, ..., n, shape (n + 1,)."""
+        return self.levels[-1][0, : self.n + 1]
+
+    def derivatives(self, worth: Floats) -> Floats:
+        """The derivatives of the expected worth of the count with respect to p, shape (n,).
+
+        Args:
+            worth: what each count is worth, (n + 1,).
+        """
+        if not self.n:
+            return np.zeros(0)
+        down: Floats = np.zeros((1, self.levels[-1].shape[1]))
+        down[0, : self.n + 1] = worth
+        for level in reversed(self.levels[:-1]):
+            below, down = np.empty(level.shape), down[: len(level) // 2]
+            below[0::2] = _means(down, level[1::2])
+            below[1::2] = _means(down, level[0::2])
+            down = below
+        found: Floats = (down[:, 1] - down[:, 0])[: self.n]
+        return found
+
+
+def _nothing(size: int) -> Floats:
+    """The distribution of a count that is always 0, (1, size)."""
+    return np.eye(1, size)
+
+
+def _sums(left: Floats, right: Floats) -> Floats:
+    """The distribution of the sum of two counts, row by row, (nodes, 2 size - 1)."""
+    nodes, size = left.shape
+    if size > _TOGETHER:
+        return np.array([np.convolve(*both) for both in zip(left, right, strict=True)])
+    found = np.zeros((nodes, 2 * size - 1))
+    for k in range(size):
+        found[:, k : k + size] += left[:, k : k + 1] * right
+    return found
+
+
+def _means(worth: Floats, other: Floats) -> Floats:
+    """What a count is worth in the mean over another that adds to it, row by row, (nodes, size)."""
+    nodes, size = other.shape
+    if size > _TOGETHER:
+        both = zip(worth, other, strict=True)
+        return np.array([np.correlate(whole, part, "valid") for whole, part in both])
+    found = np.zeros((nodes, size))
+    for k in range(size):
+        found += other[:, k : k + 1] * worth[:, k : k + size]
+    return found
+
+
+class BatchValue(Protocol):
+    """The expected value of one batch as a function of the probabilities of the second label."""
+
+    def __call__(self, p: Floats) -> tuple[float, Floats]:
+        """E[value(Z, y)], p_i the probability of the second label, and its derivatives, (n,)."""
+
+
+def batch_value(loss: Loss, y: Ints) -> BatchValue:
+    """The expected value of a batch, as a function of probabilities.
+
+    Args:
+        loss: a loss over two labels.
+        y: label indices of the references, (n,).
+
+    Raises:
+        InputError: the batch is too large to be summed as a whole.
+    """
+    form = loss.confusion if isinstance(loss, SpecLoss) else None
+    return _ByComposition(loss, y) if form is None else _ByTable(form, y)
+
+
+class _ByTable:
+    """Losses of the confusion table: two independent counts."""
+
+    def __init__(self, form: Confusion, y: Ints) -> None:
+        n, ref = len(y), int(y.sum())
+        cells = (ref + 1) * (n - ref + 1)
+        if cells > CONFUSION_CELLS:
+            must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
+            got = f"{cells:,} for {n:,} examples"
+            raise InputError(sentence("batch", must, got, "Give batch_size=2000"))
+        self.positive = y == 1
+        false = np.arange(n - ref + 1)
+        rows = [value_of_counts(form, n, tp, tp + false, ref) for tp in range(ref + 1)]
+        self.table = np.array(rows)
+
+    def __call__(self, p: Floats) -> tuple[float, Floats]:
+        true, false = CountTree(p[self.positive]), CountTree(p[~self.positive])
+        worth = self.table @ false.distribution
+        slopes = np.empty(len(p))
+        slopes[self.positive] = true.derivatives(worth)
+        slopes[~self.positive] = false.derivatives(true.distribution @ self.table)
+        return float(true.distribution @ worth), slopes
+
+
+class _ByComposition:
+    """Any other loss: forward and backward through the composition with its tapes exchanged."""
+
+    def __init__(self, loss: Loss, y: Ints) -> None:
+        self.loss, self.y = loss.swapped, loss.alphabet.decode(y)
+
+    def __call__(self, p: Floats) -> tuple[float, Floats]:
+        model = Independent(np.stack((1.0 - p, p), axis=1), self.loss.alphabet.labels)
+        value, slopes = value_and_gradient(self.loss, self.y, model)
+        assert isinstance(slopes, np.ndarray)
+        return value, slopes[:, 1] - slopes[:, 0]
 
 
 @register

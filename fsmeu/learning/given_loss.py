@@ -1,26 +1,45 @@
 """The loss that an estimator is told to learn for, with its labels matched to the classes by name.
 
 A label is its name: 1, True, 1.0 and "1" are one. Every estimator asks ``over_classes`` for a loss
-whose k-th label stands for the k-th class, so that indices of classes are indices of labels.
+whose k-th label stands for the k-th class, so that indices of classes are indices of labels. For
+losses of the confusion table there is a threshold that is best on given labels, and what a fitted
+classifier's decisions are worth is told by ``measures``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.sequences import plain
-from fsmeu.losses.library import read_spec
+from fsmeu.fst.sequences import plain as python_value
+from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.losses.library import load, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.protocol import Loss, check_loss
 
-__all__ = ["binary_loss", "given_loss", "label_name", "over_classes"]
+__all__ = [
+    "best_threshold",
+    "binary_loss",
+    "confusion_loss",
+    "decision_scores",
+    "given_loss",
+    "label_name",
+    "measures",
+    "over_classes",
+    "plain",
+    "table_loss",
+    "table_value",
+    "threshold_values",
+]
 
 
 def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
@@ -65,7 +84,7 @@ def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
 
 def label_name(value: Any) -> Label:
     """The name of a class as a label: an int for whole numbers and truth values, else a text."""
-    given = plain(value)
+    given = python_value(value)
     if isinstance(given, bool) or (isinstance(given, float) and given.is_integer()):
         return int(given)
     return given if isinstance(given, int | str) else str(given)
@@ -120,3 +139,157 @@ def _positive(loss: Loss) -> int:
     counted = [] if form is None else [np.diag(table) for table in form.amounts.values()]
     seen = np.any(counted, axis=0) if counted else np.zeros(2, bool)
     return 0 if seen[0] and not seen[1] else 1
+
+
+def table_loss(where: str, loss: Any) -> SpecLoss:
+    """The loss that was asked for, one whose value depends on (tp, hyp, ref, n) alone.
+
+    Raises:
+        InputError: as for ``binary_loss``, or the value depends on more.
+    """
+    found = binary_loss(where, loss)
+    if not isinstance(found, SpecLoss) or found.confusion is None:
+        must = "the loss must be one of a file whose value depends on the confusion table alone"
+        remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
+        raise InputError(sentence(where, must, found.name, remedy))
+    return found
+
+
+def table_value(loss: SpecLoss, chosen: Bools, positive: Bools, weights: Any = None) -> float:
+    """The value of decisions for labels.
+
+    Args:
+        loss: a loss of the confusion table.
+        chosen: True where the decision is positive, (examples,).
+        positive: True where the label is positive, (examples,).
+        weights: weights of examples, (examples,), or None where all are 1.
+    """
+    w = _summable(np.ones(len(chosen)) if weights is None else np.asarray(weights, np.float64))
+    counts = (w @ (chosen & positive), w @ chosen, w @ positive)
+    return float(value_of_counts(_form(loss), w.sum(), *counts))
+
+
+def best_threshold(
+    loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
+) -> tuple[float, float]:
+    """The threshold of the best value on these examples, and that value.
+
+    An example is decided positive when its score is at least the threshold. Between two scores
+    the threshold is halfway (Koyejo et al. 2014, Algorithm 1, search the scores themselves); -inf
+    is that of all and inf that of none. Of equally good ones it is the highest.
+
+    Args:
+        loss: a loss of the confusion table.
+        scores: one for each example, (examples,).
+        positive: True where the label is positive, (examples,).
+        weights: weights of examples, (examples,), or None where all are 1.
+    """
+    thresholds, values = threshold_values(loss, scores, positive, weights)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    best = int((sign * values).argmax())
+    return float(thresholds[best]), float(values[best])
+
+
+def threshold_values(
+    loss: SpecLoss, scores: Floats, positive: Bools, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Every threshold that makes a difference, descending from inf to -inf, and its value.
+
+    The arguments are those of ``best_threshold``.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], positive[order]
+    w = _summable(np.ones(len(scores)) if weights is None else weights[order])
+    hyp, tp = (np.append(0.0, np.cumsum(part)) for part in (w, w * hits))
+    cuts = np.append(np.append(True, ranked[1:] < ranked[:-1]), True)  # before, between, after
+    at = np.flatnonzero(cuts)
+    values = value_of_counts(_form(loss), hyp[-1], tp[at], hyp[at], tp[-1])
+    return _between(ranked, at), np.asarray(values, np.float64)
+
+
+def _form(loss: SpecLoss) -> Confusion:
+    assert loss.confusion is not None
+    return loss.confusion
+
+
+def _summable(weights: Floats) -> Floats:
+    """The weights as multiples of a power of two, so that their sums are exact.
+
+    Otherwise the cells of a table could come out below zero. Whole numbers stay what they are.
+    """
+    total = float(weights.sum())
+    unit = 2.0 ** (np.ceil(np.log2(total)) - 45) if total > 0 else 1.0
+    return np.round(weights / unit) * unit
+
+
+def _between(ranked: Floats, at: NDArray[np.int64]) -> Floats:
+    """What only the first k of these descending scores reach, for every k of ``at``, (cuts,)."""
+    ends = np.concatenate(([np.inf], ranked, [-np.inf]))
+    high, low = ends[at], ends[at + 1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        middle = low + (high - low) / 2
+    found = np.where((low < middle) & (middle <= high), middle, high)
+    return np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, found))
+
+
+def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
+    """Accuracy, precision, recall and F1 of the positive class, and the mean value of the loss.
+
+    With several labels for each example, precision, recall and F1 are means over examples.
+
+    Raises:
+        InputError: the labels are not of the model's classes.
+    """
+    from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+    if labels.shape != predicted.shape:
+        must = f"the model gives labels of shape {predicted.shape}"
+        raise InputError(sentence("labels", must, f"shape {labels.shape}"))
+    strange = sorted(set(labels.ravel().tolist()) - set(model.classes_.tolist()), key=str)
+    if strange:
+        must = f"labels must be {' or '.join(str(plain(c)) for c in model.classes_)}"
+        raise InputError(sentence("labels", must, plain(strange[0])))
+    positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
+    average = "binary" if labels.ndim == 1 else "samples"
+    three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
+    found = {"accuracy": float(accuracy_score(positive, chosen))}
+    found |= dict(zip(("precision", "recall", "F1"), map(float, three[:3]), strict=True))
+    loss: Any = getattr(model, "loss_", None)
+    if loss is not None and hasattr(loss, "pair_values"):
+        zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
+        found[loss.name] = float(loss.pair_values(zs, ys).mean())
+    return found
+
+
+def plain(label: Any) -> Any:
+    """A label as JSON and people write it: whole numbers without a point."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def decision_scores(model: Any, rows: Any) -> NDArray[np.float64]:
+    """Probabilities of the positive class, or what else is compared with a threshold, (rows,)."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows), np.float64)[:, 1]
+    return np.asarray(model.decision_function(rows), np.float64)
+
+
+def confusion_loss(model: Any) -> SpecLoss:
+    """What the model decides for: its loss, or the F-score or Jaccard index of its parameters.
+
+    Raises:
+        InputError: its loss is not one of the confusion table.
+    """
+    loss = getattr(model, "loss_", None)
+    if isinstance(loss, SpecLoss) and loss.confusion is not None:
+        return loss
+    if loss is not None:
+        must = "the value of the loss must depend on the confusion table alone"
+        raise InputError(sentence("--plot", must, loss.name))
+    given = model.get_params(deep=False)
+    if given.get("measure") == "jaccard":
+        return load("jaccard")
+    beta = given.get("beta", 1.0)
+    if 0.0 <= given.get("alpha", 1.0) < 1.0:
+        beta = math.sqrt(given["alpha"] / (1.0 - given["alpha"]))
+    return load("fscore", beta=beta)

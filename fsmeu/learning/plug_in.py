@@ -1,10 +1,19 @@
-"""Plug-in classifiers: probabilities of any estimator, decided for a loss of the confusion table.
+"""Plug-in classifiers: probabilities of any estimator, decided for a loss.
 
 Natarajan, N., Koyejo, O., Ravikumar, P., Dhillon, I. S. (2016), Optimal decision-theoretic
 classification using non-decomposable performance metrics. Koyejo, O., Natarajan, N., Ravikumar, P.,
 Dhillon, I. S. (2014), Consistent binary classification with generalized performance metrics, NIPS.
 Narasimhan, H., Vaish, R., Agarwal, S. (2014), On the statistical consistency of plug-in classifiers
 for non-decomposable performance measures, NIPS.
+
+Scores become probabilities by a sigmoid (Platt 1999) or an isotonic step function (Zadrozny and
+Elkan 2002). The scores of an example come from an estimator that has not seen it; the final one has
+seen all, as ``CalibratedClassifierCV(ensemble=False)`` of scikit-learn does it. Folds are drawn at
+random, and always the same: of rows that are sorted by kinds which the labels merge, runs of rows
+would be folds with kinds that the others lack.
+
+In multi-label classification each row is a sequence of independent labels, whose F or Jaccard is
+maximised in expectation (Dembczynski et al. 2011; Ye et al. 2012; Natarajan 2016, Algorithm 2).
 """
 
 from __future__ import annotations
@@ -15,31 +24,139 @@ from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import issparse
+from scipy.special import expit, xlogy
+from sklearn.base import clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode
+from fsmeu.decoding.decode_many import decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
 from fsmeu.fst.alphabet import Label
-from fsmeu.learning.base import Floats, OuterClassifier, Rows
-from fsmeu.learning.calibration import (
-    CALIBRATIONS,
-    apply_map,
-    fit_map,
-    fitted,
-    probabilities,
-    scores,
-)
-from fsmeu.learning.checks import real
-from fsmeu.learning.given_loss import over_classes
+from fsmeu.learning.base import OuterClassifier, Rows, real
+from fsmeu.learning.given_loss import best_threshold, binary_loss, over_classes, table_loss
 from fsmeu.learning.saving import register
-from fsmeu.learning.table_losses import best_threshold, table_loss
 from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
-__all__ = ["DTAClassifier", "EUMClassifier", "held_out_parts"]
+__all__ = [
+    "DTAClassifier",
+    "EUMClassifier",
+    "ExampleWiseClassifier",
+    "apply_map",
+    "fit_map",
+    "held_out_parts",
+    "scores",
+]
 
-Ints = NDArray[np.int64]
+CALIBRATIONS = ("sigmoid", "isotonic")
+"""The kinds of maps."""
+
+
+def fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> Any:
+    """A copy of the estimator, fitted to rows with labels 1 and 0.
+
+    Raises:
+        InputError: weights are given and the estimator takes none.
+    """
+    made = clone(estimator)
+    labels = positive.astype(np.int64)
+    if weights is None:
+        return made.fit(rows, labels)
+    last = made.steps[-1] if isinstance(made, Pipeline) else ("", made)
+    if not has_fit_parameter(last[1], "sample_weight"):
+        must = "the estimator must take sample_weight where weights are given"
+        raise InputError(sentence(where, must, made))
+    name = f"{last[0]}__sample_weight" if isinstance(made, Pipeline) else "sample_weight"
+    return made.fit(rows, labels, **{name: weights})
+
+
+def probabilities(estimator: Any, rows: Rows) -> Floats:
+    """The probability of a positive label for each row, (rows,), as a fitted estimator tells it."""
+    found: Floats = np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
+    return found
+
+
+def scores(estimator: Any, rows: Rows) -> Floats:
+    """What is to be mapped to probabilities: decision values, or probabilities without these."""
+    if hasattr(estimator, "decision_function"):
+        return np.asarray(estimator.decision_function(rows), np.float64).ravel()
+    return probabilities(estimator, rows)
+
+
+def fit_map(
+    where: str, kind: str, estimator: Any, rows: Rows, positive: Floats, weights: Any, folds: int
+) -> dict[str, Any]:
+    """The map of one of ``CALIBRATIONS``, numbers and arrays by name.
+
+    Raises:
+        InputError: there are fewer examples of a class than folds.
+    """
+    least = int(min(positive.sum(), len(positive) - positive.sum()))
+    if least < folds:
+        must = f"calibration needs at least {folds} examples of each class, one for each fold"
+        raise InputError(sentence(where, must, least, "Lower folds, or leave calibration out"))
+    found = np.empty(len(positive))
+    parts = StratifiedKFold(folds, shuffle=True, random_state=0)
+    for train, test in parts.split(np.zeros(len(positive)), positive):
+        part = None if weights is None else weights[train]
+        made = fitted(where, estimator, _safe_indexing(rows, train), positive[train], part)
+        found[test] = scores(made, _safe_indexing(rows, test))
+    if kind == "sigmoid":
+        slope, offset = _sigmoid(found, positive, weights)
+        return {"kind": kind, "slope": slope, "offset": offset}
+    steps = IsotonicRegression(out_of_bounds="clip").fit(found, positive, weights)
+    return {"kind": kind, "at": steps.X_thresholds_, "to": steps.y_thresholds_}
+
+
+def apply_map(made: dict[str, Any], found: Floats) -> Floats:
+    """The probabilities that a map gives to scores, (rows,)."""
+    if made["kind"] == "sigmoid":
+        mapped: Floats = expit(made["slope"] * found + made["offset"])
+        return mapped
+    stepped: Floats = np.clip(np.interp(found, made["at"], made["to"]), 0.0, 1.0)
+    return stepped
+
+
+def _sigmoid(found: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
+    """Slope and offset of the sigmoid that is most likely (Platt 1999).
+
+    The targets are (N+ + 1) / (N+ + 2) for positive and 1 / (N- + 2) for negative examples, with
+    N+ and N- their weights.
+    """
+    w = np.ones(len(found)) if weights is None else weights
+    many, few = float(w @ positive), float(w @ (1 - positive))
+    target = np.where(positive > 0, (many + 1) / (many + 2), 1 / (few + 2))
+    scale = max(float(np.abs(found).max()), np.finfo(np.float64).tiny)
+    x = found / scale
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        z = parameters[0] * x + parameters[1]
+        lost = np.logaddexp(0.0, z) - target * z + _entropy(target)
+        slope = w * (expit(z) - target)
+        total = w.sum()
+        return float(w @ lost) / total, np.array([slope @ x, slope.sum()]) / total
+
+    start = np.array([0.0, np.log((many + 1) / (few + 1))])
+    best = minimize(cost, start, jac=True, method="BFGS", options={"gtol": 1e-9})
+    return float(best.x[0] / scale), float(best.x[1])
+
+
+def _entropy(target: Floats) -> Floats:
+    """Subtracted so that the cost is near zero where the fit is good, for the stopping rule."""
+    found: Floats = xlogy(target, target) + xlogy(1 - target, 1 - target)
+    return found
+
+
 _WARNED: WeakSet[DTAClassifier] = WeakSet()
 """Those that have warned of a single row."""
 
@@ -246,3 +363,95 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
         unseen.append(of_class[:cut])
         seen.append(of_class[cut:])
     return np.sort(np.concatenate(seen)), np.sort(np.concatenate(unseen))
+
+
+@register
+class ExampleWiseClassifier(OuterClassifier):
+    """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
+
+    A label has an estimator of its own; given the row, labels are independent. A label that all
+    training rows have, or none, has the probability 1 or 0. With one column of two classes a row
+    is a sequence of one label.
+
+    Args:
+        loss: a name on the shelf such as "fscore" or "jaccard", a path, or a loss over two labels.
+        estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
+
+    Attributes:
+        loss_: the loss.
+        estimators_: the fitted estimator of each label, or its constant probability.
+        columns_: the number of labels, or None where the labels were of one column.
+    """
+
+    loss_: Loss
+    estimators_: list[Any]
+    columns_: int | None
+
+    def __init__(self, loss: Any = "fscore", estimator: Any = None) -> None:
+        self.loss = loss
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ExampleWiseClassifier:
+        """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
+        where = "ExampleWiseClassifier"
+        self.loss_ = binary_loss(where, self.loss)
+        chosen = self._inner()
+        if isinstance(chosen, type) or not all(
+            hasattr(chosen, n) for n in ("fit", "predict_proba")
+        ):
+            must = "the estimator must have fit and predict_proba"
+            raise InputError(sentence(where, must, chosen))
+        y = y if y is None or issparse(y) else np.asarray(y)
+        if y is not None and y.ndim == 2 and y.shape[1] != 1:
+            rows, table, weights = self._table(X, y, sample_weight)
+            self.columns_ = table.shape[1]
+        else:
+            rows, positive, weights = self._training(X, y, sample_weight)
+            table, self.columns_ = positive[:, None], None
+        self.estimators_ = [_of_label(chosen, rows, column, weights) for column in table.T]
+        return self
+
+    def _table(self, X: Any, y: Any, weights: Any) -> tuple[Rows, Floats, Any]:
+        """Checked rows, labels (rows, labels) and weights."""
+        rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
+        if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
+            must = "labels must be 0 or 1, a column for each label"
+            raise InputError(sentence("ExampleWiseClassifier.fit", must, table))
+        self.classes_ = np.array([0, 1])
+        return rows, table.astype(np.float64), self._weights(rows, weights)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each label, (rows, labels); of both classes where y was one column."""
+        p = self._probabilities(self._rows(X))
+        return p if self.columns_ is not None else np.concatenate([1.0 - p, p], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The labels of each row as 0 and 1, (rows, labels); classes where y was one column."""
+        p = self._probabilities(self._rows(X))
+        loss = over_classes(self.loss_, self.classes_, "ExampleWiseClassifier")
+        labels, models = loss.alphabet.labels, list(p)
+        if labels != (0, 1):
+            models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]
+        decided = [decision.labels for decision in decode_many(loss, models)]
+        chosen = np.array([[label == labels[1] for label in row] for row in decided], bool)
+        chosen = chosen.reshape(p.shape)
+        return self._named(chosen) if self.columns_ is not None else self._named(chosen[:, 0])
+
+    def _probabilities(self, rows: Rows) -> Floats:
+        columns = [
+            np.full(_num_samples(rows), one) if isinstance(one, float) else probabilities(one, rows)
+            for one in self.estimators_
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _of_label(estimator: Any, rows: Rows, column: Floats, weights: Any) -> Any:
+    """The fitted estimator of a label, or its probability where it never changes."""
+    if column.min() == column.max():
+        return float(column[0])
+    return fitted("ExampleWiseClassifier", estimator, rows, column, weights)

@@ -11,24 +11,26 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence, truth, whole
-from fsmeu.learning.ascent import Climb, climb
-from fsmeu.learning.chain_best import most_probable
-from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
-from fsmeu.learning.chain_utility import expected_values, models_of
-from fsmeu.learning.checks import nonnegative
+from fsmeu.learning.base import Climb, climb, nonnegative
+from fsmeu.learning.chain import (
+    Lengths,
+    TrainingSentences,
+    chain_marginals,
+    expected_values,
+    log_likelihood,
+    models_of,
+    most_probable,
+)
 from fsmeu.learning.features import checked_sentences, feature_matrix, feature_names
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
-from fsmeu.learning.training_sentences import TrainingSentences
 from fsmeu.losses.protocol import Loss
 from fsmeu.models.checks import check_shape
 
 __all__ = ["MaxExpectedUtilityTagger"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @register

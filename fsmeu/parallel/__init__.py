@@ -1,1 +1,267 @@
-"""Work shared among processes, of this machine or of others."""
+"""Work shared among processes of this machine or of others, with the results in order.
+
+joblib is the interface: its loky processes serve one machine, a Dask scheduler many. Arguments are
+bytes: joblib scatters larger objects to the memory of Dask workers, where they are lost with the
+worker, while bytes travel with the task, which another worker then repeats.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
+
+from fsmeu.errors import FsmeuError, InputError, sentence, whole
+from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
+
+__all__ = ["WorkerError", "Workers", "checked_jobs", "in_shares", "workers"]
+
+T = TypeVar("T")
+
+
+class WorkerError(FsmeuError, RuntimeError):
+    """A process that computed for this one ended, or lacks what it needs."""
+
+
+def checked_jobs(where: str, jobs: object) -> int:
+    """The number of processes, checked.
+
+    Raises:
+        InputError: it is not a whole number from 1 to ``MOST_JOBS``.
+    """
+    number = whole(where, "jobs", jobs)
+    if number > MOST_JOBS:
+        must = f"jobs must be at most {MOST_JOBS:,}"
+        raise InputError(sentence(where, must, jobs, "Use a scheduler for more than one machine"))
+    return number
+
+
+class Workers:
+    """Processes that compute, or this one alone.
+
+    Attributes:
+        count: how many tasks they work on at a time.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        parallel: Any = None,
+        where: str = "",
+        ends: tuple[type[Exception], ...] = (),
+        local: bool = True,
+    ) -> None:
+        self.count = count
+        self._parallel = parallel
+        self._where = where
+        self._ends = ends  # what joblib raises when workers, or their scheduler, are gone
+        self._local = local
+
+    def in_order(
+        self, function: Callable[[bytes, bytes], T], shared: bytes, tasks: Iterable[bytes]
+    ) -> Iterator[T]:
+        """What the function gives for each task, in the order of the tasks.
+
+        At most ``TASKS_PER_JOB`` tasks for each worker are taken from ``tasks`` and held at a time.
+
+        Args:
+            function: a function that a module defines.
+            shared: its first argument.
+            tasks: its second arguments, one for each call.
+
+        Raises:
+            WorkerError: a worker, or the scheduler, ended before the work was done.
+        """
+        if self._parallel is None:
+            yield from map(partial(function, shared), tasks)
+            return
+        from joblib import delayed
+
+        stream = iter(tasks)
+        call = delayed(_watched if self._local else _called)
+        parent = os.getpid()
+        while wave := list(islice(stream, TASKS_PER_JOB * self.count)):
+            try:
+                results = self._parallel(call(parent, function, shared, task) for task in wave)
+                with closing(results):
+                    yield from results
+            except self._ends as error:
+                must = "workers must have fsmeu and enough memory, and stay until the work is done"
+                remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
+                got = f"{type(error).__name__}: {error}"
+                raise WorkerError(sentence(self._where, must, got, remedy)) from error
+
+
+def _called(parent: int, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes) -> T:
+    return function(shared, task)
+
+
+def _watched(parent: int, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes) -> T:
+    """The same in a process of this machine, which does not outlive the one it works for."""
+    if not any(thread.name == _WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=_WATCH, daemon=True).start()
+    return function(shared, task)
+
+
+_WATCH = "fsmeu-parent"
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+@contextmanager
+def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[Workers]:
+    """Workers for a while.
+
+    Args:
+        where: who asks, for messages.
+        jobs: how many processes on this machine.
+        scheduler: the address of a Dask scheduler, as in "tcp://host:8786", or a client of
+            ``distributed``; its workers are then used, all of them.
+
+    Raises:
+        InputError: there is no scheduler at the address.
+        WorkerError: a worker, or the scheduler, ended before the work was done.
+    """
+    count = checked_jobs(where, jobs)
+    if scheduler is not None:
+        with _connected(where, scheduler) as client:
+            some = _dask(where, client)
+            with some._parallel:
+                yield some
+    elif count == 1:
+        yield Workers(1)
+    else:
+        some = _loky(where, count)
+        with some._parallel:
+            yield some
+
+
+def _loky(where: str, count: int) -> Workers:
+    from concurrent.futures.process import BrokenProcessPool
+
+    from joblib import Parallel
+
+    made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
+    return Workers(count, made, where, (BrokenProcessPool,))
+
+
+def _dask(where: str, client: Any) -> Workers:
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from joblib import Parallel, parallel_config
+
+    cores = sum(client.nthreads().values())
+    if not cores:
+        raise InputError(sentence(where, "the scheduler must have workers", "none"))
+    with parallel_config(backend="dask", client=client):
+        made = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
+    ends = (KilledWorker, ImportError, OSError, CancelledError)  # the latter of its scheduler
+    return Workers(cores, made, where, ends, local=False)
+
+
+@contextmanager
+def _connected(where: str, scheduler: object) -> Iterator[Any]:
+    """A client of the scheduler."""
+    try:
+        from distributed import Client
+    except ImportError:
+        must = "a scheduler needs Dask"
+        remedy = "Install it: pip install 'fsmeu[dask]'"
+        raise InputError(sentence(where, must, "none", remedy)) from None
+    if isinstance(scheduler, Client):
+        yield scheduler
+        return
+    must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
+    if not isinstance(scheduler, str) or not scheduler.strip():
+        raise InputError(sentence(where, must, scheduler))
+    try:
+        connect: Any = Client  # its constructor has no types
+        client = connect(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
+    except Exception as error:  # of many kinds, from names that are none to nobody there
+        remedy = f"({type(error).__name__}: {error})"
+        raise InputError(sentence(where, must, scheduler, remedy)) from None
+    with client:
+        yield client
+
+
+def in_shares(
+    where: str,
+    function: Callable[[Any, list[Any]], Sequence[Any]],
+    common: Any,
+    items: Sequence[Any],
+    sizes: Sequence[int],
+    jobs: object,
+    scheduler: object,
+    tell: Callable[[int], None] = lambda made: None,
+) -> list[Any]:
+    """What a function gives for each of the items, in their order.
+
+    Items of one size are in the same share as far as possible: they are computed together.
+
+    Args:
+        where: who asks, for messages.
+        function: called with ``common`` and a share of the items; a function that a module defines.
+        common: what all calls need.
+        items: what is shared out.
+        sizes: how large each is.
+        jobs: as for ``workers``.
+        scheduler: as for ``workers``.
+        tell: called with the number of items done since the last call.
+
+    Raises:
+        InputError: something of it cannot be sent to another process.
+        WorkerError: a worker ended before its work was done.
+    """
+    found: list[Any] = [None] * len(items)
+    with workers(where, jobs, scheduler) as some:
+        shares = _shares(sizes, some.count * TASKS_PER_JOB)
+        head = _packed((function, common), where)
+        tasks = (_packed([items[row] for row in share], where) for share in shares)
+        for share, results in zip(shares, some.in_order(_call, head, tasks), strict=True):
+            for row, result in zip(share, results, strict=True):
+                found[row] = result
+            tell(len(share))
+    return found
+
+
+def _call(head: bytes, task: bytes) -> Sequence[Any]:
+    function, common = pickle.loads(head)
+    made: Sequence[Any] = function(common, pickle.loads(task))
+    return made
+
+
+def _packed(value: Any, where: str) -> bytes:
+    import cloudpickle  # takes classes and functions of a session as well
+
+    try:
+        packed: bytes = cloudpickle.dumps(value)
+    except Exception as error:  # whatever an object raises that cannot be sent
+        must = "losses and models must be such that pickle can send them to other processes"
+        raise InputError(sentence(where, must, f"{type(error).__name__}: {error}")) from None
+    return packed
+
+
+def _shares(sizes: Sequence[int], count: int) -> list[list[int]]:
+    """Rows in order of their sizes, cut so that the sums of sizes are about equal."""
+    rows = sorted(range(len(sizes)), key=sizes.__getitem__)
+    most = (sum(sizes) + len(sizes)) / count
+    shares: list[list[int]] = []
+    held = 0.0
+    for row in rows:
+        if not shares or held >= most:
+            shares.append([])
+            held = 0.0
+        shares[-1].append(row)
+        held += sizes[row] + 1
+    return shares

@@ -8,28 +8,90 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
+from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.betas import chooser, iterations_of
-from fsmeu.searn.checkpoints import fingerprint, read_checkpoint, trained_of, write_checkpoint
-from fsmeu.searn.given import given_learner, given_space
-from fsmeu.searn.learners.checks import number_between
-from fsmeu.searn.policies.mixture import Mixture
-from fsmeu.searn.policies.searches import beam, greedy, greedy_losses, sampled
-from fsmeu.searn.roll_out import COSTS, rolled_costs
-from fsmeu.searn.spaces.label_space import LabelSpace
-from fsmeu.searn.training import Progress, Settings, Trained, fold_numbers, train
-from fsmeu.searn.watching import BarProgress
+from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
+from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
+from fsmeu.searn.policies import Mixture
+from fsmeu.searn.search import COSTS, beam, greedy, greedy_losses, sampled
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.custom import OneByOne, is_own_space
+from fsmeu.searn.spaces.joint import Alternating
+from fsmeu.searn.spaces.labels import LabelSpace
+from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.training import (
+    BarProgress,
+    Progress,
+    Settings,
+    Trained,
+    chooser,
+    fingerprint,
+    fold_numbers,
+    iterations_of,
+    read_checkpoint,
+    train,
+    trained_of,
+    write_checkpoint,
+)
 
-__all__ = ["Searn"]
+__all__ = ["Searn", "given_space"]
 
-Ints = NDArray[np.int64]
+SPACES: dict[str, Any] = {
+    "left-to-right": LeftToRight,
+    "right-to-left": RightToLeft,
+    "word-at-a-time": WordAtATime,
+    "chunk-at-a-time": ChunkAtATime,
+    "alternating": Alternating,
+}
+LEARNERS: dict[str, Any] = {
+    "logistic": Logistic,
+    "perceptron": AveragedPerceptron,
+    "all-pairs": AllPairs,
+    "one-against-all": OneAgainstAll,
+    "regression": CostRegression,
+}
+
+
+def given_space(value: Any, where: str) -> Any:
+    """The space that was asked for.
+
+    Raises:
+        InputError: there is no such space.
+    """
+    if isinstance(value, str):
+        return SPACES[one_of(where, "space", value, SPACES)]()
+    if not isinstance(value, type) and is_own_space(value):
+        return OneByOne(value)
+    return _checked(value, SPACES, where, "space", "task")
+
+
+def given_learner(value: Any, where: str) -> Any:
+    """The learner that was asked for; a classifier of scikit-learn learns classes of least cost.
+
+    Raises:
+        InputError: there is no such learner.
+    """
+    if isinstance(value, str):
+        return LEARNERS[one_of(where, "learner", value, LEARNERS)]()
+    if isinstance(value, ClassifierMixin) and not hasattr(value, "learn"):
+        return Multiclass(value)
+    return _checked(value, LEARNERS, where, "learner", "learn")
+
+
+def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: str) -> Any:
+    if not isinstance(value, type) and hasattr(value, method):
+        return value
+    must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
+    raise InputError(sentence(where, must, value))
+
+
 _APART = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
 """Parameters that training does not depend on."""
 _HELD_OUT = 10
@@ -200,7 +262,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             ties=one_of(where, "ties", self.ties, ("gold", "all")),
             seed=seed,
             jobs=whole(where, "n_jobs", self.n_jobs),
-            costs=rolled_costs(one_of(where, "costs", self.costs, COSTS)),
+            costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
         )
 
     def _judge(

@@ -10,15 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.corpus import templated_sentences
 from fsmeu.searn.features.segments import CHUNKS
-from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.features.sets import SETS, TemplateSet
-from fsmeu.searn.features.templates import Template, parse_templates
-from fsmeu.searn.given import given_space
-from fsmeu.searn.searn import Searn
+from fsmeu.searn.features.sentences import HashedSentences, templated_sentences
+from fsmeu.searn.features.templates import SETS, Template, TemplateSet, parse_templates
+from fsmeu.searn.searn import Searn, given_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.tags import chunks_of
+from fsmeu.searn.spaces.labels import chunks_of
 
 __all__ = ["ColumnTagger", "are_chunk_tags", "tag_scores"]
 
@@ -67,7 +64,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     """Tags for rows of texts (a word and its columns), by templates and search.
 
     Args:
-        templates: a name of ``fsmeu.searn.features.sets.SETS``, or a list of templates as texts.
+        templates: a name of ``fsmeu.searn.features.templates.SETS``, or a list of templates.
         crossed: templates that are crossed with the label before, where a list is given.
         searn: a ``Searn`` that is copied and trained; None for its defaults.
         bits: features are hashed to 2^bits columns.

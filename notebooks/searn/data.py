@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.corpora.conll import Sentence, read_sentences
+from fsmeu.corpora.columns import Sentence, read_sentences
 from fsmeu.data_folder import data_file
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.reading import read_text

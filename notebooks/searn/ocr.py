@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fsmeu.searn.features.corpus import dense_sentences
+from fsmeu.searn.features.sentences import dense_sentences
 from searn.data import Letters, letters
 from searn.task import Part, Split, held_out, part_of
 

@@ -34,7 +34,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from fsmeu.searn.learners.logistic import Logistic
+from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.spaces.joint import Alternating
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from searn.measures import pair_counts

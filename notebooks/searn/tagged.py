@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fsmeu.corpora.conll import Sentence, inputs_and_tags
-from fsmeu.searn.features.corpus import templated_sentences
+from fsmeu.corpora.columns import Sentence, inputs_and_tags
 from fsmeu.searn.features.segments import CHUNKS
-from fsmeu.searn.features.sets import template_set
+from fsmeu.searn.features.sentences import templated_sentences
+from fsmeu.searn.features.templates import template_set
 from searn.data import conll2000, conll2002
 from searn.task import Part, Split, held_out
 

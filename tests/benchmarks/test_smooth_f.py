@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from fsmeu.learning.smooth_f import SmoothF
+from fsmeu.learning.max_expected_f import SmoothF
 from tests.benchmarks.measure import compare, record
 
 SPARE = 2

@@ -18,7 +18,7 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
-from fsmeu.searn.checkpoints import trained_of, write_checkpoint
+from fsmeu.searn.training import trained_of, write_checkpoint
 
 OLD = b"the old content"
 DATA = "data.csv"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.corpora.conll import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
 from fsmeu.errors import InputError, SizeLimitError
 
 TEXT = "Great JJ B-NP\nAmerican NNP I-NP\n\n\nsaid VBD B-VP"

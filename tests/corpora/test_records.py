@@ -6,9 +6,7 @@ import io
 import pytest
 
 from fsmeu.corpora import records as module
-from fsmeu.corpora import source as source_module
-from fsmeu.corpora.records import Record, blocks, format_of, records
-from fsmeu.corpora.source import open_corpus, read_from
+from fsmeu.corpora.records import Record, blocks, format_of, open_corpus, read_from, records
 from fsmeu.errors import FsmeuError
 
 
@@ -49,7 +47,6 @@ def test_damaged_compression(tmp_path, damage):
 @pytest.mark.parametrize("form", ["jsonl", "conll"])
 def test_records_that_are_too_long(monkeypatch, form):
     """They are passed over without being held, and those behind them are read."""
-    monkeypatch.setattr(source_module, "RECORD_BYTES", 10)
     monkeypatch.setattr(module, "RECORD_BYTES", 10)
     long = b"x" * 35
     found = read(b"ab\n\n" + long + b"\n\ncd\n\n" + long, form)

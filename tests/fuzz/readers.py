@@ -17,16 +17,15 @@ import fsmeu
 from fsmeu import learning
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.report import loss_to_measure, report
-from fsmeu.corpora.conll import read_sentences, written
-from fsmeu.corpora.output import open_output
+from fsmeu.corpora.columns import read_sentences, written
 from fsmeu.corpora.parse import parse
-from fsmeu.corpora.records import format_of, records
-from fsmeu.corpora.source import open_corpus
+from fsmeu.corpora.records import format_of, open_corpus, records
+from fsmeu.corpora.run import open_output
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
 from fsmeu.losses.library import grammar_folder, read_spec
-from fsmeu.searn.features.sets import template_set
+from fsmeu.searn.features.templates import template_set
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.tagger import ColumnTagger
 

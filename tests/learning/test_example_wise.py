@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.example_wise import ExampleWiseClassifier
+from fsmeu.learning.plug_in import ExampleWiseClassifier
 from fsmeu.learning.saving import load, save
 
 RANDOM = np.random.default_rng(7)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from fsmeu.learning.example_wise import ExampleWiseClassifier
+from fsmeu.learning.plug_in import ExampleWiseClassifier
 
 HOW = "to compare with it: pip install --no-deps example-wise-f1-maximizer"
 peer = pytest.importorskip("example_wise_f1_maximizer.meta_estimator", reason=HOW)

@@ -17,13 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.count_tree import CountTree
 from fsmeu.learning.expected_utility import (
+    CountTree,
     MaxExpectedUtilityClassifier,
     _expected,
     _likelihood,
+    batch_value,
 )
-from fsmeu.learning.expected_value import batch_value
 from fsmeu.learning.saving import load, save
 
 LOSSES = [

@@ -22,11 +22,10 @@ from sklearn.utils.estimator_checks import (
 from threadpoolctl import threadpool_info
 
 from fsmeu.errors import InputError
-from fsmeu.learning import max_expected_f, smooth_f
-from fsmeu.learning.ascent import Climb, climb
-from fsmeu.learning.max_expected_f import MaxExpectedFClassifier
+from fsmeu.learning import max_expected_f
+from fsmeu.learning.base import Climb, climb
+from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
 from fsmeu.learning.saving import load, save
-from fsmeu.learning.smooth_f import SmoothF
 from tests.support.nightly import mostly_nightly
 
 TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
@@ -89,7 +88,7 @@ def test_blocks_add_up(problem, size, sparse):
     rows, positive, weights, alpha, gamma, theta = problem
     given = csr_array(rows) if sparse else rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(smooth_f, "_BLOCK", size)
+        patch.setattr(max_expected_f, "_BLOCK", size)
         smooth = SmoothF(given, positive, weights, alpha, gamma)
         value, gradient = smooth(theta)
         squares = smooth.root_mean_squares()

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fsmeu.errors import InputError
-from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, registry, save
+from fsmeu.learning import DTAClassifier, EUMClassifier, ExampleWiseClassifier, load, save, saving
 
 OUTER = {
     "dta": lambda inner: DTAClassifier("fscore", inner),
@@ -138,7 +138,7 @@ class WordClassifier(ClassifierMixin, BaseEstimator):
 
 @KIND
 def test_files_of_those_that_read_texts(kind, tmp_path, monkeypatch):
-    monkeypatch.setitem(registry._CLASSES, "WordClassifier", WordClassifier)
+    monkeypatch.setitem(saving._CLASSES, "WordClassifier", WordClassifier)
     made = OUTER[kind](WordClassifier())
     assert right(made, TEXTS)
     assert not hasattr(made, "n_features_in_")

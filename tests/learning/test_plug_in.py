@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
 from fsmeu.errors import InputError
+from fsmeu.learning.given_loss import best_threshold, table_loss, table_value
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
 from fsmeu.learning.saving import load, save
-from fsmeu.learning.table_losses import best_threshold, table_loss, table_value
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
 NAMES = np.where(Y == 1, "spam", "ham")

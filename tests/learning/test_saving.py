@@ -27,7 +27,7 @@ from fsmeu.learning import (
     MaxExpectedUtilityClassifier,
     OFOClassifier,
     OnlineLogisticClassifier,
-    parts,
+    saving,
 )
 from fsmeu.learning.base import BinaryClassifier
 from fsmeu.learning.saving import load, register, save
@@ -120,11 +120,11 @@ def test_own_estimators_within(name, kind, tmp_path):
     assert np.array_equal(clone(again).fit(X, labels).predict(X), made.predict(X))
 
 
-@pytest.mark.parametrize("name", parts._PLAIN)
+@pytest.mark.parametrize("name", saving._PLAIN)
 @pytest.mark.thirds
 def test_estimators_of_scikit_learn_within(name, tmp_path):
     """Each of those that the message below names."""
-    one = parts._PLAIN[name]()
+    one = saving._PLAIN[name]()
     if hasattr(one, "transform"):
         one = make_pipeline(one, LogisticRegression())
     made = DTAClassifier(estimator=one, calibration="sigmoid").fit(np.abs(X), Y)

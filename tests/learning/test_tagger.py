@@ -11,9 +11,13 @@ from sklearn.exceptions import NotFittedError
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.chain_best import most_probable
-from fsmeu.learning.chain_likelihood import Lengths, chain_marginals, log_likelihood
-from fsmeu.learning.chain_utility import expected_values
+from fsmeu.learning.chain import (
+    Lengths,
+    chain_marginals,
+    expected_values,
+    log_likelihood,
+    most_probable,
+)
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
 from fsmeu.learning.saving import load, save
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger

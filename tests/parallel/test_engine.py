@@ -15,8 +15,7 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Markov
-from fsmeu.parallel.engine import WorkerError, workers
-from fsmeu.parallel.shares import _shares
+from fsmeu.parallel import WorkerError, _shares, workers
 from tests.same_records import same_records
 
 F1 = fsmeu.load("fscore")
@@ -108,7 +107,7 @@ def test_the_row_that_is_bad_is_named():
 @pytest.mark.parametrize("address", ["nowhere", "tcp://127.0.0.1:1", "", 5, b"x"])
 def test_schedulers_that_are_none(address, monkeypatch):
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    monkeypatch.setattr("fsmeu.parallel.engine.SCHEDULER_SECONDS", 0.3)
+    monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 0.3)
     with pytest.raises(InputError, match="address of a Dask scheduler"):
         fsmeu.decode_many(F1, [[0.5]], scheduler=address)
 
@@ -171,7 +170,7 @@ def test_without_dask_the_extra_is_named(monkeypatch):
 def test_a_scheduler_that_goes_away(monkeypatch):
     """It ends when the first results are there, and most is still to be sent."""
     distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    monkeypatch.setattr("fsmeu.parallel.engine.SCHEDULER_SECONDS", 2)
+    monkeypatch.setattr("fsmeu.parallel.SCHEDULER_SECONDS", 2)
     options = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     with (
         distributed.LocalCluster(protocol="tcp://", dashboard_address=None, **options) as cluster,

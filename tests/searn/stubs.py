@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fsmeu.searn.features.mixing import mixed
+from fsmeu.searn.features.hashing import mixed
 
 
 class Drawn:

@@ -12,13 +12,12 @@ import fsmeu
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 from fsmeu.learning import load, save
 from fsmeu.searn import Searn
-from fsmeu.searn.betas import iterations_of
-from fsmeu.searn.learners.logistic import Logistic
+from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
+from fsmeu.searn.spaces.custom import Queue
 from fsmeu.searn.spaces.plain import PlainTagging
-from fsmeu.searn.spaces.queue import Queue
 from fsmeu.searn.spaces.tagging import LeftToRight
-from fsmeu.searn.training import Progress
+from fsmeu.searn.training import Progress, iterations_of
 from tests.searn.stubs import running_sums
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
@@ -362,3 +361,10 @@ def test_bad_input_later(sums):
         quick(beta="search").fit(X, y, X[:1])
     assert made.predict([]) == []
     assert made.predict([[], X[0]])[0] == []
+
+
+def test_a_checkpoint_is_for_spaces_over_labels(tmp_path):
+    """Examples of a space of one's own cannot be compared with those of an earlier call."""
+    made = Searn(None, space=PlainTagging("hamming", "ab"), checkpoint=str(tmp_path / "c.npz"))
+    with pytest.raises(InputError, match="checkpoint is for spaces over labels"):
+        made.fit([[{"w": "x"}]], [["a"]])

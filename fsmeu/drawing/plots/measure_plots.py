@@ -20,7 +20,7 @@ from fsmeu.drawing.plots.plot_file import (
     save_figure,
 )
 from fsmeu.errors import EmptyError, InputError, sentence, visible
-from fsmeu.learning.table_losses import best_threshold, table_value, threshold_values
+from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
 from fsmeu.losses.loss import SpecLoss
 
 if TYPE_CHECKING:

@@ -1,13 +1,17 @@
 """Online learners: ``partial_fit``, predictions before labels, a running measure, constant memory.
 
-In the order of the data flow: ``state`` (what is remembered), ``rules`` (how each learner decides
-and learns), ``loops`` (the loop over examples, by numpy or compiled), ``base``, the estimators, and
-``streaming`` (a learner's measure against the examples it has seen).
+In the order of the data flow: ``rules`` (what is remembered, how each learner decides and learns),
+``kernels`` (the loop over examples), ``base``, ``classifiers``, and ``streaming`` (a learner's
+measure against the examples it has seen).
 """
 
-from fsmeu.learning.online.costs import OMCSLClassifier, STAMPClassifier
-from fsmeu.learning.online.fofo import FOFOClassifier
-from fsmeu.learning.online.probabilistic import OFOClassifier, OnlineLogisticClassifier
+from fsmeu.learning.online.classifiers import (
+    FOFOClassifier,
+    OFOClassifier,
+    OMCSLClassifier,
+    OnlineLogisticClassifier,
+    STAMPClassifier,
+)
 
 __all__ = [
     "FOFOClassifier",

@@ -7,6 +7,7 @@ example was used (progressive validation).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,17 +16,107 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_random_state, validate_data
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, SizeLimitError, one_of, sentence, truth
-from fsmeu.learning.base import BinaryClassifier
-from fsmeu.learning.checks import positive_number, real
-from fsmeu.learning.online.draws import uniform
-from fsmeu.learning.online.loops import Examples, Linear, run
-from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
+from fsmeu.learning.base import BinaryClassifier, Rows, positive_number, real
+from fsmeu.learning.online.rules import (
+    OWN,
+    SEEN,
+    fresh,
+    measured,
+)
 from fsmeu.limits import ONLINE_WEIGHTS
 
-__all__ = ["OnlineClassifier"]
+__all__ = ["Examples", "Linear", "OnlineClassifier", "run"]
 
-Floats = NDArray[np.float64]
+
+def uniform(seed: int, seen: int, weights: Floats) -> Floats:
+    """A number from [0, 1) for each example, (examples,).
+
+    It depends on the seed and on how many examples of positive weight came before: pieces get the
+    same numbers as the whole. (The mixing function is that of SplitMix64, Steele et al. 2014.)
+    """
+    place = np.cumsum(weights > 0.0).astype(np.uint64) + np.uint64(seen)
+    word = (place + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    word ^= word >> np.uint64(31)
+    return np.asarray((word >> np.uint64(11)) * 2.0**-53)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples in the order in which they come.
+
+    Attributes:
+        rows: (examples, features), an array of doubles or a ``csr_array``.
+        positive: 1 for positive examples, 0 for others.
+        weights: weights; an example of weight 0 is passed over.
+        draws: a uniform number for each, from [0, 1), where the rule asks for one.
+    """
+
+    rows: Rows
+    positive: Floats
+    weights: Floats
+    draws: Floats
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Linear classifiers that learn by the gradient of the logistic loss.
+
+    After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
+    example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
+    a sparse example touches only its own features.
+
+    Attributes:
+        weights: (classifiers, features + 1), the last column for the intercept; changed in place.
+        delays: as above, of the same shape; no rows where the last weights are used instead.
+        constant: the value of the feature behind the intercept: 1, or 0 without one.
+        step: the length of the first step.
+        falls: whether it is ``step / sqrt(t)`` at example t; else it stays.
+    """
+
+    weights: Floats
+    delays: Floats
+    constant: float
+    step: float
+    falls: bool
+
+
+def run(
+    kind: int, state: Floats, linear: Linear, examples: Examples
+) -> tuple[NDArray[np.uint8], Floats]:
+    """What was predicted for each example before its label was used, two arrays (examples,).
+
+    The first is 1 or 0, the second the probability of the positive class by the first classifier.
+
+    Args:
+        kind: the number of the learner's rule.
+        state: what it remembers besides weights; changed in place, as the weights are.
+        linear: its classifiers.
+        examples: the examples.
+    """
+    from fsmeu.learning.online import kernels
+
+    predicted = np.zeros(len(examples.positive), np.uint8)
+    before = np.full(len(predicted), np.nan)
+    held = _flat(examples.rows)
+    given = (examples.positive, examples.weights, examples.draws)
+    settings = (linear.constant, linear.step, linear.falls)
+    places = (predicted, before)
+    kernels.run(kind, state, linear.weights, linear.delays, settings, held, given, *places)
+    return predicted, before
+
+
+def _flat(rows: Rows) -> tuple[Any, Any, Any]:
+    """Values row by row, the column of each (none where rows are whole), where rows begin."""
+    if issparse(rows):
+        return rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    begins = np.arange(rows.shape[0] + 1, dtype=np.int64) * rows.shape[1]
+    return np.ascontiguousarray(rows).ravel(), np.empty(0, np.int64), begins
+
+
 Self = TypeVar("Self", bound="OnlineClassifier")
 SCHEDULES = ("sqrt", "constant")
 

@@ -1,55 +1,94 @@
-"""How each online learner decides, and what it learns from a label: one pair of functions each.
+"""What online learners remember besides weights, how they decide, and what labels teach them.
+
+All measures here are a TP / (b POS + c TP + FP), in the weight of true positives, of positives and
+of false positives among the examples so far (a, b, c: F_beta 1 + beta^2, beta^2, 1; Jaccard 1, 1,
+0). The state is a short vector of numbers, by place; the first places are the same for every
+learner, the others are its own.
 
 ``decide(state, chances, draw)`` is 1 or 0 before the label is known; ``learn(state, chances, y,
 weight, costs)`` changes the state after the example was counted, and says by ``costs`` what the
 gradient of each classifier's logistic loss is multiplied by. ``chances`` are the probabilities of
-the positive class by each classifier, ``draw`` is uniform on [0, 1).
-
-They are plain Python on anything that can be indexed, and call nothing but ``math``: the same
-source runs on lists and, compiled by numba, on arrays.
+the positive class by each classifier, ``draw`` is uniform on [0, 1). They call nothing but
+``math``: ``kernels`` compiles them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableSequence
+from collections.abc import MutableSequence
+from typing import Any
 
-from fsmeu.learning.online.state import (
-    DONE,
-    DOUBLES,
-    EPOCH,
-    ESTIMATES,
-    GAIN,
-    GAMMA,
-    GROWTH,
-    HELD_NEGATIVE,
-    HELD_POSITIVE,
-    HORIZON,
-    KNOWN,
-    LAST,
-    LENGTH,
-    LEVEL,
-    MATCHED,
-    MEAN,
-    OMCSL_COUNTS,
-    OPEN,
-    POSITIVE,
-    PREDICTED,
-    RADIUS,
-    REWARD_NEGATIVE,
-    REWARD_POSITIVE,
-    SCALE,
-    SHARPNESS,
-    STAGE,
-    STAGES,
-    START,
-    STEPS,
-    THETA,
-    TOTAL,
-    TRUE_POSITIVE,
-)
+import numpy as np
 
-__all__ = ["FOFO", "LOGISTIC", "OFO", "OMCSL", "RULES", "STAMP"]
+from fsmeu.arrays import Floats
+
+__all__ = [
+    "FOFO",
+    "LOGISTIC",
+    "OFO",
+    "OMCSL",
+    "OWN",
+    "STAMP",
+    "coefficients",
+    "fresh",
+    "measured",
+    "values_of",
+]
+
+TRUE_POSITIVE, PREDICTED, POSITIVE, TOTAL = 0, 1, 2, 3  # weights of examples
+SEEN = 4  # examples
+GAIN, KNOWN, MATCHED = 5, 6, 7  # a, b, c
+OWN = 8
+
+# FOFO: Algorithms 1 and 2 of Liu et al. (2018).
+THETA, MEAN, START = 8, 9, 10  # the threshold, its average in the stage, the stage's first
+RADIUS, GAMMA, DONE = 11, 12, 13  # of the stage: radius, step, steps done
+STAGE, STAGES, LENGTH = 14, 15, 16  # number of the stage, of all stages, steps of the stage
+HORIZON, DOUBLES, OPEN = 17, 18, 19  # of the next plan; plans follow each other; one may begin now
+SCALE, LAST = 20, 21  # what steps are multiplied by (0: automatic); predicts with THETA, not MEAN
+FOFO_SIZE = 22
+
+# STAMP: Narasimhan, Kar and Jain (2015).
+LEVEL, ESTIMATES, STEPS, EPOCH, GROWTH = 8, 9, 10, 11, 12
+REWARD_POSITIVE, REWARD_NEGATIVE, HELD_POSITIVE, HELD_NEGATIVE = 13, 14, 15, 16
+STAMP_SIZE = 17
+
+# OMCSL: Yan et al. (2017); then true positives and predicted positives of each classifier.
+SHARPNESS = 8
+OMCSL_COUNTS = 9
+
+
+def coefficients(measure: str, beta: float) -> tuple[float, float, float]:
+    """The numbers a, b, c of a measure, "f" or "jaccard"."""
+    return (1.0, 1.0, 0.0) if measure == "jaccard" else (1.0 + beta * beta, beta * beta, 1.0)
+
+
+def fresh(size: int, measure: str, beta: float) -> Floats:
+    """The state before the first example, (size,)."""
+    state = np.zeros(size)
+    state[GAIN], state[KNOWN], state[MATCHED] = coefficients(measure, beta)
+    return state
+
+
+def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:
+    """The measure with the numbers a, b, c for weights of examples; 0 where it is 0/0.
+
+    Args:
+        numbers: a, b, c, as ``coefficients`` gives them.
+        hits: the weight of true positives, of any shape.
+        predicted: that of predicted positives, of the same shape.
+        positive: that of positives, of the same shape or a number.
+    """
+    gain, known, matched = numbers
+    below = np.asarray(known * positive + matched * hits + predicted - hits)
+    return np.asarray(gain * hits / np.where(below > 0, below, 1.0))
+
+
+def measured(state: Floats) -> float:
+    """The measure of all predictions so far; 0 where it is 0/0."""
+    numbers = state[[GAIN, KNOWN, MATCHED]]
+    return float(values_of(numbers, state[TRUE_POSITIVE], state[PREDICTED], state[POSITIVE]))
+
 
 Numbers = MutableSequence[float]
 LOGISTIC, OFO, FOFO, STAMP, OMCSL = 0, 1, 2, 3, 4
@@ -173,15 +212,3 @@ def learn_omcsl(state: Numbers, chances: Numbers, y: float, weight: float, costs
         if chances[j] >= 0.5:
             state[OMCSL_COUNTS + 2 * j] += weight * y
             state[OMCSL_COUNTS + 2 * j + 1] += weight
-
-
-Decide = Callable[[Numbers, Numbers, float], int]
-Learn = Callable[[Numbers, Numbers, float, float, Numbers], None]
-RULES: tuple[tuple[Decide, Learn], ...] = (
-    (decide_logistic, learn_logistic),
-    (decide_ofo, learn_logistic),
-    (decide_fofo, learn_fofo),
-    (decide_logistic, learn_stamp),
-    (decide_omcsl, learn_omcsl),
-)
-"""By number: LOGISTIC, OFO, FOFO, STAMP, OMCSL."""

@@ -1,4 +1,4 @@
-"""Examples streamed through an online learner: its running measure against examples seen.
+"""Examples streamed through online learners: running measures, over several orders.
 
 The measure after t examples is that of the t predictions that were made before their labels were
 used, as in the figures of Liu et al. (2018), section 5.
@@ -6,24 +6,39 @@ used, as in the figures of Liu et al. (2018), section 5.
 
 from __future__ import annotations
 
+import csv
+import io
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.base import Rows
+from fsmeu.learning.examples import Examples
+from fsmeu.learning.given_loss import plain
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.state import GAIN, KNOWN, MATCHED, coefficients, values_of
+from fsmeu.learning.online.rules import GAIN, KNOWN, MATCHED, coefficients, values_of
 from fsmeu.limits import STREAMED_EXAMPLES
 
-__all__ = ["Streamed", "measured_on", "places", "running_measure", "stream"]
+__all__ = [
+    "Outcome",
+    "Plan",
+    "Task",
+    "curves_csv",
+    "places",
+    "run_orders",
+    "running_measure",
+    "stream",
+    "summary",
+    "two_classes",
+]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Tell = Callable[[int, float], None]
 """Is told how many examples were seen since the last call, and the measure so far."""
 
@@ -135,3 +150,204 @@ def _within(seen: Ints, done: int, more: int) -> Ints:
     """The numbers of examples that are reached by the next piece, as places in it."""
     first, last = np.searchsorted(seen, (done, done + more), side="right")
     return np.asarray(seen[first:last] - done - 1)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is done with each learner.
+
+    Attributes:
+        passes: how often it sees the examples.
+        shuffles: random orders; 0 for the order of the file.
+        seed: of the random orders.
+    """
+
+    passes: int
+    shuffles: int
+    seed: int
+
+    def random(self, k: int) -> np.random.Generator | None:
+        """What shuffles the examples for the k-th time."""
+        return np.random.default_rng((self.seed, k)) if self.shuffles else None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Examples of two classes.
+
+    Attributes:
+        rows: (examples, features).
+        labels: the class of each, (examples,).
+        classes: both classes, the positive one last.
+    """
+
+    rows: Any
+    labels: NDArray[Any]
+    classes: NDArray[Any]
+
+    @property
+    def positive(self) -> int:
+        """How many are of the positive class."""
+        return int((self.labels == self.classes[1]).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A learner over all orders.
+
+    Attributes:
+        name: as it was written.
+        measure: "F1", "F2", ... or "Jaccard".
+        seen: numbers of examples, (points,).
+        curves: its measure after so many, (orders, points).
+        tests: its measure on other examples afterwards, (orders,); None without these.
+        speed: examples a second of processor time, in the fastest order.
+        first: the learner after the first order.
+    """
+
+    name: str
+    measure: str
+    seen: NDArray[np.int64]
+    curves: Floats
+    tests: Floats | None
+    speed: float
+    first: OnlineClassifier
+
+
+def two_classes(name: str, data: Examples, positive: str | None, like: Task | None = None) -> Task:
+    """The examples with labels of two classes.
+
+    Args:
+        name: the file, for messages.
+        data: what it holds.
+        positive: the label of the positive class, against all others; None where there are two.
+        like: examples whose classes the labels must be of.
+
+    Raises:
+        InputError: the labels are others.
+    """
+    labels = data.labels
+    assert labels is not None
+    if labels.ndim != 1:
+        raise InputError(sentence(name, "an example must have one label", f"{labels.shape[1]}"))
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(sentence(name, "labels must be finite numbers or texts", "nan or inf"))
+    known = np.unique(labels)
+    if positive is not None:
+        chosen = [one for one in known if _is_written(one, positive)]
+        if not chosen and like is None:
+            must = f"--positive must be one of {_listed(known)}"
+            raise InputError(sentence(name, must, positive))
+        labels = np.isin(labels, chosen).astype(np.int64)
+        known = np.unique(labels)
+    if like is not None:
+        strange = [plain(one) for one in known.tolist() if one not in like.classes.tolist()]
+        if strange:
+            must = f"labels must be {' or '.join(str(plain(one)) for one in like.classes)}"
+            raise InputError(sentence(name, must, strange[0]))
+        return Task(data.rows, labels, like.classes)
+    if len(known) != 2:
+        must = "the labels must be of two classes"
+        got = f"{len(known)}: {_listed(known)}"
+        remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
+        raise InputError(sentence(name, must, got, remedy))
+    return Task(data.rows, labels, known)
+
+
+def _listed(labels: NDArray[Any]) -> str:
+    """The labels, or the first of them where they are many."""
+    return ", ".join(str(plain(one)) for one in labels[:8]) + (", ..." if len(labels) > 8 else "")
+
+
+def _is_written(label: Any, text: str) -> bool:
+    """Whether a text stands for a label: 2, 2.0 and 2e0 are one number."""
+    if str(plain(label)) == text.strip():
+        return True
+    try:
+        return bool(float(label) == float(text))
+    except ValueError:
+        return False
+
+
+def run_orders(
+    name: str,
+    learner: OnlineClassifier,
+    data: Task,
+    others: Task | None,
+    plan: Plan,
+    tell: Callable[[int, str], None],
+) -> Outcome:
+    """What a learner reached over all orders.
+
+    Args:
+        name: as it was written.
+        learner: the learner, which is copied for each order.
+        data: the examples it learns from.
+        others: the examples it is measured on afterwards, or None.
+        plan: passes, orders and seed.
+        tell: called with the number of examples seen since the last call, and the measure in words.
+
+    Raises:
+        ValueError: the learner refuses its parameters or the examples.
+    """
+    count, measure = len(data.labels) * plan.passes, _measure_name(learner)
+    found: list[Streamed] = []
+    tests = []
+    for k in range(max(plan.shuffles, 1)):
+        made = _prepared(learner, count, plan.seed + k)
+        options: dict[str, Any] = {"passes": plan.passes, "random": plan.random(k)}
+        options["tell"] = lambda more, value: tell(more, f"{measure} {value:.4f}")
+        found.append(stream(made, data.rows, data.labels, **options))
+        if others is not None:
+            tests.append(measured_on(made, others.rows, others.labels))
+    curves = np.array([one.values for one in found])
+    speed = count / max(min(one.seconds for one in found), 1e-9)
+    values = None if others is None else np.array(tests)
+    return Outcome(name, measure, found[0].seen, curves, values, speed, found[0].learner)
+
+
+def _prepared(learner: OnlineClassifier, count: int, seed: int) -> OnlineClassifier:
+    """A copy that knows how many examples will come, and has a seed, where it asks for these."""
+    made: OnlineClassifier = clone(learner)
+    given = made.get_params(deep=False)
+    unset = {"horizon": count, "random_state": seed}
+    made.set_params(**{k: v for k, v in unset.items() if k in given and given[k] is None})
+    return made
+
+
+def _measure_name(learner: OnlineClassifier) -> str:
+    if learner.measure == "jaccard":
+        return "Jaccard"
+    return f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
+
+
+def curves_csv(found: Sequence[Outcome]) -> str:
+    """The curves as csv text, one line for each learner, order and point."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["learner", "measure", "order", "examples", "value"])
+    for one in found:
+        for k, curve in enumerate(one.curves, start=1):
+            pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
+            writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
+    return text.getvalue()
+
+
+def summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+    """The facts, with mean and standard deviation of each learner over the orders."""
+    rows = [
+        {
+            "learner": one.name,
+            "measure": one.measure,
+            "online": _moments(one.curves[:, -1]),
+            "test": None if one.tests is None else _moments(one.tests),
+            "examples_per_second": round(one.speed),
+        }
+        for one in found
+    ]
+    return {**facts, "learners": rows}
+
+
+def _moments(values: Floats) -> dict[str, float | None]:
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {"mean": float(np.mean(values)), "sd": spread}

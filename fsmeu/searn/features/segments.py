@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.searn.features.columns import Columns, columns_of
-from fsmeu.searn.features.mixing import Hashes, indices, mixed, text_hash
+from fsmeu.arrays import Ints
+from fsmeu.searn.features.hashing import Hashes, indices, mixed, text_hash
 from fsmeu.searn.features.templates import (
+    Columns,
     Template,
     column_names,
+    columns_of,
     parse_template,
     parse_templates,
     template_hashes,
 )
 
-__all__ = ["CHUNKS", "SegmentFeatures", "SegmentSet", "segment_features"]
-
-Ints = NDArray[np.int64]
+__all__ = ["CHUNKS", "SegmentSet", "segment_features"]
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,162 @@
-"""Feature templates: conjunctions of base features at offsets from a position.
+"""Feature templates: conjunctions of base features at offsets from a position, and sets of them.
 
 A template is written as in ``pos[-1] pos[0]``: the part of speech before the position together with
-the one at it. Each template gives each position exactly one feature of value 1, named by a hash.
-The same template can be crossed with the history of labels, which is the search space's matter.
+the one at it. Each template gives each position exactly one feature of value 1, named by a hash of
+columns: of the word, its stem, its part of speech and so on. What is asked for beyond the end of a
+sentence has a hash of its own.
+
+The sets follow Daumé et al. (2009): section 6.1.3 for chunking (the word as it stands, in small
+letters, its stem and what the stem leaves, its case pattern, its first and last characters, the
+part of speech and its first character, lists), section 6.1.2 for names (words, case and affixes of
+up to three characters within two positions), section 6.1.4 for joint tagging (no parts of speech
+are read: they are predicted). Conjunctions of neighbours stand for the paper's n-grams.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
-from fsmeu.searn.features.columns import Columns, columns_of
-from fsmeu.searn.features.mixing import Hashes, indices, mixed, text_hash
+from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.reading import read_text
+from fsmeu.searn.features.hashing import Hashes, indices, mixed, text_hash
+from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
 __all__ = [
+    "FUNCTIONS",
+    "SETS",
+    "Columns",
     "Template",
+    "TemplateSet",
     "column_names",
+    "columns_of",
     "parse_template",
     "parse_templates",
     "static_features",
     "template_hashes",
+    "template_set",
 ]
+
+Row = Sequence[str]
+Integers = NDArray[np.int64]
+_BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
+
+
+def _identity(text: str) -> str:
+    return text
+
+
+def _prefix(length: int) -> Callable[[str], str]:
+    return lambda text: text[:length]
+
+
+def _suffix(length: int) -> Callable[[str], str]:
+    return lambda text: text[-length:]
+
+
+def _ending(word: str) -> str:
+    """What a stem leaves of its word."""
+    return word.lower()[len(stem(word)) :]
+
+
+FUNCTIONS: dict[str, Callable[[str], str]] = {
+    "word": _identity,
+    "lower": str.lower,
+    "stem": stem,
+    "ending": _ending,
+    "shape": shape,
+    "case": case_pattern,
+    "lists": lists,
+    **{f"prefix{k}": _prefix(k) for k in (1, 2, 3, 4)},
+    **{f"suffix{k}": _suffix(k) for k in (1, 2, 3, 4)},
+    "first": _prefix(1),
+}
+"""Functions of one text that columns may be made with, by name."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Base features of a corpus.
+
+    Attributes:
+        hashes: a hash for each position, (positions,), by the name of the column.
+        starts: where each sentence starts, and the end of the last one, (sentences + 1,).
+    """
+
+    hashes: Mapping[str, Hashes]
+    starts: Integers
+
+    @property
+    def sentence_of(self) -> Integers:
+        """The number of the sentence of each position, (positions,)."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def at(self, name: str, positions: Integers, sentences: Integers) -> Hashes:
+        """Hashes of a column at positions that may lie outside of their sentences, same shape.
+
+        Args:
+            name: the column.
+            positions: positions of the corpus.
+            sentences: the number of the sentence that each is asked for from.
+        """
+        held = self.hashes[name]
+        begins, ends = self.starts[sentences], self.starts[sentences + 1]
+        inside = np.clip(positions, 0, max(0, len(held) - 1))
+        found: Hashes = held[inside] if len(held) else np.zeros(positions.shape, np.uint64)
+        found = np.where(positions < begins, _BEFORE, found)
+        return np.where(positions >= ends, _AFTER, found)
+
+
+def columns_of(sentences: Sequence[Sequence[Row]], asked: Sequence[str]) -> Columns:
+    """The columns of a corpus.
+
+    Args:
+        sentences: lists of rows of texts, of which the first is the word.
+        asked: names of columns: a function of the word, as ``suffix2``; ``col2`` for the second
+            text of a row (``pos`` is the same); ``col2.first`` for a function of it; ``bias``.
+
+    Raises:
+        InputError: a name is not known, or a row has no such text.
+    """
+    lengths = np.array([len(one) for one in sentences], np.int64)
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    made = {}
+    for name in dict.fromkeys(asked):
+        place, function = _source(name)
+        if place < 0:
+            made[name] = np.zeros(int(starts[-1]), np.uint64)
+            continue
+        texts = [_text(row, place, name) for one in sentences for row in one]
+        table = {text: text_hash(function(text)) for text in set(texts)}
+        made[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
+    return Columns(made, starts)
+
+
+def _source(name: str) -> tuple[int, Callable[[str], str]]:
+    """The place in a row and the function that a name stands for; -1 for the bias."""
+    where = "feature templates"
+    if name == "bias":
+        return -1, _identity
+    base, _, function = name.replace("pos", "col2", 1).partition(".")
+    if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
+        if function:
+            one_of(where, "a function of a column", function, FUNCTIONS)
+        return int(base[3:]) - 1, FUNCTIONS[function or "word"]
+    known = [*FUNCTIONS, "pos", "bias", "col1"]
+    return 0, FUNCTIONS[one_of(where, "a column", name, known)]
+
+
+def _text(row: Row, place: int, name: str) -> str:
+    if place < len(row):
+        return row[place]
+    must = f"the template column {name!r} needs {place + 1} texts in each row"
+    raise InputError(sentence("feature templates", must, " ".join(row)))
+
 
 Template = tuple[tuple[str, int], ...]
 _PART = re.compile(r"([A-Za-z][\w.]*)(?:\[([+-]?\d{1,3})\])?$")
@@ -92,3 +224,113 @@ def static_features(
     """
     columns = columns_of(sentences, column_names(templates))
     return indices(template_hashes(columns, templates), bits)
+
+
+@dataclass(frozen=True)
+class TemplateSet:
+    """Templates of the input, and those that are crossed with labels of the past.
+
+    Attributes:
+        static: templates whose features stand at a position whatever was predicted before.
+        crossed: templates that are paired with the label before the position.
+    """
+
+    static: tuple[Template, ...]
+    crossed: tuple[Template, ...] = ()
+
+
+def _window(names: str, reach: int) -> list[str]:
+    """Each column at each offset from -reach to reach."""
+    return [f"{name}[{k}]" for name in names.split() for k in range(-reach, reach + 1)]
+
+
+_WORD = ["bias", "ending", "prefix1", "prefix2", "prefix3", "suffix1"]
+_CHUNKING = [
+    *_WORD,
+    *_window("word pos", 2),
+    *_window("lower stem case shape lists pos.first suffix2 suffix3", 1),
+    "pos[-3]",
+    "pos[3]",
+    *(f"pos[{k}] pos[{k + 1}]" for k in range(-2, 2)),
+    *(f"pos[{k}] pos[{k + 1}] pos[{k + 2}]" for k in range(-2, 1)),
+    "pos[-2] pos[-1] pos[0] pos[1]",
+    "pos[-1] pos[0] pos[1] pos[2]",
+    *(f"lower[{k}] lower[{k + 1}]" for k in range(-1, 1)),
+    "lower[0] pos[0]",
+    "lower[-1] pos[0]",
+    "lower[1] pos[0]",
+    "lower[0] pos[1]",
+    "lower[0] pos[-1]",
+    "lower[0] pos[1] pos[2]",
+    "lower[0] pos[-1] pos[-2]",
+    "lower[-1] pos[0] pos[1]",
+    "pos[-1] pos[1]",
+    "lower[-1] lower[1]",
+]
+_NAMES = [
+    *_WORD,
+    *_window("word lower pos case shape", 2),
+    *_window("lists suffix3 suffix2", 1),
+    "prefix3[-1]",
+    "prefix3[1]",
+    "prefix4",
+    "suffix4",
+    "lower[-3]",
+    "lower[3]",
+    *(f"lower[{k}] lower[{k + 1}]" for k in range(-2, 2)),
+    *(f"case[{k}] case[{k + 1}]" for k in range(-2, 2)),
+    *(f"case[{k}] case[{k + 1}] case[{k + 2}]" for k in range(-2, 1)),
+    *(f"pos[{k}] pos[{k + 1}]" for k in range(-1, 1)),
+    "lower[-1] case[0]",
+    "lower[-2] lower[-1] case[0]",
+    "case[0] lower[1]",
+    "lists[-1] case[0]",
+    "case[-1] lists[0] case[1]",
+    "shape[-1] shape[0]",
+    "shape[0] shape[1]",
+]
+_WORDS = [
+    *_WORD,
+    *_window("word", 2),
+    *_window("lower stem case shape lists suffix2 suffix3", 1),
+    "prefix4",
+    "suffix4",
+    *(f"lower[{k}] lower[{k + 1}]" for k in range(-2, 2)),
+    *(f"suffix2[{k}] suffix2[{k + 1}]" for k in range(-1, 1)),
+    "lower[-1] lower[1]",
+    "lower[-1] lower[0] lower[1]",
+    "suffix3[-1] suffix3[0] suffix3[1]",
+]
+SETS = {
+    "chunking": TemplateSet(
+        parse_templates(_CHUNKING),
+        parse_templates(["lower[0]", "pos[0]", "pos[0] pos[1]", "pos[-1] pos[0]", "lower[-1]"]),
+    ),
+    "names": TemplateSet(
+        parse_templates(_NAMES), parse_templates(["lower[0]", "case[0]", "pos[0]", "lower[-1]"])
+    ),
+    "words": TemplateSet(
+        parse_templates(_WORDS), parse_templates(["lower[0]", "suffix2[0]", "case[0]", "lower[1]"])
+    ),
+}
+"""Sets by name: "chunking" reads parts of speech in the second column, "words" the word alone."""
+
+
+def template_set(name: str) -> TemplateSet:
+    """A set of this module by its name, or that of a file with one template on each line.
+
+    A line that starts with ``cross`` is crossed with the label before.
+
+    Raises:
+        InputError: there is neither, or the file is not written so.
+    """
+    path = Path(name)
+    if name in SETS or not path.is_file():
+        return SETS[one_of("templates", "what is no file of templates", name, SETS)]
+    lines = read_text(path, f"templates {name}").splitlines()
+    crossed = [line[6:] for line in lines if line.startswith("cross ")]
+    static = [line for line in lines if not line.startswith("cross ")]
+    found = TemplateSet(parse_templates(static), parse_templates(crossed))
+    if not found.static:
+        raise InputError(sentence(f"templates {name}", "there must be a template"))
+    return found

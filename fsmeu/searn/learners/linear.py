@@ -1,7 +1,12 @@
-"""Linear models of hashed features, of which only the columns that were seen have weights."""
+"""Linear models of hashed features: logistic regression by AdaGrad, and the averaged perceptron.
+
+Only the columns that were seen have weights. Passes over examples are compiled (``kernels``); which
+features are left out by dropout is told by a hash of the seed and the entry's number.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +14,23 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
+from fsmeu.arrays import Ints
+from fsmeu.errors import one_of, whole
+from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
+from fsmeu.searn.learners.protocol import Decisions
 
-__all__ = ["LinearModel", "column_table", "numbered_columns"]
+__all__ = [
+    "AveragedPerceptron",
+    "Entries",
+    "LinearModel",
+    "Logistic",
+    "column_table",
+    "logistic_pass",
+    "numbered_columns",
+    "perceptron_pass",
+]
 
 
 def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -95,3 +113,255 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
             return column_table(columns, size), None, None
         order = np.argsort(columns).astype(np.int32)
         return None, columns[order], order
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Examples as flat arrays.
+
+    Attributes:
+        ends: where the entries of each row begin, and the end of the last, (R + 1,).
+        columns: the number of each entry's column, less than the rows of weights.
+        values: the value of each entry, of the type of the weights.
+        begins: the first row of each example and the end of the last, (N + 1,).
+        costs: (R, A), +inf where an action is not allowed; of the type of the weights.
+        targets: bool (R, A).
+        importance: the weight of each example, (N,); of the type of the weights.
+    """
+
+    ends: Ints
+    columns: NDArray[np.int32]
+    values: NDArray[Any]
+    begins: Ints
+    costs: NDArray[Any]
+    targets: NDArray[np.bool_]
+    importance: NDArray[Any]
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All of them, in this order."""
+        return (
+            self.ends, self.columns, self.values, self.begins,
+            self.costs, self.targets, self.importance,
+        )  # fmt: skip
+
+
+def logistic_pass(
+    given: Entries,
+    order: Ints,
+    weights: NDArray[Any],
+    squares: NDArray[Any],
+    *,
+    rate: float,
+    margin: float,
+    dropout: float,
+    seed: int,
+    least: float = 0.0,
+) -> float:
+    """The mean of the examples' losses before their steps; weights and squares are changed.
+
+    The loss of an example is -log of the probability that softmax gives to its targets, with
+    ``margin`` times the cost added to each score (softmax-margin, Gimpel and Smith 2010). A step is
+    that of AdaGrad (Duchi, Hazan and Singer 2011): ``rate`` times the slope over the root of the
+    sum of squared slopes so far.
+
+    Args:
+        given: the examples.
+        order: the examples in the order in which they are visited.
+        weights: (U + 1, A); the last row stays 0.
+        squares: sums of squared slopes, (U + 1, A); greater than 0.
+        rate: the length of a step.
+        margin: how much of an action's cost is added to its score.
+        dropout: the share of entries that is left out, at random in each pass.
+        seed: says which.
+        least: a row whose slopes are all less than this makes no step.
+    """
+    from fsmeu.searn.learners import kernels
+
+    settings = (rate, margin, dropout, least, np.uint64(seed))
+    total = kernels.logistic_pass(*given.arrays, order, weights, squares, *settings)
+    return float(total) / max(1, len(order))
+
+
+def perceptron_pass(
+    given: Entries,
+    order: Ints,
+    weights: NDArray[Any],
+    delays: NDArray[Any],
+    *,
+    seen: int,
+    by_cost: bool,
+) -> int:
+    """How many examples were decided wrongly; weights and delays are changed.
+
+    Where the best action is no target, a row is added to the weights of the best target and taken
+    from those of the best action. The mean of the weights after t examples is
+    ``weights - delays / t``.
+
+    Args:
+        given: the examples.
+        order: the examples in the order in which they are visited.
+        weights: (U + 1, A); the last row stays 0.
+        delays: steps times the number of examples before them, (U + 1, A).
+        seen: the number of examples before this pass.
+        by_cost: whether a step is as long as the difference of both costs; else it is 1.
+    """
+    from fsmeu.searn.learners import kernels
+
+    return int(kernels.perceptron_pass(*given.arrays, order, weights, delays, seen, by_cost))
+
+
+IMPORTANCE = ("equal", "cost")
+
+_TINY = 1e-30
+"""In place of 0, so that no step is divided by it; its root is nothing beside any slope."""
+_LEAST_SLOPE = 1e-4
+"""Rows of smaller slopes make no step: as probabilities they are right to four digits."""
+
+
+@register
+class Logistic(BaseEstimator):  # type: ignore[misc]
+    """Softmax over the allowed actions of a state, weights learned by AdaGrad.
+
+    With one target in each state, margin 0 and equal importance it is multinomial logistic
+    regression, and the first iteration of ``Searn`` trains a maximum entropy Markov model (Daumé
+    et al. 2009, section 7). Dropout of features (each entry is left out with this probability, the
+    others are scaled up) takes the place of a penalty on weights.
+
+    Args:
+        epochs: passes over the examples.
+        rate: the length of a step.
+        dropout: the share of entries that is left out in a pass.
+        importance: "equal", or "cost": an example weighs as much as the greatest cost of its
+            actions, in units of the mean over all examples. States in which nothing can go wrong
+            any more weigh nothing then.
+        margin: how much of an action's cost is added to its score while learning.
+        damping: what the sums of squared slopes start from. From 0, the first step of a weight is
+            as long as ``rate``, however small the slope is.
+        min_freq: features with fewer entries have no weight.
+        single: whether weights are single-precision numbers: half the memory, twice as fast.
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: int = 8,
+        rate: float = 0.03,
+        dropout: float = 0.2,
+        importance: str = "equal",
+        margin: float = 0.0,
+        damping: float = 0.0,
+        min_freq: int = 1,
+        single: bool = True,
+    ) -> None:
+        self.epochs = epochs
+        self.rate = rate
+        self.dropout = dropout
+        self.importance = importance
+        self.margin = margin
+        self.damping = damping
+        self.min_freq = min_freq
+        self.single = single
+
+    def learn(self, given: Decisions, seed: int) -> LinearModel:
+        """The model that was learned from examples."""
+        where = type(self).__name__
+        epochs = whole(where, "epochs", self.epochs)
+        rate = number_between(where, "rate", self.rate, 0, np.inf)
+        dropout = number_between(where, "dropout", self.dropout, 0, 0.99)
+        margin = number_between(where, "margin", self.margin, 0, np.inf)
+        one_of(where, "importance", self.importance, IMPORTANCE)
+        kind = np.float32 if self.single else np.float64
+        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), kind)
+        if self.importance == "cost":
+            held.importance[:] = _spans(given)
+        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
+        damping = number_between(where, "damping", self.damping, 0, np.inf)
+        squares = np.full_like(weights, max(damping, _TINY))
+        source = np.random.default_rng(seed)
+        for _ in range(epochs):
+            order = source.permutation(len(given))
+            drawn = int(source.integers(2**63))
+            logistic_pass(
+                held, order, weights, squares,
+                rate=rate, margin=margin, dropout=dropout, seed=drawn, least=_LEAST_SLOPE,
+            )  # fmt: skip
+        return LinearModel(columns, weights, probabilistic=True)
+
+
+def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
+    """The columns that have weights, and the examples as flat arrays of a type of number."""
+    rows = given.rows
+    columns, numbers = numbered_columns(rows, least)
+    held = Entries(
+        rows.indptr.astype(np.int64, copy=False),
+        numbers,
+        rows.data.astype(kind, copy=False),
+        given.begins.astype(np.int64, copy=False),
+        given.costs.astype(kind),
+        given.targets,
+        np.ones(len(given), kind),
+    )
+    return columns, held
+
+
+def _spans(given: Decisions) -> Any:
+    """The greatest finite cost less the least of each example, in units of the mean, (N,)."""
+    finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
+    most = np.maximum.reduceat(finite, given.begins[:-1])
+    least = np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1])
+    mean = float((most - least).mean())
+    return (most - least) / mean if mean > 0 else np.ones(len(most))
+
+
+@register
+class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
+    """A multiclass perceptron whose weights are averaged over all examples of all passes.
+
+    Args:
+        epochs: passes over the examples.
+        importance: "equal", or "cost": a step is as long as the difference of the costs of the
+            action that was decided for and of the best target, in units of the mean cost.
+        min_freq: features with fewer entries have no weight.
+        single: whether weights are single-precision numbers.
+    """
+
+    def __init__(
+        self,
+        *,
+        epochs: int = 8,
+        importance: str = "equal",
+        min_freq: int = 1,
+        single: bool = False,
+    ) -> None:
+        self.epochs = epochs
+        self.importance = importance
+        self.min_freq = min_freq
+        self.single = single
+
+    def learn(self, given: Decisions, seed: int) -> LinearModel:
+        """The model that was learned from examples."""
+        where = type(self).__name__
+        epochs = whole(where, "epochs", self.epochs)
+        one_of(where, "importance", self.importance, IMPORTANCE)
+        kind = np.float32 if self.single else np.float64
+        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), kind)
+        by_cost = self.importance == "cost"
+        if by_cost:
+            held.importance[:] = 1 / _mean_regret(given)
+        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
+        delays = np.zeros(weights.shape)
+        source, seen = np.random.default_rng(seed), 0
+        for _ in range(epochs):
+            order = source.permutation(len(given))
+            perceptron_pass(held, order, weights, delays, seen=seen, by_cost=by_cost)
+            seen += len(order)
+        mean = (weights - delays / max(1, seen)).astype(kind)
+        return LinearModel(columns, mean, probabilistic=False)
+
+
+def _mean_regret(given: Decisions) -> float:
+    """The mean over allowed actions of their cost less the least of the example; 1 if it is 0."""
+    least = np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1])
+    regret = given.costs - np.repeat(least, np.diff(given.begins))[:, None]
+    return float(regret[np.isfinite(regret)].mean()) or 1.0

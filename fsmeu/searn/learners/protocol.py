@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 
 __all__ = ["CostSensitiveLearner", "CostSensitiveModel", "Decisions", "decisions"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

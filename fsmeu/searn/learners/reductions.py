@@ -1,7 +1,7 @@
 """Reductions of cost-sensitive decisions to classifiers and regressors of scikit-learn.
 
 The paper's experiments use weighted all pairs (Beygelzimer et al. 2005) and costing (Zadrozny,
-Langford and Abe 2003): see section 6.1.7.
+Langford and Abe 2003): see section 6.1.7. Binary problems have weights of importance.
 """
 
 from __future__ import annotations
@@ -12,24 +12,121 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils.validation import has_fit_parameter
 
+from fsmeu.arrays import Floats
+from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.saving import register
-from fsmeu.searn.learners.binary import (
-    Constant,
-    compact_rows,
-    fitted,
-    given_base,
-    margins,
-    only_flat,
-    renumbered,
-)
+from fsmeu.searn.learners.linear import column_table, numbered_columns
 from fsmeu.searn.learners.protocol import Decisions
 
-__all__ = ["AllPairs", "CostRegression", "Multiclass", "OneAgainstAll", "ReducedModel", "pair_gaps"]
+__all__ = ["AllPairs", "CostRegression", "Costing", "Multiclass", "OneAgainstAll", "pair_gaps"]
 
-Floats = NDArray[np.float64]
+
+@register
+class Constant(BaseEstimator):  # type: ignore[misc]
+    """What a binary problem without examples of both classes is solved by.
+
+    Args:
+        margin: the margin for every row.
+    """
+
+    def __init__(self, margin: float = 0.0) -> None:
+        self.margin = margin
+
+    def decision_function(self, rows: Any) -> Floats:
+        """The margin for each row, (R,)."""
+        return np.full(rows.shape[0], float(self.margin))
+
+    def predict(self, rows: Any) -> Floats:
+        """The same, as a regressor predicts."""
+        return self.decision_function(rows)
+
+
+def given_base(base: Any, default: Any, where: str) -> Any:
+    """The estimator behind a reduction, checked to take weights of examples.
+
+    Raises:
+        InputError: it does not.
+    """
+    found = default if base is None else base
+    try:
+        takes = not isinstance(found, type) and has_fit_parameter(found, "sample_weight")
+    except Exception:  # whatever a strange object raises
+        takes = False
+    if not takes:
+        must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
+        raise InputError(sentence(where, must, found))
+    return found
+
+
+def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
+    """A copy of a classifier, trained on the rows of positive weight.
+
+    Args:
+        base: the classifier.
+        rows: (R, columns).
+        labels: bool (R,), or numbers for a regressor.
+        weights: (R,).
+        seed: its ``random_state``, where it has one.
+    """
+    kept = np.flatnonzero(weights > 0)
+    labels = np.asarray(labels)[kept]
+    if not len(kept):
+        return Constant(0.0)
+    if not is_regressor(base):
+        held = np.unique(labels)
+        if len(held) < 2:
+            return Constant(1.0 if held[0] else -1.0)
+    made = clone(base)
+    if "random_state" in made.get_params(deep=False):
+        made.set_params(random_state=seed % 2**31)
+    mean = float(weights[kept].mean())
+    return made.fit(rows[kept], labels, sample_weight=weights[kept] / mean)
+
+
+def margins(model: Any, rows: Any) -> Floats:
+    """How far each row is on the positive side, (R,): above 0 where it is."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(rows), np.float64)
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(rows)[:, 1] - 0.5, np.float64)
+    return np.asarray(model.predict(rows), np.float64) - 0.5
+
+
+def compact_rows(given: Decisions, least: int) -> tuple[NDArray[np.int32], csr_array]:
+    """The columns that are used, (U,), and the rows over these alone, (R, U)."""
+    columns, numbers = numbered_columns(given.rows, least)
+    return columns, _over(given.rows, numbers, len(columns))
+
+
+def renumbered(columns: NDArray[np.int32], rows: csr_array) -> csr_array:
+    """Rows over the columns that were used in training alone, (R, U)."""
+    return _over(rows, column_table(columns, rows.shape[1])[rows.indices], len(columns))
+
+
+def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
+    held = (rows.data.astype(np.float64), numbers, rows.indptr)
+    whole = csr_array(held, shape=(rows.shape[0], count + 1))
+    whole.sum_duplicates()
+    found = csr_array(whole[:, :count])
+    if found.nnz < 2**31:  # scikit-learn takes no others
+        found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
+    return found
+
+
+def only_flat(given: Decisions, where: str) -> None:
+    """Refuses examples of several rows.
+
+    Raises:
+        InputError: there are such.
+    """
+    if not given.is_flat:
+        must = "the space must have the same actions in all states"
+        remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
+        raise InputError(sentence(where, must, None, remedy))
 
 
 class _Reduction(BaseEstimator):  # type: ignore[misc]
@@ -224,3 +321,48 @@ class Multiclass(_Reduction):
 
 def _single(only: int, actions: int) -> list[Any]:
     return [Constant(1.0 if a == only else -1.0) for a in range(actions)]
+
+
+@register
+class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A binary classifier with weights of examples, made of one without (Zadrozny et al. 2003).
+
+    Each of ``rounds`` classifiers is trained on a sample into which an example comes with
+    probability proportional to its weight; the mean of their decisions, 1 or -1, decides. It goes
+    into a reduction as ``base``: ``AllPairs(Costing(LinearSVC()))``.
+
+    Args:
+        base: the classifier.
+        rounds: how many samples are drawn.
+        random_state: a whole number.
+    """
+
+    def __init__(self, base: Any = None, rounds: int = 10, random_state: int | None = None) -> None:
+        self.base = base
+        self.rounds = rounds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Costing:
+        """The classifier itself, after training."""
+        labels = np.asarray(y)
+        weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+        self.classes_ = np.unique(labels)
+        source = np.random.default_rng(self.random_state)
+        base = LogisticRegression(max_iter=200) if self.base is None else self.base
+        self.models_ = []
+        for _ in range(whole(type(self).__name__, "rounds", self.rounds)):
+            kept = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
+            held = np.unique(labels[kept])
+            if len(held) < 2:
+                self.models_.append(Constant(1.0 if held[0] == self.classes_[-1] else -1.0))
+            else:
+                self.models_.append(clone(base).fit(X[kept], labels[kept] == self.classes_[-1]))
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The mean decision of each row, (R,), from -1 to 1."""
+        return np.asarray(np.mean([np.sign(margins(one, X)) for one in self.models_], axis=0))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row, (R,)."""
+        return np.asarray(self.classes_[(self.decision_function(X) > 0).astype(np.int64)])

@@ -43,10 +43,11 @@ from fsmeu.searn.oracle.steps import (
     reads_length,
 )
 
-__all__ = ["ClassLayer", "Machine", "Product", "TransitionConstraint", "equal_rows", "machines_of"]
+__all__ = ["ClassLayer", "Machine", "equal_rows", "machines_of"]
 
 Steps = SpecSteps | FunctionSteps
 
+_CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
@@ -151,8 +152,7 @@ class Product:
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
         asked, n = contexts.tolist(), len(contexts)
-        if n and self.steps.steady and not self._levels:
-            self._close(asked[0])
+        self.prepare(asked)
         path = [self._number(self._first)]
         for context in asked:
             path.append(self._forward(path[-1], context))
@@ -183,23 +183,45 @@ class Product:
                     raise CannotServeError
                 self._within.add((codes, n))
 
-    def _close(self, context: int) -> None:
+    def prepare(self, contexts: Sequence[int]) -> None:
+        """Finds the steps in contexts that are new, many at once, where steps are steady."""
+        if not isinstance(self.steps, SpecSteps) or not self.steps.steady or not len(contexts):
+            return
+        if not self._levels:
+            self._close(self.steps, contexts[0])
+        number = self._number(self._first)
+        new = [one for one in dict.fromkeys(contexts) if (number, one) not in self._steps]
+        held, _ = distinct(self._first // self.constraint.kinds)
+        for begin in range(0, len(new), _CONTEXTS_AT_ONCE):
+            some = new[begin : begin + _CONTEXTS_AT_ONCE]
+            for context, one in zip(some, self.steps.advance_all(some, held), strict=True):
+                self._after[number, context] = number
+                self._steps[number, context] = self._steady(one)
+                self._cells += one.kinds.size // 4
+
+    def _close(self, steps: SpecSteps, context: int) -> None:
         """Lists all states that sequences up to the greatest length reach, the nearest first."""
         found, level, counts = self._first, self._first, [1]
-        for _ in range(self.steps.n - 1):
-            level = np.setdiff1d(self._targets(context, level).targets, found)
+        for _ in range(steps.n - 1):
+            held, rows = distinct(level // self.constraint.kinds)
+            self._guard(len(held))
+            after = self._constrained(level, rows, steps.advance_all([context], held)[0])
+            level = np.setdiff1d(after.targets, found)
             if not len(level):
                 break
             found = np.concatenate((found, level))
             counts.append(len(found))
+        self._guard(len(found))
         self._first, self._levels = found, counts
 
     def _targets(self, context: int, codes: Ints) -> Advance:
         """What a step does in a context; targets are codes."""
-        self._guard(len(codes))
         held, rows = distinct(codes // self.constraint.kinds)
+        return self._constrained(codes, rows, self.steps.advance(context, held))
+
+    def _constrained(self, codes: Ints, rows: Ints, found: Advance) -> Advance:
+        """What a step does in states, from what it does in the loss's own, at these rows."""
         kind = codes % self.constraint.kinds
-        found = self.steps.advance(context, held)
         at = (rows[:, None], self.constraint.label[kind])  # (states, labels)
         targets = found.targets[at] * self.constraint.kinds + self.constraint.after[kind]
         return Advance(targets, found.kinds[at], found.amounts)
@@ -232,26 +254,24 @@ class Product:
             return self._steps[key]
         held = self._codes[codes]
         cells = self._guard(len(held))
-        if self._levels:
-            self._after[key], found = codes, self._steady(context, held)
-            self._cells += found.kinds.size // 4
-        else:
-            if self._step_cells + cells > KEPT_STEPS:
-                self.forget_steps()
-            self._step_cells += cells
-            found = self._targets(context, held)
-            after, places = distinct(found.targets)
-            self._after[key], found = self._number(after), found._replace(targets=places)
-        self._steps[key] = found
-        return found
+        if self._step_cells + cells > KEPT_STEPS:
+            self.forget_steps()
+        self._step_cells += cells
+        found = self._targets(context, held)
+        after, places = distinct(found.targets)
+        self._after[key] = self._number(after)
+        self._steps[key] = found._replace(targets=places)
+        return self._steps[key]
 
-    def _steady(self, context: int, codes: Ints) -> Advance:
-        """The same where all layers have these states.
+    def _steady(self, found: Advance) -> Advance:
+        """What a step does in all states that any position reaches, which every layer has.
 
         A step from what only the longest sequences reach may lead out of these states; it is made
         to lead back, which makes no difference, since no sequence takes it.
         """
-        found = self._targets(context, codes)
+        codes = self._first
+        _, rows = distinct(codes // self.constraint.kinds)
+        found = self._constrained(codes, rows, found)
         if self._places is None:
             order = np.argsort(codes)
             places = order[np.searchsorted(codes[order], found.targets) % len(codes)]
@@ -348,6 +368,7 @@ def _machines(
     for shared, product in _products(loss, ys[0], kept, constraint):
         try:
             contexts, constants = product.steps.contexts(ys)
+            product.prepare(np.unique(contexts).tolist())
             made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
         except CannotServeError:
             continue

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,8 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.declared_range import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
+from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole
+from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
 __all__ = ["Advance", "CannotServeError", "FunctionSteps", "SpecSteps", "reads_length"]
@@ -75,6 +78,17 @@ class SpecSteps:
         self.steady = shared and not read & {"z", "i", "n", *view.track}
         self._numbers: dict[bytes, int] = {}
         self._met: list[tuple[int, Ints, dict[str, Floats]]] = []
+        unread = unread_registers(spec)
+        adds = [name for name in view.track if steps(spec)[name][0] is not None]
+        self._added = [name for name in adds if name in unread]
+        self._held = [name for name in view.track if name not in self._added]
+        clocked = any({"i", "n"} & steps(spec)[name][1] for name in view.track)
+        self._timeless = shared and not clocked and "i" not in view._read
+        starts = [r.start for r in spec.registers if r.name in self._held]
+        self._held = [r.name for r in spec.registers if r.name in self._held]
+        first = np.array([constant_at(self._bound, start, self.n) for start in starts]) + 0.0
+        self._contents, self._states = [first], {first.tobytes(): 0}
+        self._walked: dict[int, list[tuple[int, int, list[float]]]] = {}
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
@@ -88,23 +102,79 @@ class SpecSteps:
         Args:
             ys: label indices of references of one length, (rows, n).
         """
+        if self._timeless:
+            return self._followed(ys)
         rows, n = ys.shape
         view = copy.copy(self._view)
         view.n = n
         track = trajectories(self._bound, n, ys, set(view.track))
-        cells = view.context_cells(ys, track)
-        flat = np.ascontiguousarray(cells.reshape(rows * n, cells.shape[-1])) + 0.0  # no -0.0
-        found: Ints = np.zeros(rows * n, np.int64)
-        for at in range(rows * n):
-            key = flat[at].tobytes()
-            if key not in self._numbers:
-                row, i = divmod(at, n)
-                pair = {name: t[row, i : i + 2] for name, t in track.items()}
-                self._numbers[key] = len(self._met)
-                self._met.append((i + 1, ys[row, i], pair))
-            found[at] = self._numbers[key]
+        cells = view.context_cells(ys, track) + 0.0  # no -0.0
+        found: Ints = np.zeros((rows, n), np.int64)
+        for row, i in np.ndindex(rows, n):
+            pair = {name: t[row, i : i + 2] for name, t in track.items()}
+            found[row, i] = self._context(cells[row, i].tobytes(), i + 1, ys[row, i], pair)
         ends = np.array([track[name][:, n] for name in self._constants])
-        return found.reshape(rows, n), ends.reshape(len(self._constants), rows).T
+        return found, ends.reshape(len(self._constants), rows).T
+
+    def _context(self, key: bytes, i: int, label: Any, pair: dict[str, Floats]) -> int:
+        number = self._numbers.setdefault(key, len(self._met))
+        if number == len(self._met):
+            self._met.append((i, label, pair))
+        return number
+
+    def _followed(self, ys: Ints) -> tuple[Ints, Floats]:
+        """The same where no step looks at the position: references are paths through states."""
+        rows, n = ys.shape
+        found, path = np.zeros((rows, n), np.int64), np.zeros((rows, n + 1), np.int64)
+        starts, ends = starts_of(self._bound, self._added, n), []
+        for row, y in enumerate(ys.tolist()):
+            state, sums = 0, list(starts.values())
+            for i, label in enumerate(y):
+                if state not in self._walked:
+                    self._walked[state] = self._expanded(state)
+                found[row, i], state, more = self._walked[state][label]
+                path[row, i + 1] = state
+                sums = [a + b for a, b in zip(sums, more, strict=True)]
+            last = dict(zip(self._held, self._contents[state], strict=True))
+            last |= zip(self._added, sums, strict=True)
+            ends.append([last[name] for name in self._constants])
+        held = np.array(self._contents)[path]  # (rows, n + 1, registers)
+        for register in self._bound.spec.registers:
+            if register.name in self._held:
+                at = self._held.index(register.name)
+                low, high = bounds_of(self._bound, register, n)
+                keep_bounds(self._bound, register, held[:, :, at], low, high)
+        return found, np.array(ends, np.float64).reshape(rows, len(self._constants))
+
+    def _expanded(self, state: int) -> list[tuple[int, int, list[float]]]:
+        """For each label of the reference the context, the state after it, and what is added."""
+        bound, labels = self._bound, self._bound.label_values
+        old: dict[str, Any] = dict(zip(self._held, self._contents[state], strict=True))
+        current: dict[str, Any] = {**old, "z": labels, "n": float(self.n)}
+        scope, shape = Scope(bound, current, old, self._view.memories), labels.shape
+        added: dict[str, Floats] = {}
+        for register in bound.spec.registers:
+            name = register.name
+            if name in self._added:
+                amount = evaluate(steps(bound.spec)[name][0], scope)  # type: ignore[arg-type]
+                added[name] = np.broadcast_to(amount, shape)
+            elif name in self._held:
+                current[name] = evaluate(register.update, scope)
+                keep_whole(register, old[name], current[name], scope)
+        after = np.array([np.broadcast_to(current[name], shape) for name in self._held]) + 0.0
+        found = []
+        for k, new in enumerate(after.reshape(len(self._held), len(labels)).T):
+            number = self._states.setdefault(new.tobytes(), len(self._contents))
+            if number == len(self._contents):
+                self._contents.append(new)
+            values = zip(self._contents[state], new, strict=True)
+            pair = {m: np.array(two) for m, two in zip(self._held, values, strict=True)}
+            pair |= {name: np.zeros(2) for name in self._added}
+            read = [x for name in self._held if name in self._view._read for x in pair[name]]
+            own = [float(k)] if "z" in self._view._read else []
+            context = self._context(np.array([*own, *read]).tobytes(), 1, k, pair)
+            found.append((context, number, [float(added[name][k]) for name in self._added]))
+        return found
 
     def advance(self, context: int, codes: Ints) -> Advance:
         """What a step does in a context; targets are codes."""
@@ -122,6 +192,45 @@ class SpecSteps:
         first, kinds = distinct_rows([np.zeros(targets.size, np.int64), *ranks])
         small = np.int16 if len(first) < 1 << 15 else np.int64
         return Advance(targets, kinds.reshape(targets.shape).astype(small), added[:, first])
+
+    def advance_all(self, contexts: Sequence[int], codes: Ints) -> list[Advance]:
+        """What a step does in each of several contexts; targets are codes, the same in all.
+
+        That is asked where steps are steady: registers that are carried along read no context.
+        """
+        view, bound, met = self._view, self._bound, [self._met[c] for c in contexts]
+        old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
+        pairs = {name: np.array([pair[name] for _, _, pair in met]) for name in view.track}
+        old |= {name: pair[:, :1, None] for name, pair in pairs.items()}  # (contexts, 1, 1)
+        labels = bound.label_values
+        given = labels[np.array([label for _, label, _ in met])][:, None, None]
+        current: dict[str, Any] = {**old, "z": given, "y": labels[None], "n": float(self.n)}
+        if not view.clock:
+            current["i"] = np.array([float(i) for i, _, _ in met])[:, None, None]
+        scope, new = Scope(bound, current, old, view.memories), {}
+        shape, ranks, gains = (len(met), len(codes), len(labels)), [], []
+        for register in bound.spec.registers:
+            name = register.name
+            if name in pairs:
+                current[name] = pairs[name][:, 1:, None]
+            elif name in view.linear_names:
+                k = view.linear_names.index(name)
+                if k in self._looked_at:
+                    read = evaluate if register.sugar == "feature" else number
+                    amount = read(view.gain_exprs[k], scope)  # type: ignore[arg-type]
+                    gains.append(np.broadcast_to(amount, shape).ravel())
+                    ranks.append(np.unique(gains[-1], return_inverse=True)[1])
+            else:
+                current[name] = new[name] = evaluate(register.update, scope)
+                keep_whole(register, old[name], new[name], scope)
+        targets, culprit = view.space_of.encode(new)
+        if culprit is not None:
+            raise CannotServeError
+        first, kinds = distinct_rows([np.zeros(math.prod(shape), np.int64), *ranks])
+        amounts = np.array([one[first] for one in gains]).reshape(len(gains), len(first))
+        small = kinds.reshape(shape).astype(np.int16 if len(first) < 1 << 15 else np.int64)
+        after = np.broadcast_to(targets, shape[1:])
+        return [Advance(after, one, amounts) for one in small]
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""

@@ -18,26 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import whole
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.history import history_columns
-from fsmeu.searn.features.rows import joined_rows, rows_of_columns
+from fsmeu.searn.features.hashing import history_columns, joined_rows, rows_of_columns
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
-from fsmeu.searn.spaces.label_space import LabelSpace
-from fsmeu.searn.spaces.states import (
+from fsmeu.searn.spaces.labels import (
+    Gold,
+    LabelSearch,
+    LabelSpace,
     LabelStates,
-    joined,
+    LabelTask,
+    chunks_of,
+    gold_of,
     newest_first,
-    start_states,
-    state_keys,
+    tag_parts,
+    well_formed_oracles,
 )
-from fsmeu.searn.spaces.tags import chunks_of, tag_parts
 
-__all__ = ["ChunkAtATime", "ChunkSearch", "ChunkTask"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["ChunkAtATime"]
 
 
 @register
@@ -86,7 +85,7 @@ class ChunkAtATime(LabelSpace):
 
 @register
 @dataclass(frozen=True)
-class ChunkTask:
+class ChunkTask(LabelTask):
     """Chunk by chunk.
 
     Attributes:
@@ -102,18 +101,6 @@ class ChunkTask:
     longest: tuple[int, ...]
     history: int
     crossed_history: int
-
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
-
-    def longest_search(self, sentences: HashedSentences) -> int:
-        """The greatest number of decisions for one sentence."""
-        return int(sentences.lengths.max(initial=0))
-
-    def states(self, sentences: HashedSentences) -> int:
-        """About how many decisions there are."""
-        return int(sentences.starts[-1])
 
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> ChunkSearch:
         """The search over sentences."""
@@ -166,27 +153,10 @@ def actions_of(task: ChunkTask, by_length: bool) -> Actions:
 
 
 @dataclass(frozen=True)
-class ChunkSearch:
+class ChunkSearch(LabelSearch):
     """Chunk by chunk over given sentences; see ``protocol.Search``."""
 
-    task: ChunkTask
-    sentences: HashedSentences
-    gold: Gold | None
     actions: Actions
-
-    def start(self, examples: Ints) -> LabelStates:
-        """The states before the first decision, for these sentences."""
-        lengths = self.sentences.lengths[examples]
-        oracle = None if self.gold is None else self.gold.start(examples)
-        return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
-
-    def left(self, states: LabelStates) -> Ints:
-        """How many positions have no label yet, (B,)."""
-        return np.asarray(self.sentences.lengths[states.examples] - states.progress)
-
-    def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
-        """Whether all positions have labels, (B,)."""
-        return self.left(states) <= 0
 
     def _rows_per_state(self, states: LabelStates) -> Ints:
         """How many rows each state has, (B,): one for each length, or one."""
@@ -227,7 +197,6 @@ class ChunkSearch:
 
     def _own(self, states: LabelStates) -> Ints:
         """The rest of the gold chunk at each state's next position, or outside, (B,)."""
-        assert self.gold is not None
         at = self.sentences.starts[states.examples] + states.progress
         own, ends = self.gold.y[at], self.gold.chunk_ends[at]
         opening = self.gold.opening[own]
@@ -251,26 +220,6 @@ class ChunkSearch:
         past = newest_first(states.past, first)
         return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
 
-    def join(self, parts: Sequence[LabelStates]) -> LabelStates:
-        """All states of several batches."""
-        return joined(parts)
-
-    def keys(self, states: LabelStates) -> Ints:
-        """What all that follows depends on, (B, k): last decisions and the oracle's state."""
-        return state_keys(states)
-
-    def losses(self, states: LabelStates) -> Floats:
-        """The losses of finished states, (B,)."""
-        assert self.gold is not None
-        return self.gold.losses(states.examples, self.outputs(states))
-
-    def outputs(self, states: LabelStates) -> list[list[Any]]:
-        """The tags of finished states."""
-        names = self.task.labels
-        lengths = self.sentences.lengths[states.examples].tolist()
-        lines = zip(states.labels.tolist(), lengths, strict=True)
-        return [[names[k] for k in row[:n]] for row, n in lines]
-
 
 def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floats:
     """The least loss that can be reached after each action, (B, count); +inf where not allowed.
@@ -278,7 +227,6 @@ def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floa
     The oracle is walked through the labels of each type, and asked after each length what is best
     if O or a B comes next: an I would make the chunk longer.
     """
-    assert search.gold is not None
     oracles, actions = search.gold.oracles, search.actions
     heads = np.unique(actions.first)
     found = np.full((len(states), count), np.inf)

@@ -8,28 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.features.history import history_columns
-from fsmeu.searn.features.rows import joined_rows
+from fsmeu.searn.features.hashing import history_columns, joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
-from fsmeu.searn.spaces.label_space import LabelSpace, labels_per_position, sorted_labels
-from fsmeu.searn.spaces.states import LabelStates, joined, start_states
-from fsmeu.searn.spaces.tags import check_follows, follows
+from fsmeu.searn.spaces.labels import (
+    Gold,
+    LabelSearch,
+    LabelSpace,
+    LabelStates,
+    LabelTask,
+    check_follows,
+    follows,
+    gold_of,
+    labels_per_position,
+    sorted_labels,
+    start_states,
+    well_formed_oracles,
+)
 
-__all__ = ["Alternating", "JointSearch", "JointTask"]
+__all__ = ["Alternating"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Pair = tuple[Any, Any]
 
 
@@ -109,7 +117,7 @@ def _oracles(labels: Sequence[Any]) -> Any:
 
 @register
 @dataclass(frozen=True)
-class JointTask:
+class JointTask(LabelTask):
     """Two streams in alternation.
 
     Attributes:
@@ -119,6 +127,8 @@ class JointTask:
         own_history: how many of those of the stream itself.
         crossed_history: how many of these are crossed.
     """
+
+    streams: ClassVar[int] = 2
 
     labels: tuple[tuple[Any, ...], tuple[Any, ...]]
     follows: tuple[NDArray[np.bool_], NDArray[np.bool_]]
@@ -131,18 +141,6 @@ class JointTask:
         for table, labels in zip(self.follows, self.labels, strict=True):
             check_follows(table, labels)
 
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
-
-    def longest_search(self, sentences: HashedSentences) -> int:
-        """The greatest number of decisions for one sentence."""
-        return 2 * int(sentences.lengths.max(initial=0))
-
-    def states(self, sentences: HashedSentences) -> int:
-        """How many decisions there are."""
-        return 2 * int(sentences.starts[-1])
-
     def search(
         self, sentences: HashedSentences, gold: tuple[Gold, Gold] | None = None
     ) -> JointSearch:
@@ -151,16 +149,12 @@ class JointTask:
 
 
 @dataclass(frozen=True)
-class JointSearch:
+class JointSearch(LabelSearch):
     """Two streams over given sentences; see ``protocol.Search``.
 
     Actions 0 to L1 - 1 are labels of the first stream, those behind of the second. The oracles'
     states stand side by side, (B, k1 + k2).
     """
-
-    task: JointTask
-    sentences: HashedSentences
-    gold: tuple[Gold, Gold] | None
 
     def start(self, examples: Ints) -> LabelStates:
         """The states before the first decision, for these sentences."""
@@ -170,10 +164,6 @@ class JointSearch:
         longest = 2 * int(self.sentences.lengths[examples].max(initial=0))
         depth = max(self.task.history, 2 * self.task.own_history)
         return start_states(examples, longest, depth, oracle)
-
-    def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
-        """Whether all positions have both labels, (B,)."""
-        return np.asarray(states.progress >= 2 * self.sentences.lengths[states.examples])
 
     def rows(self, states: LabelStates) -> tuple[csr_array, None]:
         """The features of each state's position and of the last labels, (B, 2^bits)."""
@@ -199,7 +189,6 @@ class JointSearch:
 
     def _oracle(self, states: LabelStates, at: Ints, k: int) -> tuple[Any, slice]:
         """The states of a stream's oracle as it takes them, and their columns."""
-        assert self.gold is not None
         shape = self.gold[0].start(states.examples[:0]).shape[1:]
         width = int(np.prod(shape, dtype=np.int64))
         if k == 0:
@@ -209,7 +198,6 @@ class JointSearch:
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
         """The cost of each label, (B, L1 + L2), and gold's own label, (B,)."""
-        assert self.gold is not None
         allowed = self.allowed(states)
         found, own = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
         place = self.sentences.starts[states.examples] + states.progress // 2
@@ -244,10 +232,6 @@ class JointSearch:
                 oracle[at, columns] = after.reshape(len(at), -1)
         return LabelStates(states.examples, states.progress + 1, labels, past, oracle)
 
-    def join(self, parts: Sequence[LabelStates]) -> LabelStates:
-        """All states of several batches."""
-        return joined(parts)
-
     def keys(self, states: LabelStates) -> Ints:
         """What all that follows depends on, (B, k): last decisions and the oracles' states."""
         rows = np.arange(len(states))
@@ -256,7 +240,6 @@ class JointSearch:
 
     def losses(self, states: LabelStates) -> Floats:
         """The sum of both streams' losses of finished states, (B,)."""
-        assert self.gold is not None
         found = self.outputs(states)
         parts = [
             gold.losses(states.examples, [[pair[k] for pair in one] for one in found])

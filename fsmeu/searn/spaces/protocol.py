@@ -1,15 +1,19 @@
 """What a search space is to the trainer: states of many searches at once, and their actions.
 
 A *space* says how outputs are decided piece by piece; it is an estimator of scikit-learn in that
-it holds parameters only. ``space.task(labels, ys)`` fixes its actions from the training outputs,
-and ``task.search(inputs, gold)`` is the search over given examples. The trainer and the searches at
-test time know nothing else. Spaces of one's own that walk one example at a time are lifted to this
-by ``one_by_one``.
+it holds parameters only. ``inputs(X, bits, crossed, where)`` and ``outputs(y, inputs, where)`` are
+the examples and gold outputs, checked; ``labels(ys)`` are the labels of these, ``gold(bind, labels,
+ys, costs)`` is what knows their costs (``bind(labels)`` gives the loss), and ``score(found, ys)``
+how much of them was found. ``task(labels, ys)`` fixes the actions; it has
+``search(inputs, gold)``, the search over given examples, ``longest_search(inputs)``, the greatest
+number of decisions for one of them, and ``states(inputs)``, about how many there are for all. The
+trainer and the searches at test time know nothing else. Spaces of one's own that walk one example
+at a time are lifted to this by ``custom``.
 
 A batch of B states is an object with ``len``, ``take(indices)``, ``examples`` (the number of each
 state's example) and ``progress`` (a number that grows with every step: beams compare states of
-equal progress). Actions are numbered
-0 to C - 1 within a batch; a step's arrays have these as columns.
+equal progress). Actions are numbered 0 to C - 1 within a batch; a step's arrays have these as
+columns.
 """
 
 from __future__ import annotations
@@ -20,22 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-__all__ = ["Search", "Space", "States", "Task"]
+from fsmeu.arrays import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-class States(Protocol):
-    """A batch of states."""
-
-    examples: Ints
-    progress: Ints
-
-    def __len__(self) -> int: ...
-
-    def take(self, indices: Any) -> Any:
-        """The states at these indices, or where a mask is true."""
+__all__ = ["Search"]
 
 
 class Search(Protocol):
@@ -75,38 +66,3 @@ class Search(Protocol):
 
     def outputs(self, states: Any) -> list[Any]:
         """The outputs of finished states."""
-
-
-class Task(Protocol):
-    """A space with its actions."""
-
-    def search(self, inputs: Any, gold: Any = None) -> Search:
-        """The search over examples, with the costs of their gold outputs if these are given."""
-
-    def longest_search(self, inputs: Any) -> int:
-        """The greatest number of decisions for one example."""
-
-    def states(self, inputs: Any) -> int:
-        """About how many decisions there are for all examples; for progress bars."""
-
-
-class Space(Protocol):
-    """How outputs are decided piece by piece."""
-
-    def inputs(self, X: Any, bits: int, crossed: Any, where: str) -> Any:
-        """The examples as the search takes them, checked; with ``len``."""
-
-    def outputs(self, y: Any, inputs: Any, where: str) -> list[Any]:
-        """The gold outputs, checked."""
-
-    def labels(self, ys: list[Any]) -> list[Any]:
-        """The labels of outputs."""
-
-    def task(self, labels: Any, ys: Any) -> Task:
-        """The space with its actions."""
-
-    def gold(self, bind: Any, labels: Any, ys: Any, costs: bool = True) -> Any:
-        """Gold outputs as ``Task.search`` takes them; ``bind(labels)`` gives the loss."""
-
-    def score(self, found: Any, ys: Any) -> float:
-        """How much of the gold outputs was found."""

@@ -10,28 +10,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.history import history_columns
-from fsmeu.searn.features.rows import joined_rows
+from fsmeu.searn.features.hashing import history_columns, joined_rows
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.gold import Gold, gold_of, well_formed_oracles
-from fsmeu.searn.spaces.label_space import LabelSpace
-from fsmeu.searn.spaces.order_free import is_order_free
-from fsmeu.searn.spaces.states import (
+from fsmeu.searn.spaces.labels import (
+    Gold,
+    LabelSearch,
+    LabelSpace,
     LabelStates,
-    joined,
+    LabelTask,
+    check_follows,
+    follows,
+    gold_of,
+    is_order_free,
     newest_first,
-    start_states,
-    state_keys,
+    well_formed_oracles,
 )
-from fsmeu.searn.spaces.tags import check_follows, follows
 
-__all__ = ["LeftToRight", "RightToLeft", "TaggingSearch", "TaggingTask", "WordAtATime"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["LeftToRight", "RightToLeft", "WordAtATime"]
 
 
 class _Tagging(LabelSpace):
@@ -107,7 +106,7 @@ class WordAtATime(_Tagging):
 
 @register
 @dataclass(frozen=True)
-class TaggingTask:
+class TaggingTask(LabelTask):
     """Label by label.
 
     Attributes:
@@ -130,40 +129,14 @@ class TaggingTask:
         if self.follows is not None:
             check_follows(self.follows, self.labels)
 
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
-
-    def longest_search(self, sentences: HashedSentences) -> int:
-        """The greatest number of decisions for one sentence."""
-        return int(sentences.lengths.max(initial=0))
-
-    def states(self, sentences: HashedSentences) -> int:
-        """About how many decisions there are."""
-        return int(sentences.starts[-1])
-
     def search(self, sentences: HashedSentences, gold: Gold | None = None) -> TaggingSearch:
         """The search over sentences."""
         return TaggingSearch(self, sentences, gold)
 
 
 @dataclass(frozen=True)
-class TaggingSearch:
+class TaggingSearch(LabelSearch):
     """Label by label over given sentences; see ``protocol.Search``."""
-
-    task: TaggingTask
-    sentences: HashedSentences
-    gold: Gold | None
-
-    def start(self, examples: Ints) -> LabelStates:
-        """The states before the first decision, for these sentences."""
-        lengths = self.sentences.lengths[examples]
-        oracle = None if self.gold is None else self.gold.start(examples)
-        return start_states(examples, int(lengths.max(initial=0)), self.task.history, oracle)
-
-    def is_done(self, states: LabelStates) -> NDArray[np.bool_]:
-        """Whether all positions have labels, (B,)."""
-        return np.asarray(states.progress >= self.sentences.lengths[states.examples])
 
     def _positions(self, states: LabelStates) -> Ints:
         """The positions to be labelled next, (B,)."""
@@ -184,11 +157,10 @@ class TaggingSearch:
         if self.task.follows is None:
             return np.ones((len(states), len(self.task.labels)), bool)
         last = states.labels[np.arange(len(states)), np.maximum(states.progress - 1, 0)]
-        return self.task.follows[np.where(states.progress > 0, last, -1)]
+        return np.asarray(self.task.follows[np.where(states.progress > 0, last, -1)])
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
         """The cost of each label, (B, L), and gold's own label, (B,)."""
-        assert self.gold is not None
         costs = self.gold.oracles.costs_at(states.examples, states.oracle)
         allowed = self.allowed(states)
         costs = np.where(allowed, costs, np.inf)
@@ -206,24 +178,7 @@ class TaggingSearch:
             oracle = self.gold.oracles.step(states.examples, oracle, actions)
         return LabelStates(states.examples, states.progress + 1, labels, past, oracle)
 
-    def join(self, parts: Sequence[LabelStates]) -> LabelStates:
-        """All states of several batches."""
-        return joined(parts)
-
-    def keys(self, states: LabelStates) -> Ints:
-        """What all that follows depends on, (B, k): last decisions and the oracle's state."""
-        return state_keys(states)
-
-    def losses(self, states: LabelStates) -> Floats:
-        """The losses of finished states, (B,)."""
-        assert self.gold is not None
-        return self.gold.losses(states.examples, self.outputs(states))
-
     def outputs(self, states: LabelStates) -> list[list[Any]]:
         """The labels of finished states."""
-        names = self.task.labels
-        lengths = self.sentences.lengths[states.examples].tolist()
-        lines = [row[:n] for row, n in zip(states.labels.tolist(), lengths, strict=True)]
-        if self.task.backwards:
-            lines = [line[::-1] for line in lines]
-        return [[names[k] for k in line] for line in lines]
+        found = super().outputs(states)
+        return [line[::-1] for line in found] if self.task.backwards else found

@@ -18,7 +18,6 @@ from fsmeu.learning.online import (
 )
 from fsmeu.learning.saving import load, save
 from tests.learning.online.test_rules import BY_NAME, data, made
-from tests.support.nightly import mostly_nightly
 
 LEARNERS = [
     FOFOClassifier(),
@@ -41,7 +40,6 @@ def failing(learner):
     return found
 
 
-@pytest.mark.parametrize("loop", mostly_nightly(["plain", "compiled"], quick=1), indirect=True)
 @parametrize_with_checks(LEARNERS, expected_failed_checks=failing)
 @pytest.mark.thirds
 def test_scikit_learn_checks(estimator, check):

@@ -18,9 +18,8 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online import fofo as fofo_module
+from fsmeu.learning.online import classifiers as fofo_module
 from tests.learning.online import transcript
-from tests.support.nightly import mostly_nightly
 
 EVERY = (
     FOFOClassifier(),
@@ -163,7 +162,6 @@ def test_omcsl_holds_classifiers_with_different_costs():
         assert predicted[t] in best
 
 
-@pytest.mark.parametrize("loop", mostly_nightly(["plain", "compiled"], quick=1), indirect=True)
 def test_omcsl_draws_in_proportion():
     """Two classifiers that never agree: the share of each is exp(gamma F) over the sum."""
     learner = OMCSLClassifier(classifiers=2, gamma=2.0, random_state=0)

@@ -5,9 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from fsmeu.searn.features.draws import uniform
-from fsmeu.searn.features.history import history_columns
-from fsmeu.searn.features.rows import joined_rows, rows_of_columns, stacked
+from fsmeu.searn.features.hashing import (
+    history_columns,
+    joined_rows,
+    rows_of_columns,
+    stacked,
+    uniform,
+)
 from fsmeu.searn.features.sentences import hashed_sentences
 
 

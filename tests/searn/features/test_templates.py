@@ -10,15 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
-from fsmeu.searn.features.columns import FUNCTIONS, columns_of
-from fsmeu.searn.features.mixing import indices, mixed, text_hash
-from fsmeu.searn.features.sets import SETS, template_set
+from fsmeu.searn.features.hashing import indices, mixed, text_hash
 from fsmeu.searn.features.templates import (
+    FUNCTIONS,
+    SETS,
     column_names,
+    columns_of,
     parse_template,
     parse_templates,
     static_features,
     template_hashes,
+    template_set,
 )
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
@@ -60,7 +62,7 @@ def test_order_and_template_matter():
 
 
 def test_hashes_are_the_same_in_another_process():
-    code = "from fsmeu.searn.features.mixing import text_hash; print(text_hash('Junta é'))"
+    code = "from fsmeu.searn.features.hashing import text_hash; print(text_hash('Junta é'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) == text_hash("Junta é")
 

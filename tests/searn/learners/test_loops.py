@@ -1,6 +1,5 @@
-"""Passes of learners: compiled and plain ones do the same, and steps follow the slopes."""
+"""Passes of learners: steps follow the slopes, and means are means."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmeu.searn.learners import loops
-from fsmeu.searn.learners.loops import Entries, logistic_pass, perceptron_pass
+from fsmeu.searn.learners.linear import Entries, logistic_pass, perceptron_pass
 
 
 def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
@@ -28,55 +26,6 @@ def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
     numbers = rng.integers(0, columns + 1, ends[-1]).astype(np.int32)  # the last has no weight
     values, importance = rng.normal(size=ends[-1]), rng.random(examples)
     return Entries(ends, numbers, values, begins, costs, targets, importance), rng, columns
-
-
-def both(monkeypatch, run):
-    """What a pass leaves behind by numpy, and compiled."""
-    pytest.importorskip("numba", reason="numba is not installed (it is the extra 'fast')")
-    found = []
-    for most in (math.inf, 0):
-        monkeypatch.setattr(loops, "COMPILED_ENTRIES", most)
-        found.append(run())
-    return found
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("dropout", [0.0, 0.4])
-def test_logistic_compiled_is_plain(monkeypatch, seed, dropout):
-    held, rng, columns = drawn(seed, most_rows=1 + seed % 3)
-    order = rng.permutation(len(held.begins) - 1)
-
-    def run():
-        weights, squares = np.zeros((columns + 1, 4)), np.full((columns + 1, 4), 1e-30)
-        how = {"rate": 0.3, "margin": 0.5, "dropout": dropout, "least": 0.05 * (seed % 2)}
-        losses = [
-            logistic_pass(held, order, weights, squares, **how, seed=2**63 - k) for k in (1, 2)
-        ]
-        return weights, squares, losses
-
-    plain, compiled = both(monkeypatch, run)
-    for one, other in zip(plain, compiled, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
-    assert np.abs(plain[0]).max() > 0.1
-    assert not plain[0][-1].any()
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("by_cost", [False, True])
-def test_perceptron_compiled_is_plain(monkeypatch, seed, by_cost):
-    held, rng, columns = drawn(seed, most_rows=1 + seed % 3)
-    order = rng.permutation(len(held.begins) - 1)
-
-    def run():
-        weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
-        how = {"by_cost": by_cost}
-        wrong = [perceptron_pass(held, order, weights, delays, seen=k, **how) for k in (0, 12)]
-        return weights, delays, wrong
-
-    plain, compiled = both(monkeypatch, run)
-    for one, other in zip(plain, compiled, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
-    assert plain[2][0] > 0
 
 
 @settings(max_examples=30, deadline=None)

@@ -12,12 +12,11 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError
-from fsmeu.searn.learners.costing import Costing
-from fsmeu.searn.learners.logistic import Logistic
-from fsmeu.searn.learners.perceptron import AveragedPerceptron
+from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.protocol import decisions
 from fsmeu.searn.learners.reductions import (
     AllPairs,
+    Costing,
     CostRegression,
     Multiclass,
     OneAgainstAll,

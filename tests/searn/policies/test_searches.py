@@ -5,16 +5,16 @@ from itertools import product
 import numpy as np
 import pytest
 
+from fsmeu.searn.features.hashing import uniform
 from fsmeu.searn.features.sentences import hashed_sentences
-from fsmeu.searn.policies.mixture import (
+from fsmeu.searn.policies import (
     Mixture,
-    draws,
     interpolated,
     mixed_scores,
     sampled_actions,
     targets_of,
 )
-from fsmeu.searn.policies.searches import beam, greedy
+from fsmeu.searn.search import beam, greedy
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, words
@@ -88,7 +88,7 @@ def test_mixture_draws_by_its_probabilities():
 
     policy = interpolated(interpolated(Mixture(), 0.4, [Always(1)]), 0.5, [Always(2)])
     assert (policy.optimal, *policy.weights) == pytest.approx((0.3, 0.2, 0.5))
-    numbers = draws(7, np.arange(20_000), states.progress)
+    numbers = uniform(7, np.arange(20_000), states.progress)
     args = (search.allowed(states), search.rows(states), states.examples)
     found = sampled_actions(policy, *args, np.zeros(20_000, np.int64), numbers)
     shares = np.bincount(found, minlength=3) / 20_000

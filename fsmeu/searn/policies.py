@@ -14,25 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.models.checks import check_shape
-from fsmeu.searn.features.draws import uniform
 from fsmeu.searn.learners.protocol import CostSensitiveModel
 from fsmeu.searn.spaces.protocol import Search
 
 __all__ = [
     "Mixture",
-    "draws",
     "interpolated",
     "mixed_scores",
     "optimal_actions",
-    "padded",
     "policy_actions",
     "sampled_actions",
     "targets_of",
 ]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _EQUAL = 1e-12
 """Costs up to this are those of optimal actions: sums of a few costs that are 0 up to rounding."""
@@ -108,11 +103,6 @@ def padded(scores: NDArray[Any], begins: Ints | None, count: int) -> NDArray[Any
     state = np.repeat(np.arange(len(counts)), counts)
     found[state, np.arange(len(scores)) - np.repeat(begins[:-1], counts)] = scores
     return found.reshape(len(counts), count)
-
-
-def draws(seed: int, examples: Ints, progress: Ints) -> Floats:
-    """A number from [0, 1) for each state, (B,)."""
-    return uniform(seed, examples, progress)
 
 
 def sampled_actions(

@@ -1,4 +1,4 @@
-"""One pass over examples, compiled by numba; the same as the plain ones in ``loops``."""
+"""One pass over examples, compiled by numba; see ``linear``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc
 
 @compiled
 def _mixed(first, second):
-    """As ``mixing.mixed``, of two numbers."""
+    """As ``hashing.mixed``, of two numbers."""
     x = first * np.uint64(0x9E3779B97F4A7C15) + second + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -84,7 +84,7 @@ def logistic_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, squares,
     rate, margin, dropout, least, seed,
 ):  # fmt: skip
-    """The sum of losses; see ``loops.logistic_pass``."""
+    """The sum of losses; see ``linear.logistic_pass``."""
     last, actions = len(weights) - 1, weights.shape[1]
     most_rows, most = 1, 1
     for i in range(len(begins) - 1):
@@ -133,7 +133,7 @@ def logistic_pass(
 def perceptron_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, delays, seen, by_cost
 ):
-    """The number of wrong decisions; see ``loops.perceptron_pass``."""
+    """The number of wrong decisions; see ``linear.perceptron_pass``."""
     last, actions = len(weights) - 1, weights.shape[1]
     line = np.zeros(actions, weights.dtype)
     wrong, before = 0, seen

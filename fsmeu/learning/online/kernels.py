@@ -1,4 +1,4 @@
-"""The loop over examples, compiled by numba; the same as ``_run_plain`` in ``loops``.
+"""The loop over examples that all online learners share: predict, count, learn, one by one.
 
 numba looks at the date of this file alone to tell whether the loop that it has kept on disk is
 still good: where ``rules`` is edited, this file must be written anew.
@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from fsmeu.learning.online import rules
-from fsmeu.learning.online.state import POSITIVE, PREDICTED, SEEN, TOTAL, TRUE_POSITIVE
+from fsmeu.learning.online.rules import POSITIVE, PREDICTED, SEEN, TOTAL, TRUE_POSITIVE
 
 __all__ = ["run"]
 
@@ -99,7 +99,7 @@ def _logistic(margin):
 
 @compiled
 def run(kind, state, weights, delays, settings, held, given, predicted, guesses):
-    """Fills the last two, and changes the state and the weights; see ``loops.run``."""
+    """Fills the last two, and changes the state and the weights; see ``base.run``."""
     constant, step, falls = settings
     values, columns, begins = held
     positive, importance, draws = given

@@ -1,1 +1,0 @@
-"""Policies, what decides in a state, and searches that follow them."""
