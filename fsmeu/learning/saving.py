@@ -56,10 +56,10 @@ def registered() -> dict[str, Any]:
 def estimators() -> dict[str, Any]:
     """The registered classes by name, in alphabetical order; all modules are loaded for that.
 
-    Compiled loops register nothing, and may lack the compiler.
+    Kernels register nothing, and numba takes long to load.
     """
     for module in pkgutil.walk_packages(fsmeu.learning.__path__, "fsmeu.learning."):
-        if not module.name.rpartition(".")[2].startswith("compiled_"):
+        if not module.name.endswith(".kernels"):
             import_module(module.name)
     ours = {n: kind for n, kind in registered().items() if kind.__module__.startswith("fsmeu.")}
     return dict(sorted(ours.items()))
