@@ -17,7 +17,8 @@ from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.engine import Structure, structure_of
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.sum_windows import SumWindow
 
 __all__ = ["SentenceSums", "sentence_structure", "sentence_sums"]

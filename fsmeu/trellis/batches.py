@@ -19,6 +19,7 @@ class Values(NamedTuple):
     Attributes:
         at: where the tables (k, s) of each length begin, (n + 1,).
         slope: g_q(k, s), (joint counts, cells).
+        group: for each joint count the first with the same slopes, (joint counts,).
         offset: h(k, s), (cells,).
         greatest: bounds on joint counts, signs aside, (joint counts, n + 1).
         cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
@@ -30,6 +31,7 @@ class Values(NamedTuple):
 
     at: Ints
     slope: Floats
+    group: Ints
     offset: Floats
     greatest: Floats
     cap: Floats

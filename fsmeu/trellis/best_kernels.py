@@ -174,11 +174,11 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(joint):
-            slope = values.slope[q]
-            first = at + k * counts
-            flows(
-                r, amounts, weights, weight_at, n, slope, first, final, mass, total, q, back, score
-            )
+            if values.group[q] == q:
+                flows(
+                    r, amounts, weights, weight_at, n, values.slope[q], at + k * counts, final,
+                    mass, total, values.group, q, back, score,
+                )  # fmt: skip
         last = k
         for j in range(size):
             if is_open[j]:

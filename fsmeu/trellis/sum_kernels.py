@@ -151,10 +151,10 @@ def sum_arcs(r, s, into, goal, size, beyond, wider, weights, first):
 
 
 @inner
-def add_feature(amounts, table, feature, q, flow, score):
+def add_feature(amounts, table, feature, group, q, flow, score):
     """Adds what flows through a feature of y to the scores of the rows of z that it meets."""
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
-        if amounts.joint[amounts.row[e]] == q:
+        if group[amounts.joint[amounts.row[e]]] == q:
             score[amounts.row[e]] += amounts.amount[e] * flow
 
 
@@ -189,11 +189,13 @@ def ending_values(r, n, end, first, final, back):
 
 
 @inner
-def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, rooms, score):
+def flows(
+    r, amounts, weights, weight_at, n, end, first, final, mass, total, group, q, rooms, score
+):  # fmt: skip
     """Adds to ``score`` (n, score rows + 1) what a step of z that shows a row is worth.
 
-    A score is E[amount that the step adds to joint count q, times f(y's counter at its end)]; the
-    numbers f are ``end`` from ``first`` on.
+    A score is E[amount that the step adds to joint counts, times f(y's counter at its end)]; the
+    numbers f are ``end`` from ``first`` on. Joint counts are those of group q.
     """
     back, older, values = rooms
     ending_values(r, n, end, first, final, back)
@@ -208,7 +210,7 @@ def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, 
                 break
             if alive[p] > NOTHING:
                 flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
-                add_feature(amounts, table, r.show[u, 1], q, flow, row)
+                add_feature(amounts, table, r.show[u, 1], group, q, flow, row)
         set_sums(r, i, weights, weight_at[i], older, values)
         width, alive = r.width[i], total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
@@ -218,7 +220,7 @@ def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, 
             if alive[p] > NOTHING:
                 at = (r.use[u, 1] - r.arc_sets[kind]) * size
                 flow = dot(mass, here + p * size, values, at, size)
-                add_feature(amounts, table, r.use[u, 2], q, flow, row)
+                add_feature(amounts, table, r.use[u, 2], group, q, flow, row)
         class_values(r, i, values, back)
 
 
@@ -336,7 +338,7 @@ def score_batch(r, amounts, basis, batch, cells, rooms, scores):
         basis: the functions, (functions, counter).
         cells: position and score row of each score that is kept.
     """
-    mass, sums, total, back, score, counts = rooms
+    mass, sums, total, back, score, group = rooms
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
@@ -344,10 +346,10 @@ def score_batch(r, amounts, basis, batch, cells, rooms, scores):
         for j in range(len(basis)):
             for i in range(n):
                 fill(score[i], 0, score.shape[1], 0.0)
-            for q in range(counts):
+            if len(group) > 0:  # all joint counts are worth the same
                 flows(
                     r, amounts, weights, batch.weight_at, n, basis[j], 0, batch.final[s], mass,
-                    total, q, back, score,
+                    total, group, 0, back, score,
                 )  # fmt: skip
             for c in range(scores.shape[2]):
                 scores[s, j, c] = score[cells[c, 0], cells[c, 1]]
