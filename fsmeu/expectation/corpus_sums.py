@@ -67,7 +67,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         guard_work("expect_corpus", n * cells)
         layered = arc_weights_many([corpus.models[row] for row in rows])
         ending, hyp[rows] = structure.sums(layered, [zs[row] for row in rows])
-        takes = structure.amounts.takes(quantities - 1)
+        takes = structure.amounts.signs(quantities - 1)[0]
         cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
         for row, tables in zip(rows, ending, strict=True):
             windows[row] = SumWindow(0, tables, structure.lost(n), structure.roundings(n))

@@ -27,6 +27,7 @@ class Values(NamedTuple):
         underflow: what is lost where numbers are too small for doubles, (n + 1,).
         lost: a bound on the mass that is not moved on, (n + 1,).
         prunes: whether one end bounds the others, (n + 1,).
+        one_sign: whether nothing that is added up is below 0, or nothing above, (n + 1,).
     """
 
     at: Ints
@@ -39,6 +40,7 @@ class Values(NamedTuple):
     underflow: Floats
     lost: Floats
     prunes: Bools
+    one_sign: Bools
 
 
 class Batch(NamedTuple):

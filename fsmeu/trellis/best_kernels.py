@@ -154,19 +154,21 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
-    reached = lines[2, :size]
+    reached, lost = lines[2, :size], lines[3, :size]
     ending(r, n, final, mass, chance)
     mean = 0.0
     for s in range(counts):
         mean += s * chance[s]
     for k in range(size):
-        offset[k], error[k] = 0.0, values.underflow[n]
+        offset[k], error[k], lost[k] = 0.0, values.underflow[n], values.underflow[n]
         for s in range(counts):
             cell, part = at + k * counts + s, values.rounding[n] * chance[s] + values.lost[n]
             offset[k] += chance[s] * values.offset[cell]
             error[k] += part * abs(values.offset[cell])
+            lost[k] += values.lost[n] * abs(values.offset[cell])
             for q in range(joint):
                 error[k] += part * values.greatest[q, n] * abs(values.slope[q, cell])
+                lost[k] += values.lost[n] * values.greatest[q, n] * abs(values.slope[q, cell])
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
     top, best_k, k = -np.inf, -1, min(int(mean + 0.5), size - 1)
     while k >= 0:
@@ -186,6 +188,8 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         best(h, n, last, score, value, sets)
         best_ends(h, n, value, reached)
         upper[k] = reached[k] + offset[k]
+        if values.one_sign[n]:  # errors of sums that cancel nothing are a part of these
+            error[k] = min(error[k], values.rounding[n] * abs(upper[k]) + lost[k])
         if upper[k] > top or (upper[k] == top and k < best_k):
             top, best_k = upper[k], k
             trace(h, n, k, score, value, labels)

@@ -128,7 +128,7 @@ class Structure:
     ) -> list[Sums]:
         """The expected value of each hypothesis under its model, with what bounds its error."""
         found, ended = self.sums(models, zs, jobs)
-        takes = self.amounts.takes(self.counts)
+        takes = self.amounts.signs(self.counts)[0]
         return [
             self._expectation(sums[:, : self.r.columns[model.n]], int(k), model.n, takes)
             for sums, k, model in zip(found, ended, models, strict=True)
@@ -334,7 +334,7 @@ class Structure:
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
             np.zeros((n, len(self.amounts.joint))),
             *self._best_rooms(n),
-            np.empty((3, max(columns, most))),
+            np.empty((4, max(columns, most))),
             np.empty(most, bool),
         )
 
@@ -399,13 +399,16 @@ class Structure:
         """The values of these lengths, ascending."""
         key = ("values", tuple(lengths), sign)
         if key not in self._memo:
+            signs = self.amounts.signs(self.counts)
             at, size = np.zeros(self.n + 1, np.int64), 0
-            prunes, parts = np.zeros(self.n + 1, bool), []
+            prunes, one_sign = np.zeros((2, self.n + 1), bool)
+            parts = []
             for n in lengths:
                 slopes, offset = value_tables(self.tapes, n)
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
                 few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
+                one_sign[n] = _have_one_sign(tables, signs)
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
@@ -415,10 +418,22 @@ class Structure:
                 at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
-                self._lost, prunes,
+                self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
+
+
+def _have_one_sign(tables: Floats, signs: Bools) -> bool:
+    """Whether nothing that is added up is below 0, or nothing above.
+
+    Args:
+        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
+        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
+    """
+    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
+    less, more = np.append(signs[0], False), np.append(signs[1], True)
+    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
 
 
 def _first_alike(rows: Floats) -> Ints:
