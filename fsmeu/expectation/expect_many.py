@@ -28,7 +28,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
-from fsmeu.models.independent import independent_weights
+from fsmeu.models.independent import binary_weights
 from fsmeu.parallel.engine import checked_jobs
 from fsmeu.parallel.shares import in_shares
 from fsmeu.trellis.roundings import Sums, joined
@@ -241,8 +241,7 @@ def _walked(loss: SpecLoss, z: Ints, some: Sequence[_Reference]) -> Sums | None:
         ours = some if len(some) == 1 else some[rows]
         models = [one.model for one in ours if one.model is not None]
         if not models:
-            p = np.array([one.vector for one in ours])
-            return independent_weights(np.stack((1.0 - p, p), axis=2))
+            return binary_weights(np.array([one.vector for one in ours]))
         prepare_many(models)
         return np.stack([model.all_weights() for model in models])
 

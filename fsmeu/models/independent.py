@@ -61,7 +61,7 @@ class Bernoulli(Parametrized):
 
     def all_weights(self) -> Floats:
         """Start weights, weights of the arcs of all positions, and final weights, in one array."""
-        return independent_weights(np.stack((1.0 - self.p, self.p), axis=1))
+        return binary_weights(self.p)
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/dp, shape (n,): p_i weighs one arc with p_i and the other with 1 - p_i."""
@@ -115,7 +115,7 @@ class Independent(Parametrized):
 
     def all_weights(self) -> Floats:
         """Start weights, weights of the arcs of all positions, and final weights, in one array."""
-        return independent_weights(normalized_rows(self.probabilities))
+        return np.pad(normalized_rows(self.probabilities).ravel(), 1, constant_values=1.0)
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Floats:
         """dE/d(probabilities), shape (n, L), every entry being a free variable."""
@@ -135,10 +135,11 @@ class Independent(Parametrized):
         }
 
 
-def independent_weights(rows: Floats) -> Floats:
-    """``all_weights()`` of independent labels with these distributions, (..., n, L)."""
-    ones = np.ones((*rows.shape[:-2], 1))
-    return np.concatenate([ones, rows.reshape(*rows.shape[:-2], -1), ones], axis=-1)
+def binary_weights(p: Floats) -> Floats:
+    """``all_weights()`` of labels 0 and 1 that are 1 with these probabilities, (..., n)."""
+    found = np.ones((*p.shape[:-1], 2 * p.shape[-1] + 2))
+    found[..., 1:-1:2], found[..., 2:-1:2] = 1.0 - p, p
+    return found
 
 
 def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphabet:
