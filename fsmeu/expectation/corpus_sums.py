@@ -70,7 +70,7 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         takes = structure.amounts.signs(quantities - 1)[0]
         cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
         for row, tables in zip(rows, ending, strict=True):
-            windows[row] = SumWindow(0, tables, structure.lost(n), structure.roundings(n))
+            windows[row] = SumWindow(0, tables, 0.0, structure.roundings(n))
     return SentenceSums(windows, hyp, cancelled)
 
 

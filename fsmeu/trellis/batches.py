@@ -25,7 +25,8 @@ class Values(NamedTuple):
         cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
         rounding: bounds on relative errors of sums without signs, (n + 1,).
         underflow: what is lost where numbers are too small for doubles, (n + 1,).
-        lost: a bound on the mass that is not moved on, (n + 1,).
+        nothing: a mass up to which it is not moved on, as long as that bounds errors well.
+        lost: a bound on the mass that is then not moved on, (n + 1,).
         prunes: whether one end bounds the others, (n + 1,).
         one_sign: whether nothing that is added up is below 0, or nothing above, (n + 1,).
     """
@@ -38,6 +39,7 @@ class Values(NamedTuple):
     cap: Floats
     rounding: Floats
     underflow: Floats
+    nothing: float
     lost: Floats
     prunes: Bools
     one_sign: Bools

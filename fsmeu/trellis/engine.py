@@ -23,13 +23,15 @@ from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded
-from fsmeu.trellis.sum_kernels import NOTHING
 from fsmeu.trellis.tapes import Tapes, value_tables
 
 __all__ = ["Structure"]
 
 _FEW_ENDS = 8
 """Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
+
+_NOTHING = 1e-22
+"""A mass that is not moved on, as long as bounds on errors hardly feel it."""
 
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
@@ -143,12 +145,7 @@ class Structure:
             value += float((row * table[k]).sum())
             size += float(((np.abs(row) + more * mass) * np.abs(table[k])).sum())
         roundings = int(self._roundings[n]) + sums.size
-        most = np.abs(offset[k]).max() + sum(
-            float(each) * np.abs(slope[k]).max()
-            for each, slope in zip(self._greatest[:, n], slopes, strict=True)
-        )
-        total = (np.array([value]), np.array([mass.sum()]), np.array([size]))
-        return Sums(*total, roundings, float(self._lost[n] * most))
+        return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -252,10 +249,6 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
 
-    def lost(self, n: int) -> float:
-        """A bound on the mass that is not moved on, of sequences of length n."""
-        return float(self._lost[n])
-
     def roundings(self, n: int) -> int:
         """A bound on the roundings behind each number, of sequences of length n."""
         return int(self._roundings[n])
@@ -346,7 +339,7 @@ class Structure:
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
         entries = np.diff(self.r.entries) + np.diff(self.r.uses) + np.diff(self.r.shows)
-        lost: Floats = NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
+        lost: Floats = _NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
         return lost
 
     @property
@@ -418,7 +411,7 @@ class Structure:
                 at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
-                self._lost, prunes, one_sign,
+                _NOTHING, self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
