@@ -166,8 +166,7 @@ def _block(
     scores = structure.scores(arc_weights_many(models), np.ascontiguousarray(basis.T))
     chances = own @ np.abs(basis)  # (batch, functions)
     rounding = 2.0 * relative_error(structure.roundings(n))
-    lost = structure.lost(n) * np.abs(basis).max(axis=0)  # (functions,)
-    errors = structure.greatest(n)[:, None, None] * (rounding * chances + lost)
+    errors = rounding * structure.greatest(n)[:, None, None] * chances
     count = structure.amounts.joint[structure.score_cells(n)[:, 1]]
     fits = _fits(basis, own)
     return Block(rows, n, structure, basis, scores, count, errors, fits, own)

@@ -47,7 +47,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
-from fsmeu.trellis.engine import structure_of
+from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.tape import UncountableError
 
 __all__ = ["ADDITIVE", "COUNTING", "split_answers", "split_together", "unmet_condition"]

@@ -31,7 +31,7 @@ def bounded_expectation(asked: Query, found: Sums, levels: Callable[[], Levels])
     """
     value, kept = float(found.values[0]), float(found.masses[0])
     check_finite("expect", value)
-    error = float(found.errors[0]) if asked.n else 0.0  # one pair has one value
+    error = _error(asked, found)
     return Expectation(value, value - error, value + error, kept, levels)
 
 
@@ -45,7 +45,7 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     """
     roundings += 8 * (asked.n + 1)  # of the mass of the model
     found = sums_of_levels(levels, roundings)
-    value, kept, error = (float(one[0]) for one in (found.values, found.masses, found.errors))
+    value, kept, error = float(found.values[0]), float(found.masses[0]), _error(asked, found)
     lost = max(0.0, float(asked.model.total_mass()) - kept)
     z = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
     least, most = _value_range(
@@ -55,6 +55,11 @@ def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectatio
     lower = value + _left_out(lost, least, -rounding) - error
     upper = value + _left_out(lost, most, rounding) + error
     return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def _error(asked: Query, found: Sums) -> float:
+    """A bound on the error of a value; 0 where sequences are empty: one pair has one value."""
+    return float(found.errors[0]) if asked.n else 0.0
 
 
 def sums_of_levels(levels: Levels, roundings: int) -> Sums:

@@ -85,7 +85,7 @@ def _structure(loss: SpecLoss, model: Model, max_states: int | None) -> Structur
     Raises:
         SizeLimitError: a layer would have too many numbers.
     """
-    from fsmeu.trellis.engine import structure_of
+    from fsmeu.trellis.kept import structure_of
 
     found, n = structure_of(loss, model), model.n
     size = int(found.r.columns[n])

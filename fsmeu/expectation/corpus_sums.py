@@ -17,7 +17,8 @@ from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.engine import Structure, structure_of
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.sum_windows import SumWindow
 
 __all__ = ["SentenceSums", "sentence_structure", "sentence_sums"]
@@ -66,10 +67,10 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
         guard_work("expect_corpus", n * cells)
         layered = arc_weights_many([corpus.models[row] for row in rows])
         ending, hyp[rows] = structure.sums(layered, [zs[row] for row in rows])
-        takes = structure.amounts.takes(quantities - 1)
+        takes = structure.amounts.signs(quantities - 1)[0]
         cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
         for row, tables in zip(rows, ending, strict=True):
-            windows[row] = SumWindow(0, tables, structure.lost(n), structure.roundings(n))
+            windows[row] = SumWindow(0, tables, 0.0, structure.roundings(n))
     return SentenceSums(windows, hyp, cancelled)
 
 

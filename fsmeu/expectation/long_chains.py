@@ -68,7 +68,7 @@ def long_chain_value(asked: Query) -> LongValue | None:
 def _value(loss: SpecLoss, z: Ints, model: Layered, sides: tuple[float, float]) -> LongValue | None:
     # Loaded here: a command over short sequences does without scipy, which takes a while to load.
     from fsmeu.trellis.count_matrices import product_of_all, stretches
-    from fsmeu.trellis.engine import tapes_of
+    from fsmeu.trellis.kept import tapes_of
     from fsmeu.trellis.tapes import values_at
 
     n, form = len(z), loss.split

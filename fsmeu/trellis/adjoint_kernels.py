@@ -34,7 +34,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
     mass, sums, total, mean, mean_at, back, older, sets = rooms[0]
     worth, later, class_worth, gain, states = rooms[1]
     counts, state, ended = len(back), 0, 0
-    forward(r, weights, weight_at, n, start, mass, sums, total)
+    forward(r, weights, weight_at, n, start, mass, sums, total, 0.0)
     for q in range(counts):
         fill(mean[q], 0, mean_at[n + 1] + 4, 0.0)
     for i in range(n):

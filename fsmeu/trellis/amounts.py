@@ -76,10 +76,11 @@ class Amounts(NamedTuple):
             np.maximum.at(found[t], rows, self.row_amount[begins[0] : begins[-1]])
         return found
 
-    def takes(self, counts: int) -> Bools:
-        """Whether something is taken from each joint count, (counts,)."""
-        found = np.zeros(counts, bool)
-        found[self.joint[self.row[self.amount < 0]]] = True
+    def signs(self, counts: int) -> Bools:
+        """Whether some amounts of each joint count are below 0, and above, (2, counts)."""
+        found = np.zeros((2, counts), bool)
+        found[0, self.joint[self.row[self.amount < 0]]] = True
+        found[1, self.joint[self.row[self.amount > 0]]] = True
         return found
 
     @property

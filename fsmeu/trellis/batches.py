@@ -19,24 +19,30 @@ class Values(NamedTuple):
     Attributes:
         at: where the tables (k, s) of each length begin, (n + 1,).
         slope: g_q(k, s), (joint counts, cells).
+        group: for each joint count the first with the same slopes, (joint counts,).
         offset: h(k, s), (cells,).
         greatest: bounds on joint counts, signs aside, (joint counts, n + 1).
         cap: bounds on the joint count of a hypothesis by its own count, (n + 1, k).
         rounding: bounds on relative errors of sums without signs, (n + 1,).
         underflow: what is lost where numbers are too small for doubles, (n + 1,).
-        lost: a bound on the mass that is not moved on, (n + 1,).
+        nothing: a mass up to which it is not moved on, as long as that bounds errors well.
+        lost: a bound on the mass that is then not moved on, (n + 1,).
         prunes: whether one end bounds the others, (n + 1,).
+        one_sign: whether nothing that is added up is below 0, or nothing above, (n + 1,).
     """
 
     at: Ints
     slope: Floats
+    group: Ints
     offset: Floats
     greatest: Floats
     cap: Floats
     rounding: Floats
     underflow: Floats
+    nothing: float
     lost: Floats
     prunes: Bools
+    one_sign: Bools
 
 
 class Batch(NamedTuple):

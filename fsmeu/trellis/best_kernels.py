@@ -144,29 +144,52 @@ def ending(r, n, final, mass, chance):
 
 
 @inner
+def first_bounds(values, n, size, chance, offset, error, lost, left):
+    """Fills offsets and bounds on errors by end, and the share of what was left out.
+
+    Returns whether that share is the greater one for some end.
+
+    Args:
+        left: a bound on the mass that was not moved on.
+    """
+    counts, at, much = len(chance), values.at[n], False
+    for k in range(size):
+        offset[k], error[k], lost[k] = 0.0, values.underflow[n], 0.0
+        for s in range(counts):
+            cell, part = at + k * counts + s, values.rounding[n] * chance[s]
+            offset[k] += chance[s] * values.offset[cell]
+            error[k] += part * abs(values.offset[cell])
+            lost[k] += left * abs(values.offset[cell])
+            for q in range(values.slope.shape[0]):
+                error[k] += part * values.greatest[q, n] * abs(values.slope[q, cell])
+                lost[k] += left * values.greatest[q, n] * abs(values.slope[q, cell])
+        much = much or lost[k] > error[k]
+        error[k] += lost[k]
+    return much
+
+
+@inner
 def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, ends, rooms):
     """Fills ``labels``, and ``ends`` (3, k): value, error, tried of each end k; returns the best.
 
     The value of an end that was not tried is an upper bound that is not above the best.
     """
     mass, sums, total, back, score, value, sets, lines, is_open = rooms
-    forward(r, weights, weight_at, n, start, mass, sums, total)
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
-    reached = lines[2, :size]
+    reached, lost, nothing = lines[2, :size], lines[3, :size], values.nothing
+    forward(r, weights, weight_at, n, start, mass, sums, total, nothing)
     ending(r, n, final, mass, chance)
+    if first_bounds(values, n, size, chance, offset, error, lost, values.lost[n]):
+        nothing = 0.0
+        forward(r, weights, weight_at, n, start, mass, sums, total, nothing)
+        ending(r, n, final, mass, chance)
+        first_bounds(values, n, size, chance, offset, error, lost, 0.0)
     mean = 0.0
     for s in range(counts):
         mean += s * chance[s]
     for k in range(size):
-        offset[k], error[k] = 0.0, values.underflow[n]
-        for s in range(counts):
-            cell, part = at + k * counts + s, values.rounding[n] * chance[s] + values.lost[n]
-            offset[k] += chance[s] * values.offset[cell]
-            error[k] += part * abs(values.offset[cell])
-            for q in range(joint):
-                error[k] += part * values.greatest[q, n] * abs(values.slope[q, cell])
         upper[k], is_open[k], ends[2, k] = np.inf, True, 0.0
     top, best_k, k = -np.inf, -1, min(int(mean + 0.5), size - 1)
     while k >= 0:
@@ -174,11 +197,11 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(joint):
-            slope = values.slope[q]
-            first = at + k * counts
-            flows(
-                r, amounts, weights, weight_at, n, slope, first, final, mass, total, q, back, score
-            )
+            if values.group[q] == q:
+                flows(
+                    r, amounts, weights, weight_at, n, values.slope[q], at + k * counts, final,
+                    mass, total, nothing, values.group, q, back, score,
+                )  # fmt: skip
         last = k
         for j in range(size):
             if is_open[j]:
@@ -186,6 +209,10 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
         best(h, n, last, score, value, sets)
         best_ends(h, n, value, reached)
         upper[k] = reached[k] + offset[k]
+        if values.one_sign[n]:  # errors of sums that cancel nothing are a part of these
+            error[k] = min(
+                error[k], values.rounding[n] * abs(upper[k]) + lost[k] + values.underflow[n]
+            )
         if upper[k] > top or (upper[k] == top and k < best_k):
             top, best_k = upper[k], k
             trace(h, n, k, score, value, labels)

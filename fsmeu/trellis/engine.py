@@ -1,9 +1,7 @@
 """Queries of a split loss under models of one structure: batches for kernels, and their answers.
 
-A structure (``structure.py``) is found once for a loss, its labels and a kind of model, and kept on
-the loss; it serves all lengths up to a ``capacity``. The answer for a sentence depends on that
-sentence alone: which structure serves it depends on its length, and kernels go through a batch one
-sentence after the other.
+The answer for a sentence depends on that sentence alone: which structure serves it depends on its
+length (``kept.py``), and kernels go through a batch one sentence after the other.
 """
 
 from __future__ import annotations
@@ -16,25 +14,24 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.layers import ArcWeights, Layer, Layered, any_layers
-from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, MOST_TRELLISES
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model
-from fsmeu.trellis.amounts import Amounts, amounts_of
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
+from fsmeu.trellis.amounts import Amounts
 from fsmeu.trellis.batches import Batch, Decided, Values, in_threads, part_of
 from fsmeu.trellis.compiled import kernels
-from fsmeu.trellis.composed import Composed, compose
+from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
-from fsmeu.trellis.structure import Hypotheses, References, hypotheses, padded, references
-from fsmeu.trellis.sum_kernels import NOTHING
+from fsmeu.trellis.structure import Hypotheses, References, padded
 from fsmeu.trellis.tapes import Tapes, value_tables
 
-__all__ = ["Structure", "structure_of", "tapes_of"]
+__all__ = ["Structure"]
 
 _FEW_ENDS = 8
 """Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
+
+_NOTHING = 1e-22
+"""A mass that is not moved on, as long as bounds on errors hardly feel it."""
 
 _ROOM = 4
 """Numbers past the end of arrays of rows: a row that is moved by an amount may reach past its own.
@@ -133,7 +130,7 @@ class Structure:
     ) -> list[Sums]:
         """The expected value of each hypothesis under its model, with what bounds its error."""
         found, ended = self.sums(models, zs, jobs)
-        takes = self.amounts.takes(self.counts)
+        takes = self.amounts.signs(self.counts)[0]
         return [
             self._expectation(sums[:, : self.r.columns[model.n]], int(k), model.n, takes)
             for sums, k, model in zip(found, ended, models, strict=True)
@@ -148,12 +145,7 @@ class Structure:
             value += float((row * table[k]).sum())
             size += float(((np.abs(row) + more * mass) * np.abs(table[k])).sum())
         roundings = int(self._roundings[n]) + sums.size
-        most = np.abs(offset[k]).max() + sum(
-            float(each) * np.abs(slope[k]).max()
-            for each, slope in zip(self._greatest[:, n], slopes, strict=True)
-        )
-        total = (np.array([value]), np.array([mass.sum()]), np.array([size]))
-        return Sums(*total, roundings, float(self._lost[n] * most))
+        return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -229,7 +221,8 @@ class Structure:
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        rooms = (mass, sums, total, back, score, self.counts)
+        group = np.zeros(self.counts, np.int64)
+        rooms = (mass, sums, total, back, score, group)
         run.score_batch(self.r, amounts, basis, batch, cells, rooms, found)
         return found
 
@@ -255,10 +248,6 @@ class Structure:
         rooms = (score, *self._best_rooms(n))
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
-
-    def lost(self, n: int) -> float:
-        """A bound on the mass that is not moved on, of sequences of length n."""
-        return float(self._lost[n])
 
     def roundings(self, n: int) -> int:
         """A bound on the roundings behind each number, of sequences of length n."""
@@ -338,7 +327,7 @@ class Structure:
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
             np.zeros((n, len(self.amounts.joint))),
             *self._best_rooms(n),
-            np.empty((3, max(columns, most))),
+            np.empty((4, max(columns, most))),
             np.empty(most, bool),
         )
 
@@ -350,7 +339,7 @@ class Structure:
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
         entries = np.diff(self.r.entries) + np.diff(self.r.uses) + np.diff(self.r.shows)
-        lost: Floats = NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
+        lost: Floats = _NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
         return lost
 
     @property
@@ -403,124 +392,45 @@ class Structure:
         """The values of these lengths, ascending."""
         key = ("values", tuple(lengths), sign)
         if key not in self._memo:
+            signs = self.amounts.signs(self.counts)
             at, size = np.zeros(self.n + 1, np.int64), 0
-            prunes, parts = np.zeros(self.n + 1, bool), []
+            prunes, one_sign = np.zeros((2, self.n + 1), bool)
+            parts = []
             for n in lengths:
                 slopes, offset = value_tables(self.tapes, n)
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
                 few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
+                one_sign[n] = _have_one_sign(tables, signs)
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = np.array([relative_error(int(k)) for k in self._roundings])
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
-                at, np.ascontiguousarray(tables[:-1]), np.ascontiguousarray(tables[-1]),
+                at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),
+                np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
-                self._lost, prunes,
+                _NOTHING, self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
 
 
-def capacity(n: int) -> int:
-    """The greatest length that the structure for sequences of length n serves.
-
-    It depends on n alone, so that a query has the same structure whatever was asked before. One
-    serves examples, one most sentences, and one most of the longer ones; long sequences have their
-    own.
-    """
-    return next((size for size in _CAPACITIES if n <= size), n)
-
-
-_CAPACITIES = (12, 32, 96, 288)
-
-
-def tapes_of(loss: SpecLoss, n: int) -> Tapes:
-    """The tapes of a split loss for sequences of length n, kept on the loss.
-
-    Raises:
-        LossFileError: a step is undefined, be it only for sequences that no model gives.
-        SizeLimitError: there are too many steps to keep.
-    """
-    form = loss.split
-    assert form is not None
-    kept: dict[int, Tapes] = loss.memo("tapes")  # type: ignore[assignment]
-    for length in (n,) if form.reads_length else (capacity(n), n):
-        found = kept.pop(length) if length in kept else Tapes(form, length)
-        _keep(kept, length, found)
-        if found.serves(n):
-            break
-    return found
-
-
-def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
-    """The structure of a split loss with a model, and with other models of its kind.
+def _have_one_sign(tables: Floats, signs: Bools) -> bool:
+    """Whether nothing that is added up is below 0, or nothing above.
 
     Args:
-        loss: a loss that splits by tape.
-        model: the model.
-        allowed: the arcs of the acceptor of allowed sequences at each position; None where all
-            sequences are.
-
-    Raises:
-        LossFileError: a step is undefined, be it only for sequences that no model gives.
-        SizeLimitError: there are too many steps to keep.
-        UncountableError: a counter does not grow by whole numbers.
+        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
+        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
     """
-    tapes, layered = tapes_of(loss, model.n), model.layered()
-    if model.structure is None or allowed is not None:
-        return _structure(tapes, layered, model.n, allowed)
-    kept: dict[Hashable, Structure | None] = loss.memo("structures")
-    if _repeats(layered):
-        key: Hashable = (model.structure, tapes.n)
-        found = kept.pop(key) if key in kept else _if_defined(tapes, layered)
-        _keep(kept, key, found)
-        if found is not None:
-            return found
-    key = (model.structure, tapes.n, model.n)
-    found = kept.pop(key, None) or _structure(tapes, layered, model.n, None)
-    _keep(kept, key, found)
-    return found
+    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
+    less, more = np.append(signs[0], False), np.append(signs[1], True)
+    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
 
 
-def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
-    """Keeps what was found last, and few others."""
-    kept[key] = found
-    while len(kept) > MOST_TRELLISES:
-        del kept[next(iter(kept))]
-
-
-def _repeats(layered: Layered) -> bool:
-    """Whether further positions of a longer model would have the arcs of the last one."""
-    return layered.n > 1 and layered.widths[-1] == layered.widths[-2]
-
-
-def _if_defined(tapes: Tapes, layered: Layered) -> Structure | None:
-    """The structure for all lengths of the tapes; None where a later step is undefined."""
-    try:
-        return _structure(tapes, layered, tapes.n, None)
-    except (LossFileError, SizeLimitError):
-        return None
-
-
-def _structure(
-    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None
-) -> Structure:
-    """The structure for sequences of length n, the last layer of a model repeated up to there."""
-    layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
-    alphabet = tapes.form.bound.alphabet
-    y = compose(tapes.y, layers, len(layered.start), weighted=True)
-    z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
-    z = compose(tapes.z, z_layers, 1, weighted=False)
-    z_rows, y_rows = (
-        [tape.rows(k)[:size] for k, size in enumerate(np.diff(composed.first_feature))]
-        for tape, composed in ((tapes.z, z), (tapes.y, y))
-    )
-    amounts = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, n)
-    arcs = [len(layer.weight) for layer in layers]
-    weight_at = np.append(0, np.cumsum(arcs, dtype=np.int64))
-    return Structure(
-        tapes, n, y, z, references(y), hypotheses(z, len(alphabet)), amounts, weight_at
-    )
+def _first_alike(rows: Floats) -> Ints:
+    """For each row the number of the first that equals it, (rows,)."""
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
+    return np.array(found, np.int64)

@@ -33,19 +33,17 @@ class Sums(NamedTuple):
         masses: the masses of the models, (batch,).
         sizes: the same sums of the terms without their signs, or more, (batch,).
         roundings: a bound on the number of roundings behind each term.
-        lost: a bound on what was left out.
     """
 
     values: Floats
     masses: Floats
     sizes: Floats
     roundings: int
-    lost: float = 0.0
 
     @property
     def errors(self) -> Floats:
         """Bounds on the errors of the expectations, (batch,)."""
-        return relative_error(self.roundings) * self.sizes + self.lost + LEAST
+        return relative_error(self.roundings) * self.sizes + LEAST
 
 
 def joined(parts: Sequence[Sums]) -> Sums:
@@ -55,7 +53,6 @@ def joined(parts: Sequence[Sums]) -> Sums:
         np.concatenate([part.masses for part in parts]),
         np.concatenate([part.sizes for part in parts]),
         max(part.roundings for part in parts),
-        max(part.lost for part in parts),
     )
 
 

@@ -26,9 +26,6 @@ __all__ = ["mean_batch", "score_batch"]
 
 unsigned = unsigned_of()
 
-NOTHING = 1e-22
-"""A mass that is not moved on: what all of these add up to is part of the bounds on errors."""
-
 
 @inner
 def padded(columns):
@@ -67,7 +64,7 @@ def dot(one, a, other, b, size):
 
 
 @inner
-def add_entries(r, i, weights, first, mass, here, sums, after, there, total):
+def add_entries(r, i, weights, first, mass, here, sums, after, there, total, nothing):
     """Adds to the rows of the pairs after position i what their entries bring.
 
     Args:
@@ -77,6 +74,7 @@ def add_entries(r, i, weights, first, mass, here, sums, after, there, total):
         after: rows of the pairs after, from ``there`` on.
         total: room for the totals of pairs before and after, and of classes, (3, pairs); those
             before are known, those after are filled.
+        nothing: a mass up to which it is not moved on.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for m in range(r.sums[kind], r.sums[kind + 1]):
@@ -97,21 +95,22 @@ def add_entries(r, i, weights, first, mass, here, sums, after, there, total):
         goal, weight = there + target * wider + r.entry[e, 3], weights[first + r.entry[e, 2]]
         if source < 0:
             moved = weight * total[2, -1 - source]
-            if moved > NOTHING:
+            if moved > nothing:
                 add(after, goal, weight, sums, (-1 - source) * size, size)
                 total[1, target] += moved
         elif source < r.width[i]:
             moved = weight * total[0, source]
-            if moved > NOTHING:
+            if moved > nothing:
                 add(after, goal, weight, mass, here + source * size, size)
                 total[1, target] += moved
 
 
 @inner
-def forward(r, weights, weight_at, n, start, mass, sums, total):
+def forward(r, weights, weight_at, n, start, mass, sums, total, nothing):
     """Fills ``mass`` with the rows of the pairs of layers 0, ..., n, from ``r.at``.
 
-    And ``total`` (n + 3, pairs) with their sums in rows 0, ..., n.
+    And ``total`` (n + 3, pairs) with their sums in rows 0, ..., n. A mass up to ``nothing`` is not
+    moved on.
     """
     fill(mass, 0, r.at[n + 1] + 4, 0.0)
     for p in range(r.width[0]):
@@ -119,8 +118,9 @@ def forward(r, weights, weight_at, n, start, mass, sums, total):
         total[0, p] = start[p]
     for i in range(n):
         add_entries(
-            r, i, weights, weight_at[i], mass, r.at[i], sums, mass, r.at[i + 1], total[i : i + 3]
-        )
+            r, i, weights, weight_at[i], mass, r.at[i], sums, mass, r.at[i + 1],
+            total[i : i + 3], nothing,
+        )  # fmt: skip
 
 
 @inner
@@ -151,10 +151,10 @@ def sum_arcs(r, s, into, goal, size, beyond, wider, weights, first):
 
 
 @inner
-def add_feature(amounts, table, feature, q, flow, score):
+def add_feature(amounts, table, feature, group, q, flow, score):
     """Adds what flows through a feature of y to the scores of the rows of z that it meets."""
     for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
-        if amounts.joint[amounts.row[e]] == q:
+        if group[amounts.joint[amounts.row[e]]] == q:
             score[amounts.row[e]] += amounts.amount[e] * flow
 
 
@@ -189,11 +189,14 @@ def ending_values(r, n, end, first, final, back):
 
 
 @inner
-def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, rooms, score):
+def flows(
+    r, amounts, weights, weight_at, n, end, first, final, mass, total, nothing, group, q, rooms,
+    score,
+):  # fmt: skip
     """Adds to ``score`` (n, score rows + 1) what a step of z that shows a row is worth.
 
-    A score is E[amount that the step adds to joint count q, times f(y's counter at its end)]; the
-    numbers f are ``end`` from ``first`` on.
+    A score is E[amount that the step adds to joint counts, times f(y's counter at its end)]; the
+    numbers f are ``end`` from ``first`` on. Joint counts are those of group q.
     """
     back, older, values = rooms
     ending_values(r, n, end, first, final, back)
@@ -206,19 +209,19 @@ def flows(r, amounts, weights, weight_at, n, end, first, final, mass, total, q, 
             p = r.show[u, 0]
             if p >= width:
                 break
-            if alive[p] > NOTHING:
+            if alive[p] > nothing:
                 flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
-                add_feature(amounts, table, r.show[u, 1], q, flow, row)
+                add_feature(amounts, table, r.show[u, 1], group, q, flow, row)
         set_sums(r, i, weights, weight_at[i], older, values)
         width, alive = r.width[i], total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
             p = r.use[u, 0]
             if p >= width:
                 break
-            if alive[p] > NOTHING:
+            if alive[p] > nothing:
                 at = (r.use[u, 1] - r.arc_sets[kind]) * size
                 flow = dot(mass, here + p * size, values, at, size)
-                add_feature(amounts, table, r.use[u, 2], q, flow, row)
+                add_feature(amounts, table, r.use[u, 2], group, q, flow, row)
         class_values(r, i, values, back)
 
 
@@ -290,7 +293,7 @@ def means(r, h, amounts, weights, weight_at, n, start, final, labels, rooms, fou
     for i in range(n):
         first, size = weight_at[i], len(r.member) * padded(r.columns[i + 1]) + 4
         fill(after_mass, 0, r.at[i + 2] - r.at[i + 1] + 4, 0.0)
-        add_entries(r, i, weights, first, mass, 0, sums, after_mass, 0, total)
+        add_entries(r, i, weights, first, mass, 0, sums, after_mass, 0, total, 0.0)
         for p in range(r.width[i + 1]):
             total[0, p] = total[1, p]
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
@@ -336,18 +339,18 @@ def score_batch(r, amounts, basis, batch, cells, rooms, scores):
         basis: the functions, (functions, counter).
         cells: position and score row of each score that is kept.
     """
-    mass, sums, total, back, score, counts = rooms
+    mass, sums, total, back, score, group = rooms
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
-        forward(r, weights, batch.weight_at, n, batch.start[s], mass, sums, total)
+        forward(r, weights, batch.weight_at, n, batch.start[s], mass, sums, total, 0.0)
         for j in range(len(basis)):
             for i in range(n):
                 fill(score[i], 0, score.shape[1], 0.0)
-            for q in range(counts):
+            if len(group) > 0:  # all joint counts are worth the same
                 flows(
                     r, amounts, weights, batch.weight_at, n, basis[j], 0, batch.final[s], mass,
-                    total, q, back, score,
+                    total, 0.0, group, 0, back, score,
                 )  # fmt: skip
             for c in range(scores.shape[2]):
                 scores[s, j, c] = score[cells[c, 0], cells[c, 1]]

@@ -314,3 +314,12 @@ def test_variance_of_a_fair_coin():
         assert known.variance == pytest.approx(0.25 / n, rel=1e-12)
     pairs = [(brute_force.hamming((0, 0), y), 0.25) for y in brute_force.sequences((0, 1), 2)]
     assert fsmeu.expect(loss, "00", [0.5, 0.5]).quantile(0.6) == brute_force.quantile(pairs, 0.6)
+
+
+@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+def test_a_value_of_nothing_has_no_error(engine):
+    """Empty sequences are one pair: the bounds are its value."""
+    loss = fsmeu.loads("loss f labels 0 1 count d when z != y value d")
+    for keep in (None, 5):
+        found = fsmeu.expect(loss, [], fsmeu.models.Bernoulli([]), engine=engine, keep=keep)
+        assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)

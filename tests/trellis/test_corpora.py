@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.trellis.engine import structure_of
+from fsmeu.trellis.kept import structure_of
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 READS_N = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.trellis import engine
-from fsmeu.trellis.engine import structure_of
+from fsmeu.trellis.kept import structure_of
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
 LOSES = """utility loses

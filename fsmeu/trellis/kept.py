@@ -1,0 +1,127 @@
+"""Which structure serves a query: found once for a loss, its labels and a kind of model, and kept.
+
+The structure depends on the query's length and model alone, not on what was asked before, so that
+the bits of an answer do not either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.fst.layers import Layer, Layered, any_layers
+from fsmeu.limits import MOST_TRELLISES
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.models import Model
+from fsmeu.trellis.amounts import amounts_of
+from fsmeu.trellis.composed import compose
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.structure import hypotheses, references
+from fsmeu.trellis.tapes import Tapes
+
+__all__ = ["structure_of", "tapes_of"]
+
+
+def capacity(n: int) -> int:
+    """The greatest length that the structure for sequences of length n serves.
+
+    It depends on n alone, so that a query has the same structure whatever was asked before. One
+    serves examples, one most sentences, and one most of the longer ones; long sequences have their
+    own.
+    """
+    return next((size for size in _CAPACITIES if n <= size), n)
+
+
+_CAPACITIES = (12, 32, 96, 288)
+
+
+def tapes_of(loss: SpecLoss, n: int) -> Tapes:
+    """The tapes of a split loss for sequences of length n, kept on the loss.
+
+    Raises:
+        LossFileError: a step is undefined, be it only for sequences that no model gives.
+        SizeLimitError: there are too many steps to keep.
+    """
+    form = loss.split
+    assert form is not None
+    kept: dict[int, Tapes] = loss.memo("tapes")  # type: ignore[assignment]
+    for length in (n,) if form.reads_length else (capacity(n), n):
+        found = kept.pop(length) if length in kept else Tapes(form, length)
+        _keep(kept, length, found)
+        if found.serves(n):
+            break
+    return found
+
+
+def structure_of(loss: SpecLoss, model: Model, allowed: Sequence[Layer] | None = None) -> Structure:
+    """The structure of a split loss with a model, and with other models of its kind.
+
+    Args:
+        loss: a loss that splits by tape.
+        model: the model.
+        allowed: the arcs of the acceptor of allowed sequences at each position; None where all
+            sequences are.
+
+    Raises:
+        LossFileError: a step is undefined, be it only for sequences that no model gives.
+        SizeLimitError: there are too many steps to keep.
+        UncountableError: a counter does not grow by whole numbers.
+    """
+    tapes, layered = tapes_of(loss, model.n), model.layered()
+    if model.structure is None or allowed is not None:
+        return _structure(tapes, layered, model.n, allowed)
+    kept: dict[Hashable, Structure | None] = loss.memo("structures")
+    if _repeats(layered):
+        key: Hashable = (model.structure, tapes.n)
+        found = kept.pop(key) if key in kept else _if_defined(tapes, layered)
+        _keep(kept, key, found)
+        if found is not None:
+            return found
+    key = (model.structure, tapes.n, model.n)
+    found = kept.pop(key, None) or _structure(tapes, layered, model.n, None)
+    _keep(kept, key, found)
+    return found
+
+
+def _keep(kept: dict[Any, Any], key: Hashable, found: object) -> None:
+    """Keeps what was found last, and few others."""
+    kept[key] = found
+    while len(kept) > MOST_TRELLISES:
+        del kept[next(iter(kept))]
+
+
+def _repeats(layered: Layered) -> bool:
+    """Whether further positions of a longer model would have the arcs of the last one."""
+    return layered.n > 1 and layered.widths[-1] == layered.widths[-2]
+
+
+def _if_defined(tapes: Tapes, layered: Layered) -> Structure | None:
+    """The structure for all lengths of the tapes; None where a later step is undefined."""
+    try:
+        return _structure(tapes, layered, tapes.n, None)
+    except (LossFileError, SizeLimitError):
+        return None
+
+
+def _structure(
+    tapes: Tapes, layered: Layered, n: int, allowed: Sequence[Layer] | None
+) -> Structure:
+    """The structure for sequences of length n, the last layer of a model repeated up to there."""
+    layers = [*layered.layers, *layered.layers[-1:] * (n - layered.n)]
+    alphabet = tapes.form.bound.alphabet
+    y = compose(tapes.y, layers, len(layered.start), weighted=True)
+    z_layers = any_layers(alphabet, n).layers if allowed is None else allowed
+    z = compose(tapes.z, z_layers, 1, weighted=False)
+    z_rows, y_rows = (
+        [tape.rows(k)[:size] for k, size in enumerate(np.diff(composed.first_feature))]
+        for tape, composed in ((tapes.z, z), (tapes.y, y))
+    )
+    amounts = amounts_of(tapes.form, tapes.terms, z_rows, y_rows, n)
+    arcs = [len(layer.weight) for layer in layers]
+    weight_at = np.append(0, np.cumsum(arcs, dtype=np.int64))
+    return Structure(
+        tapes, n, y, z, references(y), hypotheses(z, len(alphabet)), amounts, weight_at
+    )
