@@ -76,7 +76,8 @@ def value_and_gradient_many(
     alike: dict[Hashable, list[int]] = {}
     for row, one in enumerate(asked):
         together = one.z is not None and one.model.structure is not None
-        alike.setdefault((one.n, one.model.structure) if together else (row,), []).append(row)
+        kind = (one.model.labels, one.n, one.model.structure)
+        alike.setdefault(kind if together else (row,), []).append(row)
     values, slopes = np.empty(len(asked)), {}
     for rows in alike.values():
         found = _together([asked[row] for row in rows])
