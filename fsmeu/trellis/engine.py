@@ -262,7 +262,8 @@ class Structure:
         lengths = np.array([model.n for model in models], np.int64)
         begins = np.append(0, np.cumsum(self.weight_at[lengths]))
         weights = np.concatenate([model.arcs for model in models])
-        width = max(len(model.final) for model in models)
+        # The pairs of the last layer are those of all layers before, of which some may be wider.
+        width = max(1 + int(self.r.state.max()), *(len(model.final) for model in models))
         final = np.zeros((len(models), width))
         labels = np.zeros((len(models), int(lengths.max())), np.int64)
         for s, model in enumerate(models):

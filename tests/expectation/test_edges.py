@@ -12,6 +12,7 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from tests import brute_force, shelf
 from tests.expectation.checks import close
+from tests.support.kernels import run_kernels
 from tests.support.nightly import every_third
 
 ENGINES = ("lattice", "openfst")
@@ -323,3 +324,19 @@ def test_a_value_of_nothing_has_no_error(engine):
     for keep in (None, 5):
         found = fsmeu.expect(loss, [], fsmeu.models.Bernoulli([]), engine=engine, keep=keep)
         assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("how", ["plain", "compiled"])
+def test_models_that_end_in_fewer_states(how, monkeypatch):
+    """The last layer of a model may be narrower than those before."""
+    run_kernels(how, monkeypatch.setattr)
+    loss, chances = fsmeu.load("fscore"), (0.3, 0.6, 0.2)
+    kept = {y: p for y, p in brute_force.bernoulli(chances).items() if not y[0] and sum(y)}
+    model = fsmeu.models.Bernoulli(chances).given("0 (. 1 | 1 .)")
+    assert model.layered().widths[-1] < max(model.layered().widths)
+    values = {
+        z: sum(p * float(brute_force.fscore(z, y)) for y, p in kept.items()) / sum(kept.values())
+        for z in itertools.product((0, 1), repeat=3)
+    }
+    assert [fsmeu.expect(loss, z, model).value for z in values] == pytest.approx([*values.values()])
+    assert fsmeu.decode(loss, model).value == pytest.approx(max(values.values()))
