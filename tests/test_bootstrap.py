@@ -11,7 +11,7 @@ from fsmeu.bootstrap import drawn_weights, estimate
 @pytest.mark.parametrize("cells", [1 << 22, 50, 1])
 def test_means_and_ratios(monkeypatch, cells):
     """Whether all corpora are drawn at once or one by one; a pair of samples is drawn together."""
-    monkeypatch.setattr(bootstrap, "DRAWN_CELLS", cells)
+    monkeypatch.setattr(bootstrap, "_DRAWN_CELLS", cells)
     rng = np.random.default_rng(1)
     tp, whole = rng.integers(0, 4, 23), rng.integers(4, 9, 23)
     weights = np.concatenate(list(drawn_weights(23, 200, seed=5)))

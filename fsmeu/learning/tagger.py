@@ -44,10 +44,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     likelihood. Nothing is sampled and no list of best sequences stands for all. It decides for the
     tags of the greatest expected utility (``decode_many``).
 
-    With 23 tags and sentences of 25 words, a value and gradient of chunk F1 takes about 4 ms of a
-    processor for each sentence with the extra "fast", and 10 ms without. On CoNLL-2000 most of what
-    chunk F1 gains comes from deciding for it, not from training for it
-    (``notebooks/conll2000_tagger.py``).
+    With 23 tags and sentences of 25 words, a value and gradient of chunk F1 takes a few
+    milliseconds of a processor for each sentence. On CoNLL-2000 most of what chunk F1 gains comes
+    from deciding for it, not from training for it (``notebooks/conll2000_tagger.py``).
 
     Args:
         loss: a name on the shelf, the path of a loss file, or a loss over the tags.

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import LossFileError, sentence
 from fsmeu.limits import AMOUNTS_AT_ONCE
 from fsmeu.losses.algebra.separate import terms_of_sum
 from fsmeu.losses.algebra.split import Split
@@ -109,7 +110,13 @@ def _by_rows(form: Split, term: Term, z_rows: Floats, y_rows: Floats, n: int) ->
 
 
 def _entries(table: Floats, first: int) -> Entries:
-    """The entries of a table that are not 0, its first row having this number."""
+    """The entries of a table that are not 0, its first row having this number.
+
+    Raises:
+        LossFileError: an amount is no finite number.
+    """
+    if not np.isfinite(table).all():
+        raise LossFileError(sentence("decode", "what is counted must be a finite number"))
     row, feature = np.nonzero(table)
     return Entries(row + first, feature, table[row, feature])
 
