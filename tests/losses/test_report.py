@@ -13,6 +13,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.library import library, read_spec
 from fsmeu.models import Bernoulli, Markov
+from fsmeu.trellis import amounts
 
 BOTH = """
 loss both
@@ -255,11 +256,15 @@ def test_methods_of_chunks_are_found():
     assert [(a.method, a.any_model) for a in exact_methods(loss)] == [("counting", True)]
 
 
-def test_a_long_file_is_asked_with_bounded_effort():
-    """Ninety counts of sixteen terms each are tried at a short length."""
+def test_a_long_file_is_asked_with_bounded_effort(monkeypatch):
+    """Ninety counts of sixteen terms each: one table for each term, however many positions."""
     terms = " + ".join(f"(z * {k + 2} - y * i)" for k in range(8))
     counts = "\n".join(f"count c{k} by {terms}" for k in range(90))
     text = f"loss f labels 0 1\n{counts}\nvalue {' + '.join(f'c{k}' for k in range(90))}"
+    made = []
+    make = amounts.term_amounts
+    monkeypatch.setattr(amounts, "term_amounts", lambda *given: made.append(1) or make(*given))
     found = exact_methods(fsmeu.loads(text))
     assert {(a.method, a.n) for a in found} == {("additive", 4), ("counting", 4)}
+    assert 0 < len(made) <= 90 * 16
     assert exact_methods(fsmeu.load("hamming", labels="01"))[0].n == 12
