@@ -7,6 +7,7 @@ the bits of an answer do not either.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.layers import Layer, Layered, any_layers
 from fsmeu.limits import MOST_TRELLISES
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.trellis.amounts import amounts_of
@@ -48,11 +50,18 @@ def tapes_of(loss: SpecLoss, n: int) -> Tapes:
     form = loss.split
     assert form is not None
     kept: dict[int, Tapes] = loss.memo("tapes")  # type: ignore[assignment]
-    for length in (n,) if form.reads_length else (capacity(n), n):
-        found = kept.pop(length) if length in kept else Tapes(form, length)
-        _keep(kept, length, found)
-        if found.serves(n):
-            break
+    if not form.reads_length and capacity(n) > n:
+        with suppress(LossFileError, SizeLimitError):  # a later step may be undefined
+            found = _kept_tapes(kept, form, capacity(n))
+            if found.serves(n):
+                return found
+    return _kept_tapes(kept, form, n)
+
+
+def _kept_tapes(kept: dict[int, Tapes], form: Split, n: int) -> Tapes:
+    """The tapes for a length, kept."""
+    found = kept.pop(n) if n in kept else Tapes(form, n)
+    _keep(kept, n, found)
     return found
 
 
