@@ -96,10 +96,8 @@ def entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, sl
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     here = r.at[i]
     fill(later, 0, r.width[i] * size + 4, 0.0)
-    for m in range(r.sums[kind], r.sums[kind + 1]):
-        group = r.summed[m, 1] * size
-        fill(sums, group, group + size, 0.0)
-        fill(class_worth, group, group + size, 0.0)
+    fill(sums, 0, len(r.member) * size, 0.0)
+    fill(class_worth, 0, len(r.member) * size, 0.0)
     for m in range(r.sums[kind], r.sums[kind + 1]):
         pair, group = r.summed[m, 0], r.summed[m, 1] * size
         if pair < r.width[i]:

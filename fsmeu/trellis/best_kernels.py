@@ -43,6 +43,7 @@ def best(h, n, most, score, value, sets):
     """Fills ``value`` with the best score of a path to each pair by count up to ``most``."""
     fill(value, 0, h.at[n + 1], -np.inf)
     value[0] = 0.0
+    member, way, early = h.member, h.way, h.early
     for i in range(n):
         kind, columns, wider = h.kind[i], h.columns[i], h.columns[i + 1]
         size, room = min(columns, most + 1), min(wider, most + 1)
@@ -51,13 +52,13 @@ def best(h, n, most, score, value, sets):
             into = (g - first) * columns
             fill(sets, into, into + size, -np.inf)
             for m in range(h.source_set[g], h.source_set[g + 1]):
-                p = h.member[m, 0]
+                p = member[m, 0]
                 if p >= h.width[i]:
                     break
-                offset = shown(score, i, h.early, h.member[m, 1])
+                offset = shown(score, i, early, member[m, 1])
                 raise_row(sets, into, value, here + p * columns, size, offset)
         for w in range(h.ways[kind], h.ways[kind + 1]):
-            p, source, counted = h.way[w, 0], h.way[w, 1], h.way[w, 2]
+            p, source, counted = way[w, 0], way[w, 1], way[w, 2]
             if p >= h.width[i + 1]:
                 break
             into, length = there + p * wider + counted, min(size, room - counted)
@@ -66,7 +67,7 @@ def best(h, n, most, score, value, sets):
                 if source < 0:
                     raise_row(value, into, sets, (-1 - source) * columns, length, offset)
                 elif source < h.width[i]:
-                    offset += shown(score, i, h.early, h.way[w, 3])
+                    offset += shown(score, i, early, way[w, 3])
                     raise_row(value, into, value, here + source * columns, length, offset)
 
 

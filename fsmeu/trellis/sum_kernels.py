@@ -77,32 +77,34 @@ def add_entries(r, i, weights, first, mass, here, sums, after, there, total, not
         nothing: a mass up to which it is not moved on.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
+    summed, entry = r.summed, r.entry
+    before, behind, group_total = total[0], total[1], total[2]
+    width, wide, classes = r.width[i], r.width[i + 1], len(r.member)
+    fill(sums, 0, classes * size, 0.0)
+    fill(group_total, 0, classes, 0.0)
+    fill(behind, 0, wide, 0.0)
     for m in range(r.sums[kind], r.sums[kind + 1]):
-        group = r.summed[m, 1]
-        fill(sums, group * size, (group + 1) * size, 0.0)
-        total[2, group] = 0.0
-    for m in range(r.sums[kind], r.sums[kind + 1]):
-        pair, group = r.summed[m, 0], r.summed[m, 1]
-        if pair < r.width[i] and total[0, pair] > 0.0:
-            add(sums, group * size, 1.0, mass, here + pair * size, size)
-            total[2, group] += total[0, pair]
-    for p in range(r.width[i + 1]):
-        total[1, p] = 0.0
-    for e in range(r.entries[kind], r.entries[kind + 1]):
-        target, source = r.entry[e, 0], r.entry[e, 1]
-        if target >= r.width[i + 1]:
+        pair, group = summed[m, 0], summed[m, 1]
+        if pair >= width:
             break
-        goal, weight = there + target * wider + r.entry[e, 3], weights[first + r.entry[e, 2]]
+        if before[pair] > 0.0:
+            add(sums, group * size, 1.0, mass, here + pair * size, size)
+            group_total[group] += before[pair]
+    for e in range(r.entries[kind], r.entries[kind + 1]):
+        target, source = entry[e, 0], entry[e, 1]
+        if target >= wide:
+            break
+        goal, weight = there + target * wider + entry[e, 3], weights[first + entry[e, 2]]
         if source < 0:
-            moved = weight * total[2, -1 - source]
+            moved = weight * group_total[-1 - source]
             if moved > nothing:
                 add(after, goal, weight, sums, (-1 - source) * size, size)
-                total[1, target] += moved
-        elif source < r.width[i]:
-            moved = weight * total[0, source]
+                behind[target] += moved
+        elif source < width:
+            moved = weight * before[source]
             if moved > nothing:
                 add(after, goal, weight, mass, here + source * size, size)
-                total[1, target] += moved
+                behind[target] += moved
 
 
 @inner
@@ -129,19 +131,19 @@ def sum_arcs(r, s, into, goal, size, beyond, wider, weights, first):
 
     Four columns at a time: their sums stay in registers while the arcs go by.
     """
-    begin, end = r.arc_set[s], r.arc_set[s + 1]
+    begin, end, arc = r.arc_set[s], r.arc_set[s + 1], r.arc
     if size == 1:
         total = 0.0
         for e in range(begin, end):
-            at = r.arc[e, 0] * wider + r.arc[e, 1]
-            total += weights[first + r.arc[e, 2]] * beyond[at]
+            at = arc[e, 0] * wider + arc[e, 1]
+            total += weights[first + arc[e, 2]] * beyond[at]
         into[goal] = total
         return
     for c in range(0, size, 4):
         w, x, y, z = 0.0, 0.0, 0.0, 0.0
         for e in range(begin, end):
-            at = unsigned(r.arc[e, 0] * wider + r.arc[e, 1] + c)
-            weight = weights[first + r.arc[e, 2]]
+            at = unsigned(arc[e, 0] * wider + arc[e, 1] + c)
+            weight = weights[first + arc[e, 2]]
             w += weight * beyond[at]
             x += weight * beyond[at + unsigned(1)]
             y += weight * beyond[at + unsigned(2)]
@@ -199,6 +201,7 @@ def flows(
     numbers f are ``end`` from ``first`` on. Joint counts are those of group q.
     """
     back, older, values = rooms
+    show, use, class_of = r.show, r.use, r.class_of
     ending_values(r, n, end, first, final, back)
     for i in range(n - 1, -1, -1):
         kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
@@ -206,22 +209,23 @@ def flows(
         back, older = older, back
         width, alive = r.width[i + 1], total[i + 1]
         for u in range(r.shows[kind], r.shows[kind + 1]):
-            p = r.show[u, 0]
+            p = show[u, 0]
             if p >= width:
                 break
             if alive[p] > nothing:
-                flow = dot(mass, there + p * wider, older, r.class_of[p] * wider, wider)
-                add_feature(amounts, table, r.show[u, 1], group, q, flow, row)
+                flow = dot(mass, there + p * wider, older, class_of[p] * wider, wider)
+                add_feature(amounts, table, show[u, 1], group, q, flow, row)
         set_sums(r, i, weights, weight_at[i], older, values)
+        begin = r.arc_sets[kind]
         width, alive = r.width[i], total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
-            p = r.use[u, 0]
+            p = use[u, 0]
             if p >= width:
                 break
             if alive[p] > nothing:
-                at = (r.use[u, 1] - r.arc_sets[kind]) * size
+                at = (use[u, 1] - begin) * size
                 flow = dot(mass, here + p * size, values, at, size)
-                add_feature(amounts, table, r.use[u, 2], group, q, flow, row)
+                add_feature(amounts, table, use[u, 2], group, q, flow, row)
         class_values(r, i, values, back)
 
 
