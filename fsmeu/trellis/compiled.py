@@ -1,7 +1,7 @@
 """Kernels as plain Python or compiled by numba: one source, the same operations, the same bits.
 
 Loading compiled loops takes about a second, so that small queries run as Python. Compiling them
-takes about half a minute, once for each version on each machine; what was compiled is kept in the
+takes about a minute, once for each version on each machine; what was compiled is kept in the
 user's cache folder, which two processes may use at once (numba writes files under another name and
 then renames them).
 """
@@ -36,18 +36,18 @@ SMALL_WORK = 20_000
 
 def kernels(name: str, work: int) -> ModuleType:
     """A module of kernels of this package, for a query of about so many sums and products."""
-    if work <= SMALL_WORK and not load_compiled.cache_info().currsize:
-        return importlib.import_module(f"{__package__}.{name}")
-    return load_compiled(name)
+    small = work <= SMALL_WORK and not load_compiled.cache_info().currsize
+    return _plain(name) if small else load_compiled(name)
 
 
 def part(name: str) -> ModuleType:
     """A module of kernels for other kernels to call; compiled where these are."""
-    return (
-        load_compiled(name)
-        if _COMPILING.get()
-        else importlib.import_module(f"{__package__}.{name}")
-    )
+    return load_compiled(name) if _COMPILING.get() else _plain(name)
+
+
+def _plain(name: str) -> ModuleType:
+    """A module of kernels as it is written."""
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 def unsigned_of() -> Callable[[int], Any]:

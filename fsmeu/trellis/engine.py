@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -195,15 +196,17 @@ class Structure:
 
         By position, then by row.
         """
-        if "cells" not in self._memo:
-            first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
-            for kind, arcs in zip(first, self.z.kinds, strict=True):
-                for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
-                    np.minimum.at(kind, feature + begin, arcs[0])
-            shown = first[self.h.kind] < self.h.width[:-1, None]  # (n, score rows + 1)
-            self._memo["cells"] = np.argwhere(shown)
-        found: Ints = self._memo["cells"]
-        return np.ascontiguousarray(found[: np.searchsorted(found[:, 0], n)])
+        return self._cells[: np.searchsorted(self._cells[:, 0], n)]
+
+    @cached_property
+    def _cells(self) -> Ints:
+        """The same for the greatest length."""
+        first = np.full((len(self.z.kinds), len(self.amounts.joint)), np.iinfo(np.int64).max)
+        for kind, arcs in zip(first, self.z.kinds, strict=True):
+            for feature, begin in zip(arcs[4:-1], self.z.first_feature, strict=False):
+                np.minimum.at(kind, feature + begin, arcs[0])
+        shown = first[self.h.kind] < self.h.width[:-1, None]  # (n, score rows + 1)
+        return np.ascontiguousarray(np.argwhere(shown))
 
     def scores(self, models: Sequence[ArcWeights], basis: Floats, absolute: bool = False) -> Floats:
         """Scores for every function of y's count, (batch, functions, cells).
@@ -294,7 +297,10 @@ class Structure:
     def _rooms(
         self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
-        """Arrays to work in for lengths up to n; kept for the next query, one for each thread."""
+        """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
+
+        After an exception they are not kept: kernels rely on zeros that they leave at the end.
+        """
         kept: list[tuple[int, tuple[Any, ...]]] = self._memo.setdefault(("rooms", kind), [])
         try:
             size, rooms = kept.pop()
@@ -336,31 +342,26 @@ class Structure:
         """An array for the totals of pairs in layers 0, ..., n, and of classes."""
         return np.zeros((n + 3, max(int(self.r.width[-1]), len(self.r.member))))
 
-    @property
+    @cached_property
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
         entries = np.diff(self.r.entries) + np.diff(self.r.uses) + np.diff(self.r.shows)
         lost: Floats = _NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
         return lost
 
-    @property
+    @cached_property
     def _greatest(self) -> Floats:
         """Bounds on joint counts, signs aside, (joint counts, n + 1)."""
-        if "greatest" not in self._memo:
-            sizes = np.diff(self.z.first_feature).tolist()
-            self._memo["greatest"] = self.amounts.greatest(self.counts, self.tapes.terms, sizes)
-        found: Floats = self._memo["greatest"]
-        return found
+        sizes = np.diff(self.z.first_feature).tolist()
+        return self.amounts.greatest(self.counts, self.tapes.terms, sizes)
 
-    @property
+    @cached_property
     def _roundings(self) -> Ints:
         """Bounds on the roundings behind each number by the length, (n + 1,)."""
-        if "roundings" not in self._memo:
-            steps = self.r.operations[self.r.kind] + len(self.tapes.terms) + 1
-            ends = self.amounts.longest + self.r.columns + self.r.width + 16
-            self._memo["roundings"] = np.append(0, np.cumsum(steps)) + ends
-        found: Ints = self._memo["roundings"]
-        return found
+        steps = self.r.operations[self.r.kind] + len(self.tapes.terms) + 1
+        ends = self.amounts.longest + self.r.columns + self.r.width + 16
+        bounds: Ints = np.append(0, np.cumsum(steps)) + ends
+        return bounds
 
     def _caps(self, n: int) -> Floats:
         """Bounds on the joint count of a hypothesis by length up to n and own count, (n + 1, k).
@@ -376,18 +377,14 @@ class Structure:
             self._memo["caps"] = known = np.maximum(found, 0.0)
         return known
 
-    @property
+    @cached_property
     def is_nonnegative(self) -> bool:
         """Whether the joint count is proven to be at least 0 for all pairs of sequences."""
-        if "nonnegative" not in self._memo:
-            known = self.counts == 1
-            if known and (self.amounts.amount < 0).any():
-                from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
+        if self.counts != 1 or not (self.amounts.amount < 0).any():
+            return self.counts == 1
+        from fsmeu.trellis.nonnegative import stays_nonnegative  # loads scipy
 
-                known = stays_nonnegative(self.z, self.y, self.amounts)
-            self._memo["nonnegative"] = known
-        found: bool = self._memo["nonnegative"]
-        return found
+        return stays_nonnegative(self.z, self.y, self.amounts)
 
     def _values(self, lengths: Sequence[int], sign: float) -> Values:
         """The values of these lengths, ascending."""
@@ -406,7 +403,7 @@ class Structure:
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
-            rounding = np.array([relative_error(int(k)) for k in self._roundings])
+            rounding = relative_error(1) * self._roundings.astype(np.float64)
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
                 at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),

@@ -41,8 +41,6 @@ def stays_nonnegative(z: Composed, y: Composed, amounts: Amounts) -> bool:
         y: the tape of y with a model.
         amounts: what terms add.
     """
-    if not (amounts.amount < 0).any():
-        return True
     n = min(len(z.kind), len(y.kind))
     kinds = {(int(z.kind[i]), int(y.kind[i]), int(amounts.table[i])) for i in range(n)}
     positions = [
