@@ -91,9 +91,3 @@ def test_long_chains_are_taken():
     assert long_chains.long_chain_value(query(loss, z, chain)) is not None
     wanted = fsmeu.expect(loss, z, np.full(n, p))
     assert fsmeu.expect(loss, z, chain).value == pytest.approx(wanted.value, rel=1e-11)
-
-
-@pytest.mark.parametrize("name", ["jaccard", "hamming", "pk"])
-def test_losses_of_other_kinds(name):
-    loss = fsmeu.load(name, **({"k": 2} if name == "pk" else {}))
-    assert by_matrices(loss, [0, 1, 1], some_chain(np.random.default_rng(1), (0, 1), 3, 1)) is None

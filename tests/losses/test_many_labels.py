@@ -1,14 +1,9 @@
 """Very many labels: a sentence before anything is built, or work that does not grow with pairs."""
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.machine.partition import group
 
 
 def over(name, labels):
@@ -41,13 +36,3 @@ def test_what_counts_gain_is_asked_for_all_pairs_at_once(cells):
     assert machine.states == 2
     assert machine.arcs == 2 * 300 * 300 + 300 * 299
     assert len(cells) < 10
-
-
-@given(
-    arrays(np.int64, st.tuples(st.integers(0, 5), st.integers(0, 9)), elements=st.integers(-1, 2))
-)
-def test_equal_rows_are_grouped(rows):
-    """Wide and tall arrays: the same number for rows that are equal, and for no others."""
-    numbers = group(rows)
-    same = (rows[:, None] == rows[None]).all(axis=2)
-    assert ((numbers[:, None] == numbers[None]) == same).all()
