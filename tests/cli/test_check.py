@@ -2,12 +2,6 @@
 
 import pytest
 
-from fsmeu.checking.examples import labels_in, run_examples
-from fsmeu.losses.language.read import read
-from fsmeu.losses.library import library, read_spec
-from tests.cli.oracle import WINDOWS
-from tests.support.nightly import mostly_nightly
-
 TAGS = """
 utility kinds "share of positions whose chunk kinds agree, less half for other types"
 labels bio
@@ -38,17 +32,6 @@ example 01 002 = 1
 example 01 0 = 1
 example 01 01 = 0 with k = 1
 """
-
-
-@pytest.mark.parametrize("name", mostly_nightly(library(), quick=8))
-@pytest.mark.thirds
-def test_every_example_of_the_shelf_holds(fsmeu, name):
-    """The files on the shelf keep what they promise."""
-    ran = fsmeu("check", name)
-    assert ran.code == 0, ran.out
-    assert "FAILS" not in ran.out
-    count = len(read_spec(name).examples)
-    assert f"{count} of {count} examples hold." in ran.out
 
 
 def test_failing_examples_are_told_one_by_one(fsmeu):
@@ -128,46 +111,6 @@ def test_derived_properties_of_the_f_score(fsmeu):
         "hyp": "state",
         "ref": "state",
     }
-
-
-def test_a_register_that_waits_for_the_clock_reads_it(fsmeu):
-    """Windows begin to count at position k; an age of z is known when z is."""
-    rows = {
-        row["name"]: row for row in fsmeu("check", "-", "--json", stdin=WINDOWS).json["registers"]
-    }
-    assert {name: row["tapes"] for name, row in rows.items()} == {
-        "az": ["z"],
-        "ay": ["y"],
-        "bad": ["z", "y", "i"],
-    }
-    assert [row["given"] for row in rows.values()] == ["constant", "state", "weight"]
-
-
-def test_example_results_can_be_had_in_python():
-    """The function behind the command, with a value that differs in the tenth digit."""
-    file = "loss third value 1/3\nexample 0 0 = 0.3333333333\nexample 0 0 = 0.33333333"
-    assert [result.holds for result in run_examples(read(file))] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("texts", "tags", "labels"),
-    [
-        (["0110", "0100"], False, ()),
-        (["", ""], False, ()),
-        (["012", "210"], False, (0, 1, 2)),
-        (["10 9", "9 -1"], False, (-1, 9, 10)),
-        (["ABA", "B"], False, ("A", "B")),
-        (["1A", "A1"], False, ("1", "A")),
-        (["DT NN", "NN,VB", "NN"], False, ("DT", "NN", "VB")),
-        (["007"], False, (0, 7)),
-        (["B-NP", "O"], True, ("O", "B-NP")),
-        (["OOO", ""], True, ("O",)),
-        (["I-NP B-NP", "O O"], True, ("O", "B-NP", "I-NP")),
-    ],
-)
-def test_labels_are_read_off_texts(texts, tags, labels):
-    """Numbers stay numbers and in order, tags begin with O, words are kept whole."""
-    assert labels_in(texts, tags) == labels
 
 
 def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):

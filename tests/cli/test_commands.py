@@ -8,7 +8,6 @@ from nltk.metrics.segmentation import pk as nltk_pk
 from sklearn.metrics import precision_score, recall_score
 
 from fsmeu.cli.main import ALIASES, COMMANDS, renamed
-from tests import brute_force
 
 
 def test_help_imports_no_numpy():
@@ -96,17 +95,6 @@ def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
     ran = fsmeu("evaluate", "fscore", z, y)
     assert float(ran.out) == data["value"]
     assert ran.err == "".join(f"{name} {value!r}\n" for name, value in data["outputs"].items())
-
-
-@pytest.mark.parametrize("engine", ["lattice", "openfst"])
-def test_expected_outputs_are_those_of_enumeration(fsmeu, engine):
-    p, z = [0.9, 0.5, 0.3], [1, 1, 0]
-    wanted = {"precision": 0.0, "recall": 0.0}
-    for y, chance in brute_force.bernoulli(p).items():
-        wanted["precision"] += chance * precision_score(y, z, zero_division=1)
-        wanted["recall"] += chance * recall_score(y, z, zero_division=1)
-    options = ["--probs", "0.9,0.5,0.3", "--engine", engine, "--json"]
-    assert fsmeu("expect", "fscore", "110", *options).json["outputs"] == pytest.approx(wanted)
 
 
 def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):

@@ -107,16 +107,6 @@ def test_files_of_curves(fsmeu, files):
         assert row["online"]["mean"] == pytest.approx(np.mean(ends))
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_plots(fsmeu, files, ending):
-    pytest.importorskip("matplotlib")
-    path = files / "new" / "folder" / f"c.{ending}"
-    ran = fsmeu("online", files / "train.csv", "--shuffles", 2, "-o", path)
-    assert ran.code == 0, ran.err
-    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
-    assert path.read_bytes().startswith(starts[ending])
-
-
 def test_without_matplotlib(fsmeu, files, monkeypatch):
     """The sentence comes before the work, and says what can be had instead."""
     monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)

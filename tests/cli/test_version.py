@@ -2,11 +2,9 @@
 
 from importlib import metadata
 
-import pytest
 from typer.testing import CliRunner
 
 from fsmeu.cli.main import app
-from fsmeu.fst import versions
 
 
 def test_every_version_is_the_installed_one():
@@ -17,12 +15,6 @@ def test_every_version_is_the_installed_one():
     assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
     for package in ("fsmeu", "pynini", "numpy"):
         assert shown[package] == metadata.version(package)
-
-
-def test_unknown_pynini_has_unknown_openfst(monkeypatch: pytest.MonkeyPatch):
-    """OpenFst's version is never guessed."""
-    monkeypatch.setattr(versions, "pynini_version", lambda: "9.9")
-    assert versions.openfst_version() == "unknown"
 
 
 def test_no_arguments_show_the_commands():

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import fsmeu as package
 from fsmeu.errors import FsmeuError, InputError, shorten, visible
 from fsmeu.models import Independent
+from tests.cli.conftest import on_terminal
 
 TITLE, TURN = "\x1b]0;owned\x07", "\u202e"
 HOSTILE = f"{TITLE}{TURN}\x9b31m"
@@ -117,21 +117,11 @@ def test_cards_are_visible(place):
             assert RAW.search(text) is None, repr(text)
 
 
-def on_terminal(words):
+def plain(*words):
     """What the program shows on a terminal, without colours."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "fsmeu.cli.main", *words]
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
-    shown = b""
-    try:
-        while part := os.read(master, 4096):
-            shown += part
-    except OSError:  # Linux says so when the other end is closed
-        pass
-    os.close(master)
-    assert process.wait(timeout=120) == 0
-    return COLOURS.sub("", shown.decode())
+    shown, code = on_terminal(*words)
+    assert code == 0
+    return COLOURS.sub("", shown)
 
 
 def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
@@ -139,14 +129,13 @@ def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
     assert fsmeu("show", "spoken.loss").out == SPOKEN
     words = ["decode", "any.loss", "-m", "m.json"]
     assert fsmeu(*words).out.split("\n")[0] == f"{LABELS[0]} {LABELS[1]}"
-    assert RAW.search(on_terminal(["show", "spoken.loss"])) is None
-    shown = on_terminal(words)
+    assert RAW.search(plain("show", "spoken.loss")) is None
+    shown = plain(*words)
     assert RAW.search(shown) is None
     assert visible(LABELS[1]) in shown
 
 
-@pytest.mark.parametrize("words", [["--help"], ["losses"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("words", "unbuffered"), [(["--help"], ""), (["losses"], "1")])
 def test_help_on_a_full_disk(words, unbuffered):
     """One sentence, whether it is written at once or at the end."""
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

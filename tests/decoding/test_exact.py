@@ -149,8 +149,6 @@ def test_one_label():
             assert decision.labels == ["A"] * 4
             assert decision.value == 0.0
 
-import fsmeu
-
 
 @pytest.mark.parametrize("scale", [1e30, 1e200, 3e18])
 def test_denominators_of_any_size(scale):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmeu.errors import EmptyError, FstError, InputError
+from fsmeu.errors import EmptyError, InputError
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.arcs import by_depth
 from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst, table_from_layered
@@ -203,31 +203,3 @@ def test_transducer_is_no_acceptor():
 def test_empty_machine_is_refused(fst):
     with pytest.raises(EmptyError, match="my machine: the machine must accept at least one"):
         layered_from_fst(fst, BINARY, "my machine")
-
-
-# -- depths --------------------------------------------------------------------------------------
-
-
-def test_depths():
-    arcs = [(0, 1, 1, 0.0, 1), (0, 2, 2, 0.0, 2), (1, 1, 1, 0.0, 3), (2, 1, 1, 0.0, 3)]
-    depth, arcs_at = by_depth(table(0, arcs, [np.inf, np.inf, np.inf, 0.0, 0.0]))
-    assert depth.tolist() == [0, 1, 1, 2, -1]
-    assert [sorted(arcs.tolist()) for arcs in arcs_at] == [[0, 1], [2, 3]]
-
-
-def test_depths_of_nothing():
-    depth, arcs_at = by_depth(table(-1, [], []))
-    assert (depth.tolist(), arcs_at) == ([], [])
-
-
-@pytest.mark.parametrize(
-    "arcs",
-    [
-        [(0, 1, 1, 0.0, 0)],
-        [(0, 1, 1, 0.0, 1), (1, 1, 1, 0.0, 0)],
-        [(0, 1, 1, 0.0, 1), (0, 1, 1, 0.0, 2), (1, 1, 1, 0.0, 2)],
-    ],
-)
-def test_uneven_depths_are_refused(arcs):
-    with pytest.raises(FstError, match="all paths to a state must have the same length"):
-        by_depth(table(0, arcs, [0.0, 0.0, 0.0]))
