@@ -38,15 +38,15 @@ def test_plots_promise_no_other_format(fsmeu, tmp_path, monkeypatch):
     """Without matplotlib a plot of levels is no .svg either."""
     monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
     plot = ("--plot", tmp_path / "x.svg")
-    ran = fsmeu("levels", "fscore", "110", "--probs", "0.9,0.5,0.3", *plot)
+    ran = fsmeu("expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3", *plot)
     ran.is_refused("matplotlib must be installed", "pip install")
     assert "work without it" not in ran.err
 
 
 def test_probabilities_of_the_page_are_checked(fsmeu, tmp_path):
     page = tmp_path / "x.html"
-    fsmeu("explore", "fscore", "--n", 2, "--probs", "1.7", "-o", page).is_refused("1.7")
-    assert fsmeu("explore", "fscore", "--n", 2, "-o", page).code == 0
+    fsmeu("draw", "--explore", "fscore", "--n", 2, "--probs", "1.7", "-o", page).is_refused("1.7")
+    assert fsmeu("draw", "--explore", "fscore", "--n", 2, "-o", page).code == 0
     assert "must be a number from 0 to 1; it stays" in page.read_text()
 
 

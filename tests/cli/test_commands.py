@@ -1,4 +1,4 @@
-"""All commands: their help, their old names, and what merged commands print beside each other."""
+"""All commands: their help, and what those that do several things print beside each other."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 from nltk.metrics.segmentation import pk as nltk_pk
 from sklearn.metrics import precision_score, recall_score
 
-from fsmeu.cli.main import ALIASES, COMMANDS, renamed
+from fsmeu.cli.main import COMMANDS
 
 
 def test_help_imports_no_numpy():
@@ -40,50 +40,6 @@ def test_every_line_of_the_list_is_whole(fsmeu, monkeypatch):
         assert f"{name} " in shown
         assert panel in shown
         assert text in shown
-    assert not any(f" {old} " in shown for old in ALIASES if " " not in old and old != "show")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (["show", "pk"], ["losses", "pk"]),
-        (["info", "pk", "-p", "k=2"], ["check", "pk", "--sizes", "-p", "k=2"]),
-        (
-            ["trace", "pk", "01", "10", "-p", "k=2"],
-            ["evaluate", "pk", "01", "10", "--steps", "-pk=2"],
-        ),
-        (
-            ["levels", "recall", "1", "--probs", ".5"],
-            ["expect", "recall", "1", "--probs=.5", "--levels"],
-        ),
-        (
-            ["expect", "recall", "10", "--probs", ".5,.5", "--keep", 1],
-            ["expect", "recall", "10", "--probs", ".5,.5", "--beam", 1],
-        ),
-        (["draw", "fscore", "-n2", "--merged"], ["draw", "fscore", "-n2", "--minimize"]),
-    ],
-)
-def test_old_names_do_what_the_new_ones_do(fsmeu, old, new):
-    ran, now = fsmeu(*old), fsmeu(*new)
-    assert (ran.code, ran.out, ran.err) == (0, now.out, now.err)
-    assert now.out
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (["compile", "f", "-ox.fst"], ["draw", "--format", "fst", "f", "-ox.fst"]),
-        (
-            ["online", "f", "-oc.csv", "--save=m"],
-            ["train", "--online", "f", "--plot=c.csv", "--output=m"],
-        ),
-        (["--debug", "searn", "train", "f"], ["--debug", "train", "--searn", "f"]),
-        (["decode", "f", "--bad=skip"], ["decode", "f", "--on-error=skip"]),
-        (["trace", "f", "--", "--keep", "1"], ["evaluate", "--steps", "f", "--", "--keep", "1"]),
-    ],
-)
-def test_old_words(old, new):
-    assert renamed(old) == new
 
 
 def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
@@ -98,14 +54,12 @@ def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
 
 
 def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
-    """k=auto is half the mean segment of the references, as segment-k prints it."""
+    """k=auto is half the mean segment of the references."""
     golds, decided = ["0100010000", "0001000100"], ["0010000100", "0001001000"]
     file = tmp_path / "s.conll"
     pairs = (zip(*pair, strict=True) for pair in zip(golds, decided, strict=True))
     file.write_text("\n\n".join("\n".join(f"{y} {z}" for y, z in pair) for pair in pairs) + "\n")
-    lines = tmp_path / "gold.txt"
-    lines.write_text("\n".join(golds))
-    k = int(fsmeu("segment-k", lines).out)
+    k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
     ran = fsmeu("score", file, "-l", "pk:k=auto", "--draws", 0, "--json")
     assert f"k = {k}, " in ran.err
     mean = sum(nltk_pk(y, z, k=k) for y, z in zip(golds, decided, strict=True)) / 2
@@ -116,11 +70,11 @@ def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
 
 def test_endings_say_what_is_drawn(fsmeu, tmp_path):
     """A machine, a page, or a picture."""
-    for ending, old in (("fst", "compile"), ("html", "explore")):
-        new = tmp_path / f"new.{ending}"
+    for ending, words in (("fst", ["--format", "fst"]), ("html", ["--explore"])):
+        new, old = tmp_path / f"new.{ending}", tmp_path / "old"
         assert fsmeu("draw", "fscore", "--n", 2, "-o", new).code == 0
-        assert fsmeu(old, "fscore", "--n", 2, "-o", tmp_path / "old").code == 0
-        assert new.read_bytes() == (tmp_path / "old").read_bytes()
+        assert fsmeu("draw", *words, "fscore", "--n", 2, "-o", old).code == 0
+        assert new.read_bytes() == old.read_bytes()
     fsmeu("draw", "fscore", "--n", 2, "-f", "fst").is_refused("not written to a terminal")
 
 

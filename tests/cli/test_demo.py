@@ -21,7 +21,7 @@ def expected_f1(z):
 
 def test_demo_decides_and_draws(tmp_path):
     """The independent row agrees with enumeration, and the picture is where it says."""
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "out")])
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "out")])
     assert result.exit_code == 0
     hypotheses = list(product((0, 1), repeat=len(INDEPENDENT)))
     best = max(hypotheses, key=expected_f1)

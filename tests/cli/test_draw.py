@@ -145,7 +145,7 @@ def test_a_terminal_gets_colours():
 def test_levels_are_plotted(fsmeu, tmp_path, kind):
     """The table is printed as always, the plot goes into a file."""
     path = tmp_path / f"levels.{kind}"
-    words = ["levels", "fscore", "110", "--probs", "0.9,0.5,0.3"]
+    words = ["expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3"]
     ran = fsmeu(*words, "--plot", path)
     assert ran.code == 0
     assert ran.out == fsmeu(*words).out
@@ -155,7 +155,7 @@ def test_levels_are_plotted(fsmeu, tmp_path, kind):
 
 def test_plot_of_unknown_kind_is_refused(fsmeu):
     """The ending must be one that can be painted."""
-    words = ["levels", "fscore", "110", "--probs", "0.9,0.5,0.3", "--plot", "x.gif"]
+    words = ["expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3", "--plot", "x.gif"]
     fsmeu(*words).is_refused("the format of a plot must be one of png, pdf, svg")
 
 

@@ -31,8 +31,8 @@ def shell(command, *args, env=None):
 def test_a_machine_through_a_pipe(fsmeu, tmp_path):
     """Standard output gets the same bytes as a file, and nothing else."""
     file = tmp_path / "f.fst"
-    fsmeu("compile", "fscore", "--n", 3, "-o", file)
-    piped = shell('"$@"', "compile", "fscore", "--n", "3", "-o", "-")
+    fsmeu("draw", "--format", "fst", "fscore", "--n", 3, "-o", file)
+    piped = shell('"$@"', "draw", "--format", "fst", "fscore", "--n", "3", "-o", "-")
     assert piped.returncode == 0
     assert piped.stdout == file.read_bytes()
     assert b"20 states" in piped.stderr
@@ -40,7 +40,7 @@ def test_a_machine_through_a_pipe(fsmeu, tmp_path):
 
 def test_a_shown_loss_is_a_loss():
     """What `show` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
-    ran = shell('"$@" show hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
+    ran = shell('"$@" losses hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
     assert float(ran.stdout) == pytest.approx((0.25 + 0.75) / 2, rel=1e-12)
     assert ran.stderr == b""
 
@@ -88,7 +88,7 @@ def test_an_interruption_is_quiet():
 
 def test_words_are_set_apart_on_a_terminal():
     """Words of the language are bold, texts coloured, comments dim."""
-    shown, code = on_terminal("show", "pk")
+    shown, code = on_terminal("losses", "pk")
     assert code == 0
     assert "\x1b[1mcount\x1b[0m" in shown
     assert '\x1b[32m"share of' in shown
@@ -97,7 +97,7 @@ def test_words_are_set_apart_on_a_terminal():
 
 def test_no_colour_when_it_is_not_wanted():
     """NO_COLOR keeps colours off a terminal."""
-    shown, code = on_terminal("show", "pk", NO_COLOR="1")
+    shown, code = on_terminal("losses", "pk", NO_COLOR="1")
     assert code == 0
     assert '"share of' in shown
     assert "\x1b[3" not in shown
@@ -105,7 +105,7 @@ def test_no_colour_when_it_is_not_wanted():
 
 def test_a_machine_is_kept_from_the_terminal():
     """Binary output would spoil the screen."""
-    shown, code = on_terminal("compile", "fscore", "--n", "2", "-o", "-")
+    shown, code = on_terminal("draw", "--format", "fst", "fscore", "--n", "2", "-o", "-")
     assert code == 2
     assert "terminal" in shown
     assert "log64" not in shown
@@ -113,7 +113,9 @@ def test_a_machine_is_kept_from_the_terminal():
 
 def test_terminals_that_know_ascii_only():
     """Tables are drawn with what there is; labels are escaped."""
-    ran = shell('"$@"', "trace", "hamming", "é a", "a a", env={"PYTHONIOENCODING": "ascii"})
+    ran = shell(
+        '"$@"', "evaluate", "--steps", "hamming", "é a", "a a", env={"PYTHONIOENCODING": "ascii"}
+    )
     assert ran.returncode == 0
     assert ran.stdout.isascii()
     assert b"\\xe9" in ran.stdout

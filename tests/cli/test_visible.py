@@ -64,21 +64,21 @@ def test_messages_are_visible():
     [
         ["check", "spoken.loss"],
         ["check", "two.loss", "--n", "4"],
-        ["info", "any.loss", "--labels", ",".join(LABELS)],
-        ["trace", "any.loss", " ".join(LABELS), " ".join(LABELS)],
+        ["check", "--sizes", "any.loss", "--labels", ",".join(LABELS)],
+        ["evaluate", "--steps", "any.loss", " ".join(LABELS), " ".join(LABELS)],
         ["decode", "any.loss", "-m", "m.json", "--compare"],
         ["decode", "any.loss", "-m", "m.json", "--json"],
         ["decode", "any.loss", "--corpus", "c.jsonl", "--on-error", "skip", "-o", "out"],
         ["draw", "--model", "m.json"],
         ["draw", "--model", "m.json", "-f", "svg"],
         ["draw", "spoken.loss", "--n", "2", "-f", "html"],
-        ["explore", "spoken.loss", "--n", "2", "-o", "-"],
-        ["explore", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.html"],
-        ["compile", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.fst"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", "-"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.html"],
+        ["draw", "--format", "fst", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.fst"],
         ["check", f"bad{HOSTILE}.loss"],
-        ["show", f"missing{HOSTILE}.loss"],
+        ["losses", f"missing{HOSTILE}.loss"],
         ["expect", "any.loss", "q", "-m", "m.json"],
-        ["show", "spoken.loss", HOSTILE],
+        ["losses", "spoken.loss", HOSTILE],
     ],
 )
 def test_commands_print_what_is_visible(fsmeu, place, words):
@@ -126,10 +126,10 @@ def plain(*words):
 
 def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
     """A text or labels: as they are for programs, visible for people."""
-    assert fsmeu("show", "spoken.loss").out == SPOKEN
+    assert fsmeu("losses", "spoken.loss").out == SPOKEN
     words = ["decode", "any.loss", "-m", "m.json"]
     assert fsmeu(*words).out.split("\n")[0] == f"{LABELS[0]} {LABELS[1]}"
-    assert RAW.search(plain("show", "spoken.loss")) is None
+    assert RAW.search(plain("losses", "spoken.loss")) is None
     shown = plain(*words)
     assert RAW.search(shown) is None
     assert visible(LABELS[1]) in shown

@@ -1,9 +1,9 @@
-"""Measures as plots: over examples or iterations, over thresholds, and with intervals in rows."""
+"""Measures as plots: over examples, over thresholds, and with intervals in rows."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +36,6 @@ _BEGINNING = 0.05
 _QUIET = "#444444"
 
 
-def _line(axes: Axes, at: Any, middle: Any, low: Any, high: Any, colour: str, **style: Any) -> None:
-    """Draws a line with a band around it."""
-    if not np.array_equal(low, high):
-        axes.fill_between(at, low, high, color=colour, alpha=0.18, linewidth=0)
-    axes.plot(at, middle, color=colour, linewidth=1.6, **style)
-    axes.grid(alpha=0.3)
-
-
 def plot_curves(
     curves: Mapping[str, Any],
     seen: Any,
@@ -71,12 +63,16 @@ def plot_curves(
         spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
         colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]
         ends = (mean - spread, mean + spread)
-        _line(axes, at, mean, *ends, colour, linestyle=style, label=visible(name))
+        if len(values) > 1:
+            axes.fill_between(at, *ends, color=colour, alpha=0.18, linewidth=0)
+        drawn = {"color": colour, "linestyle": style, "label": visible(name)}
+        axes.plot(at, mean, linewidth=1.6, **drawn)
         low = min(low, float(ends[0][settled].min()))
         high = max(high, float(ends[1][settled].max()))
     room = 0.06 * (high - low) or 0.05
     axes.set(ylim=(low - room, high + room), xlim=(0, at[-1]), xlabel="examples seen", ylabel=value)
     axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.3)
     legend(axes, loc="best")
     return axes
 
@@ -92,40 +88,6 @@ def _checked(curves: Mapping[str, Any], seen: Any) -> tuple[Floats, dict[str, Fl
             must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
             raise InputError(sentence("plot", must, f"shape {one.shape}"))
     return at, found
-
-
-def plot_iterations(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> Path:
-    """Where the plot was written: a panel for each task, the score after each iteration of SEARN.
-
-    Bands are bootstrap intervals; the style is that of Figure 6 of Daumé et al. (2009).
-
-    Args:
-        rows: with the keys task, score, iteration, value, low and high.
-        path: a name that ends in .png, .pdf or .svg.
-
-    Raises:
-        EmptyError: there is no row.
-    """
-    checked_plot(path)
-    from matplotlib.ticker import MaxNLocator
-
-    names = list(dict.fromkeys(str(row["task"]) for row in rows))
-    if not names:
-        raise EmptyError(sentence("picture of iterations", "there must be a row"))
-    across = min(2, len(names))
-    down = -(-len(names) // across)
-    figure = new_figure((4.2 * across, 3.1 * down))
-    panels = figure.subplots(down, across, squeeze=False).ravel()
-    for panel, name in zip(panels, names, strict=False):
-        mine = sorted((r for r in rows if r["task"] == name), key=lambda r: int(r["iteration"]))
-        steps = [int(row["iteration"]) for row in mine]
-        value, low, high = ([100 * float(r[key]) for r in mine] for key in ("value", "low", "high"))
-        _line(panel, steps, value, low, high, COLOURS[0], marker="o", markersize=4)
-        panel.set(title=name, xlabel="iteration", ylabel=f"{mine[0]['score']} (%)")
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for panel in panels[len(names) :]:
-        panel.set_axis_off()
-    return save_figure(path, figure)
 
 
 def plot_threshold(
