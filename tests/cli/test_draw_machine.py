@@ -62,7 +62,8 @@ def test_nothing_is_written_when_something_is_wrong(fsmeu, tmp_path):
     assert path.read_text() == "old"
 
 
-def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path):
+def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
     ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 1000, "-o", tmp_path / "f.fst")
     assert ran.code == 2
     assert "compile --summed" in ran.err

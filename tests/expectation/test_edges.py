@@ -56,26 +56,6 @@ def test_one_label(name, engine, n):
     assert (known.variance, known.kept) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("name", every_third(LOSSES))
-@pytest.mark.parametrize("engine", ENGINES)
-def test_certain_references(name, engine, rounds):
-    """With probabilities of exactly 0 and 1 the expectation is the value of one pair."""
-    loss, n = shelf.load(name), 4
-    labels = loss.alphabet.labels
-    pairs = list(itertools.islice(itertools.product(pick(labels, n), repeat=2), 0, 40, 3))
-    for z, y in (pairs[5 * k % len(pairs)] for k in rounds(len(pairs))):
-        rows = [float(label == labels[-1]) for label in y]
-        known = fsmeu.expect(loss, z, model_for(loss, rows), engine=engine)
-        value = fsmeu.evaluate(loss, z, y)
-        assert known.value == close(value)
-        assert known.levels.probabilities.tolist() == [1.0]
-        assert known.variance == 0.0
-
-
-def pick(labels, n):
-    return list(itertools.product((labels[0], labels[-1]), repeat=n))
-
-
 @settings(max_examples=100, deadline=None)
 @given(
     name=st.sampled_from(LOSSES),
