@@ -13,6 +13,7 @@ import fsmeu as package
 from fsmeu.errors import FsmeuError, InputError, shorten, visible
 from fsmeu.models import Independent
 from tests.cli.conftest import on_terminal
+from tests.support.python_losses import Constant
 
 TITLE, TURN = "\x1b]0;owned\x07", "\u202e"
 HOSTILE = f"{TITLE}{TURN}\x9b31m"
@@ -89,19 +90,9 @@ def test_commands_print_what_is_visible(fsmeu, place, words):
 
 
 def test_cards_are_visible(place):
-    class Same:
-        def start(self):
-            return 0
-
-        def step(self, state, z, y):
-            return state
-
-        def value(self, state):
-            return 0.0
-
     model = Independent([[0.5, 0.5], [0.25, 0.75]], LABELS)
     open_loss = package.load("any.loss", labels=LABELS)
-    python = package.function_loss(Same(), labels=LABELS, name=HOSTILE)
+    python = package.function_loss(Constant(), labels=LABELS, name=HOSTILE)
     things = [
         package.load("spoken.loss"),
         python,

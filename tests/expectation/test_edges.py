@@ -14,6 +14,7 @@ from tests import brute_force, shelf
 from tests.expectation.checks import close
 from tests.support.kernels import run_kernels
 from tests.support.nightly import every_third
+from tests.support.python_losses import Differs
 
 ENGINES = ("lattice", "openfst")
 LOSSES = fsmeu.library()
@@ -209,19 +210,6 @@ class PlainF:
     def value(self, state):
         tp, hyp, ref = state
         return 2 * tp / (hyp + ref) if hyp + ref else 1.0
-
-
-class Differs:
-    """Zero-one loss: whether a difference was met."""
-
-    def start(self):
-        return False
-
-    def step(self, state, z, y):
-        return state or z != y
-
-    def value(self, state):
-        return float(state)
 
 
 @pytest.mark.parametrize(("function", "name"), [(PlainF(), "fscore"), (Differs(), "zero_one")])

@@ -53,7 +53,7 @@ def test_built_in_losses(name):
 
 
 def test_random_losses(rounds):
-    cases = len(rounds(25, 10))
+    cases = len(rounds(90, 20))
     report = run.explore(7, cases, None, jobs=1, only=("explicit",))
     assert report.failures == []
     assert report.counts["explicit", "passed"] > 0.8 * cases

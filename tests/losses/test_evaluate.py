@@ -11,6 +11,7 @@ import fsmeu
 from fsmeu.errors import InputError, LossFileError
 from fsmeu.losses.evaluate import trace_pairs
 from tests.strategies import lengths, losses
+from tests.support.python_losses import Mistakes
 
 
 def draw_pair(data, case, most):
@@ -60,18 +61,8 @@ def test_explicit_states_are_followed():
 
 
 def test_many_pairs_of_a_python_loss():
-    class Mistakes:
-        def start(self):
-            return 0
-
-        def step(self, state, z, y):
-            return state + (z != y)
-
-        def value(self, state):
-            return state / 2
-
     loss = fsmeu.function_loss(Mistakes(), "ab")
-    assert fsmeu.evaluate_many(loss, ["ab", "", "bba"], ["bb", "", "abb"]).tolist() == [0.5, 0, 1]
+    assert fsmeu.evaluate_many(loss, ["ab", "", "bba"], ["bb", "", "abb"]).tolist() == [1, 0, 2]
 
 
 def test_many_pairs_over_open_labels():

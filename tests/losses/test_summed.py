@@ -10,6 +10,7 @@ import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
 from tests import shelf
 from tests.support.nightly import every_third
+from tests.support.python_losses import Differs
 
 
 def path_sums(machine, zs, ys):
@@ -104,16 +105,6 @@ def test_large_machines_are_refused():
 
 
 def test_a_python_loss_has_no_counts():
-    class Differs:
-        def start(self):
-            return False
-
-        def step(self, state, z, y):
-            return state or z != y
-
-        def value(self, state):
-            return float(state)
-
     with pytest.raises(InputError, match="losses from files"):
         fsmeu.compile_summed(fsmeu.function_loss(Differs()), 3)
 
