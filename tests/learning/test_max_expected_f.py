@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix, random_array
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import fbeta_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     parametrize_with_checks,
@@ -372,13 +369,6 @@ def test_classes_of_any_kind(names, tmp_path):
     assert again.predict(rows).tolist() == found.predict(rows).tolist()
     assert again.get_params() == found.get_params()
     assert np.array_equal(again.objectives_, found.objectives_)
-
-
-def test_pipelines_and_clones():
-    rows, labels = rare(7)
-    line = make_pipeline(StandardScaler(), MaxExpectedFClassifier(**SHORT))
-    answer = line.fit(rows, labels).predict(rows)
-    assert clone(line).fit(rows, labels).predict(rows).tolist() == answer.tolist()
 
 
 @settings(max_examples=50)
