@@ -27,7 +27,7 @@ from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
 from fsmeu.corpora.score import WAYS, ScoreQuestion, answer_scores, type_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
-from fsmeu.drawing.plots.measure_plots import save_intervals
+from fsmeu.drawing.plots import save_intervals
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.fst.alphabet import BINARY

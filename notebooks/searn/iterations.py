@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.plots.plot_file import COLOURS, checked_plot, new_figure, save_figure
+from fsmeu.drawing.plots import COLOURS, checked_plot, new_figure, save_figure
 
 
 def plot_iterations(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:

@@ -9,8 +9,7 @@ import pytest
 from sklearn.metrics import f1_score, hamming_loss
 
 import fsmeu
-from fsmeu.drawing.plots.measure_plots import plot_curves, plot_threshold
-from fsmeu.drawing.plots.plot_file import save_plot
+from fsmeu.drawing.plots import plot_curves, plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError
 
 matplotlib = pytest.importorskip("matplotlib")
