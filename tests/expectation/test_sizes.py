@@ -41,7 +41,8 @@ def test_a_space_of_many_steps_is_walked_as_it_is_reached(widest):
     assert 0 < widest[0] < 2_000_000
 
 
-def test_the_spread_of_a_gradient_is_seen_before(widest):
+def test_the_spread_of_a_gradient_is_seen_before(widest, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
     loss = fsmeu.load("span_fscore", types=TYPES)
     rows = np.full((300, 299), 1 / 299)
     model = Markov(rows[0], rows[1:], n=80, labels=loss.labels)
