@@ -311,8 +311,8 @@ def plot_curves(
         ends = (mean - spread, mean + spread)
         if len(values) > 1:
             axes.fill_between(at, *ends, color=colour, alpha=0.18, linewidth=0)
-        drawn = {"color": colour, "linestyle": style, "label": visible(name)}
-        axes.plot(at, mean, linewidth=1.6, **drawn)
+        label = visible(name)
+        axes.plot(at, mean, color=colour, linestyle=style, linewidth=1.6, label=label)
         low = min(low, float(ends[0][settled].min()))
         high = max(high, float(ends[1][settled].max()))
     room = 0.06 * (high - low) or 0.05
