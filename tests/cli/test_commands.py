@@ -1,13 +1,18 @@
-"""All commands: their help, and what those that do several things print beside each other."""
+"""All commands: help, versions, the tour, and what commands print that do several things."""
 
 import subprocess
 import sys
+from importlib import metadata
+from itertools import product
+from math import prod
 
 import pytest
 from nltk.metrics.segmentation import pk as nltk_pk
 from sklearn.metrics import precision_score, recall_score
+from typer.testing import CliRunner
 
-from fsmeu.cli.main import COMMANDS
+from fsmeu.cli.demo import INDEPENDENT
+from fsmeu.cli.main import COMMANDS, app
 
 
 def test_help_imports_no_numpy():
@@ -91,3 +96,40 @@ def test_endings_say_what_is_drawn(fsmeu, tmp_path):
 def test_options_that_do_not_go_together(fsmeu, words, parts, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     fsmeu(*words).is_refused(*parts)
+
+
+def test_every_version_is_the_installed_one():
+    """The five lines agree with the package metadata that pip wrote."""
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.exit_code == 0
+    shown = dict(line.split() for line in result.output.splitlines())
+    assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
+    for package in ("fsmeu", "pynini", "numpy"):
+        assert shown[package] == metadata.version(package)
+
+
+def test_no_arguments_show_the_commands():
+    """A bare `fsmeu` explains itself."""
+    assert "demo" in CliRunner().invoke(app, []).output
+
+
+def expected_f1(z):
+    """Expected F1 of z under independent labels, by enumerating every labelling."""
+    total = 0.0
+    for y in product((0, 1), repeat=len(z)):
+        weight = prod(p if label else 1 - p for p, label in zip(INDEPENDENT, y, strict=True))
+        hits, positives = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
+        total += weight * (2 * hits / positives if positives else 1)
+    return total
+
+
+def test_demo_decides_and_draws(tmp_path):
+    """The independent row agrees with enumeration, and the picture is where it says."""
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "out")])
+    assert result.exit_code == 0
+    hypotheses = list(product((0, 1), repeat=len(INDEPENDENT)))
+    best = max(hypotheses, key=expected_f1)
+    row = next(line for line in result.output.splitlines() if "independent" in line)
+    assert "".join(map(str, best)) in row
+    assert f"{expected_f1(best):.4f}" in row
+    assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()
