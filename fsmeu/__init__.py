@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode_many import decode_many
     from fsmeu.drawing.draw import draw
     from fsmeu.drawing.pages.explore import explore
-    from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
+    from fsmeu.drawing.plots import plot_hypotheses, plot_levels
     from fsmeu.errors import FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
     from fsmeu.exchange.openfst import from_openfst, to_openfst
@@ -85,8 +85,8 @@ _HOMES = {
     "library": "fsmeu.losses.library",
     "load": "fsmeu.losses.library",
     "loads": "fsmeu.losses.library",
-    "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
-    "plot_levels": "fsmeu.drawing.plots.levels_plot",
+    "plot_hypotheses": "fsmeu.drawing.plots",
+    "plot_levels": "fsmeu.drawing.plots",
     "to_networkx": "fsmeu.exchange.networkx_graph",
     "to_openfst": "fsmeu.exchange.openfst",
     "value_and_gradient": "fsmeu.expectation.gradient",

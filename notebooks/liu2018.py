@@ -64,7 +64,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
 from fsmeu.data_folder import data_folder
-from fsmeu.drawing.plots.measure_plots import plot_curves
+from fsmeu.drawing.plots import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
