@@ -10,24 +10,6 @@ import difflib
 import operator
 from collections.abc import Iterable
 
-__all__ = [
-    "EmptyError",
-    "FsmeuError",
-    "FstError",
-    "InputError",
-    "LossFileError",
-    "SizeLimitError",
-    "as_number",
-    "as_whole",
-    "nearest",
-    "one_of",
-    "sentence",
-    "shorten",
-    "truth",
-    "visible",
-    "whole",
-]
-
 _MOST_WHOLE = 10**300
 """Greatest whole number that is taken: doubles hold it, and it can be shown."""
 

@@ -8,8 +8,6 @@ from importlib.util import find_spec
 
 from fsmeu.errors import FsmeuError, sentence
 
-__all__ = ["MissingExtra", "is_installed", "need_installed"]
-
 
 class MissingExtra(FsmeuError, ImportError):
     """Something optional is not installed; the message says how to get it."""

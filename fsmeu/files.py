@@ -12,8 +12,6 @@ from typing import BinaryIO
 
 from fsmeu.errors import InputError, sentence, shorten
 
-__all__ = ["as_path", "write_file"]
-
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
     """The path of a file to write.

@@ -24,19 +24,6 @@ from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError, as_number, sentence, shorten
 
-__all__ = [
-    "OBJECTS",
-    "STDIN",
-    "TABLES",
-    "input_limit",
-    "open_input",
-    "read_arrays",
-    "read_bytes",
-    "read_text",
-    "readable",
-    "unpacked",
-]
-
 _MOST_INPUT_BYTES = 1 << 29
 """Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
 computed with is what every machine has."""

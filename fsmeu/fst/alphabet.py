@@ -16,8 +16,6 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, nearest, sentence, shorten
 from fsmeu.fst.sequences import listed, plain
 
-__all__ = ["BINARY", "Alphabet", "Label", "as_alphabet", "is_text", "label_text"]
-
 Label = int | str
 
 _MOST_DIGITS = 1000

@@ -10,8 +10,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FstError, sentence
 
-__all__ = ["MAX_NUMBER", "ArcTable", "by_depth", "check_table", "without_zero_arcs"]
-
 MAX_NUMBER = 2**31 - 1
 """Greatest number of a label on a tape."""
 

@@ -10,16 +10,6 @@ from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, senten
 from fsmeu.fst.engine import pynini
 from fsmeu.limits import ARCS_PER_STATE
 
-__all__ = [
-    "compose",
-    "guard_arcs",
-    "guard_layers",
-    "guard_pairs",
-    "guard_size",
-    "guard_work",
-    "max_states",
-]
-
 _MOST_STATES = 5_000_000
 """States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
 _STATES_PER_PAIR = 4

@@ -13,13 +13,6 @@ from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs
 from fsmeu.fst.symbols import names_of, symbol_name, symbol_table
 
-__all__ = [
-    "fst_from_layered",
-    "label_numbers",
-    "log_layers_from_fst",
-    "table_from_layered",
-]
-
 
 def table_from_layered(layered: Layered) -> ArcTable:
     """The arc table of a layered acceptor; arcs of weight zero are left out.

@@ -24,20 +24,6 @@ from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
-__all__ = [
-    "STATES_BEFORE",
-    "Acceptor",
-    "Effort",
-    "TooLargeError",
-    "acceptor_of_arcs",
-    "acceptor_table",
-    "any_sequence",
-    "deterministic",
-    "determinized",
-    "intersection",
-    "is_machine",
-]
-
 Acceptor = tuple[Ints, int, Ints]
 """Next state (states, symbols) with -1 for none, the start state, the accepting states."""
 

@@ -12,9 +12,6 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 
-__all__ = ["distinct", "distinct_rows", "first_places", "row_keys"]
-
-
 _WIDEST = 8
 """A table may be as many times as long as the numbers are many; beyond that, sorting is faster."""
 _SMALL = 1024

@@ -19,8 +19,6 @@ from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MACHINE_START, read_machine
 from fsmeu.fst.engine import pynini
 
-__all__ = ["Fst", "fst_from_table", "table_from_fst", "trimmed"]
-
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
 

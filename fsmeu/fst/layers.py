@@ -19,26 +19,6 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
-__all__ = [
-    "ArcWeights",
-    "Floats",
-    "Ints",
-    "Layer",
-    "Layered",
-    "LogLayered",
-    "all_arcs",
-    "all_weights",
-    "any_layers",
-    "arc_weights",
-    "arcs_by_label",
-    "check_layers",
-    "from_logs",
-    "in_logs",
-    "pair_layers",
-    "reordered",
-    "string_layers",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Layer:

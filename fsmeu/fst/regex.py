@@ -36,9 +36,6 @@ from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
-__all__ = ["regex_acceptor"]
-
-
 _SIGNS = "()[]{}|&!*+?.^"
 _TOKEN = re.compile(
     r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'

@@ -10,8 +10,6 @@ import numpy as np
 
 from fsmeu.errors import FsmeuError, InputError, sentence, shorten
 
-__all__ = ["MAX_ITEMS", "listed", "plain"]
-
 MAX_ITEMS = 20_000_000
 """Most items of a sequence, so that one without an end is refused."""
 

@@ -9,8 +9,6 @@ from pywrapfst import SymbolTable, SymbolTableView
 from fsmeu.errors import FstError, InputError, as_whole, sentence
 from fsmeu.fst.alphabet import Alphabet, is_text
 
-__all__ = ["EPSILON", "names_of", "symbol_name", "symbol_table", "table_of_names"]
-
 EPSILON = "<eps>"
 _MOST = 2**63
 

@@ -20,20 +20,6 @@ from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.constraint import Constraint
 from fsmeu.fst.sequences import listed
 
-__all__ = [
-    "KINDS",
-    "SCHEMES",
-    "Tags",
-    "bio",
-    "check_tags",
-    "chunk_types",
-    "iob1",
-    "iobes",
-    "is_tag",
-    "tag_labels",
-    "tag_parts",
-]
-
 KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}
 """The kinds of tags beside O, by scheme."""
 _FOLLOWS = {"bio": "I", "iob1": "B", "iobes": "IE"}

@@ -31,16 +31,6 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = [
-    "added_counts",
-    "check_totals",
-    "counts_read",
-    "evaluate_corpus",
-    "evaluate_many",
-    "sentence_counts",
-    "value_of_totals",
-]
-
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
     """The value of each pair of sequences, shape (pairs,).

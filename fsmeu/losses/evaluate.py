@@ -22,17 +22,6 @@ from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, number
 from fsmeu.losses.semantics.evaluator import evaluate as evaluate_expr
 from fsmeu.losses.semantics.one_pair import registers_of_pair, value_of_pair
 
-__all__ = [
-    "at_end",
-    "encoded_pair",
-    "evaluate",
-    "registers_of_pairs",
-    "trace_pairs",
-    "value_of_state",
-    "values_of_pairs",
-    "values_of_registers",
-]
-
 _MANY_PAIRS = 100
 """Pairs from which a walk over arrays is faster than one by one."""
 _EVALUATED_CELLS = 1 << 20

@@ -18,8 +18,6 @@ from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import built, encoded
 
-__all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
-
 
 class SimpleFunction(Protocol):
     """What a Python loss provides. States are hashable; the start is the same for every n."""

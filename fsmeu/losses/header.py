@@ -10,8 +10,6 @@ from fsmeu.losses.language.syntax import Expr, Param, Spec
 from fsmeu.losses.semantics.evaluator import constant
 from fsmeu.losses.steps import whole_or_float
 
-__all__ = ["header_data", "param_text", "signature"]
-
 _COMMENT = re.compile(r"#[^\n]*")
 
 

@@ -15,8 +15,6 @@ from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.reading import read_text
 
-__all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
-
 _SUFFIX = ".loss"
 _OTHER_NAMES = {
     "conlleval": "chunk_fscore",

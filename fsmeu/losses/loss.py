@@ -29,8 +29,6 @@ from fsmeu.losses.semantics.bind import bind
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
 
-__all__ = ["SpecLoss", "bind_loss"]
-
 _MOST_MEMOS = 64
 """Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
 

@@ -21,15 +21,6 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bound import BoundLoss
 
-__all__ = [
-    "evaluate_outputs",
-    "expected_outputs",
-    "output_loss",
-    "output_names",
-    "output_values",
-    "output_view",
-]
-
 
 def output_names(loss: Loss) -> tuple[str, ...]:
     """The names of a loss's outputs, in the order of its file; none for a loss in Python."""

@@ -13,8 +13,6 @@ from fsmeu.losses.machine.machine import Machine, build_machine
 from fsmeu.losses.machine.minimize import minimize as merge_states
 from fsmeu.losses.machine.view import MachineView, View
 
-__all__ = ["Loss", "built", "check_loss", "encoded", "reached_by"]
-
 
 class Loss(Protocol):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""

@@ -11,8 +11,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import memory_of
 
-__all__ = ["Held", "steps_of", "whole_or_float"]
-
 Entry = int | float | str | None
 Held = Entry | list[Entry]
 

@@ -32,9 +32,6 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.windows import Windows, windows
 
-__all__ = ["SummedMachine", "compile_summed", "signed_parts"]
-
-
 _SHIFTED = 0.0
 
 

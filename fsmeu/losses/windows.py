@@ -36,8 +36,6 @@ from fsmeu.losses.semantics.domains import domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["Windows", "windows"]
-
 _LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
 _MOST_WINDOW_GAINS = 10_000

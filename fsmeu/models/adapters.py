@@ -32,8 +32,6 @@ from fsmeu.models.checks import (
 from fsmeu.models.paths import logarithm
 from fsmeu.models.potentials import Potentials, first_impossible
 
-__all__ = ["from_crfsuite", "from_hmmlearn", "from_logits", "hmm"]
-
 # -- hidden Markov models --------------------------------------------------------------------------
 
 

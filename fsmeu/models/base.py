@@ -27,16 +27,6 @@ from fsmeu.models.paths import (
     total,
 )
 
-__all__ = [
-    "Gradient",
-    "Model",
-    "Parametrized",
-    "arc_weights_many",
-    "layered_many",
-    "marginals_many",
-    "prepare_many",
-]
-
 Gradient = Floats | dict[str, Floats]
 
 

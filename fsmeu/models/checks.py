@@ -18,22 +18,6 @@ from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.sequences import listed
 from fsmeu.limits import MAX_ARCS
 
-__all__ = [
-    "MAX_ARCS",
-    "alphabet_of",
-    "check_arcs",
-    "check_entries",
-    "check_rows",
-    "check_shape",
-    "count",
-    "frozen",
-    "label_rows",
-    "labels_of",
-    "normalized_rows",
-    "probability_array",
-    "real_array",
-]
-
 SUM_TOLERANCE = 1e-9
 """How far probabilities in double precision may sum from 1 before they are refused."""
 

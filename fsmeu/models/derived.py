@@ -27,8 +27,6 @@ from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
 
-__all__ = ["Calibration", "calibrate", "extended", "given", "tempered"]
-
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
     """The log-potentials (n, L) and (L, L) or (n - 1, L, L) of a chain; None of other models.

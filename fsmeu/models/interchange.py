@@ -27,8 +27,6 @@ from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.potentials import Potentials
 from fsmeu.reading import read_text
 
-__all__ = ["KINDS", "MAX_NESTING", "from_json", "parse_json"]
-
 MAX_NESTING = 8
 """How deep mixtures of mixtures may go in a file."""
 

@@ -30,8 +30,6 @@ from fsmeu.models.checks import (
 )
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
 
-__all__ = ["Acceptor", "Mixture", "NBest"]
-
 _MOST_WEIGHT = 1e300
 """Greatest weight of a sequence, or size of a logarithm, so that no sum of them overflows."""
 

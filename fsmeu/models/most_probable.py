@@ -29,8 +29,6 @@ from fsmeu.limits import MAX_PREFIXES
 from fsmeu.models.checks import check_arcs, count
 from fsmeu.models.paths import log_sums, logarithm, probability
 
-__all__ = ["best_first", "most_probable"]
-
 _Prefix = tuple[int, ...]
 
 

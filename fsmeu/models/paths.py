@@ -19,23 +19,6 @@ from fsmeu.fst.layers import Layered, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
 
-__all__ = [
-    "backward",
-    "dense_tables",
-    "forward",
-    "group_sums",
-    "log_probability",
-    "log_sums",
-    "log_total",
-    "logarithm",
-    "marginals",
-    "normalize",
-    "normalized",
-    "probability",
-    "sample",
-    "total",
-]
-
 # -- distances -------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,6 @@ from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Number, Spe
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["slope", "slope_in", "starts_of"]
-
 _ZERO, _ONE = Number(0.0), Number(1.0)
 
 

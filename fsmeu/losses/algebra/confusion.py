@@ -18,15 +18,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
 
-__all__ = [
-    "Confusion",
-    "Counterexample",
-    "confusion",
-    "tp_counterexample",
-    "value_of_counts",
-]
-
-
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 

@@ -11,8 +11,6 @@ from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.semantics.bound import BoundLoss
 
-__all__ = ["Properties", "properties"]
-
 _LENGTHS_TRIED = 12
 """Lengths whose tables a report looks at for a true positive that makes things worse."""
 

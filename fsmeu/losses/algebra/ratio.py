@@ -22,8 +22,6 @@ from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Unary
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 
-__all__ = ["Fractional", "fractional"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53
 _TRUSTED = 1e-10

@@ -24,8 +24,6 @@ from fsmeu.losses.language.syntax import (
 )
 from fsmeu.losses.semantics.evaluator import constant
 
-__all__ = ["partial_eval", "replace_parts", "swapped_spec", "with_parts"]
-
 _OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
 
 

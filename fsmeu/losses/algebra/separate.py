@@ -21,8 +21,6 @@ from fsmeu.losses.language.dependencies import (
 from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, Register, Spec, Unary
 from fsmeu.losses.semantics.bound import BoundLoss
 
-__all__ = ["separated", "terms_of_sum"]
-
 _ZERO = Number(0.0)
 
 

@@ -26,9 +26,6 @@ from fsmeu.losses.language.dependencies import (
 from fsmeu.losses.language.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
 from fsmeu.losses.semantics.bound import BoundLoss
 
-__all__ = ["JointCount", "Split", "TapeLoss", "split"]
-
-
 _ZERO = Number(0.0)
 
 

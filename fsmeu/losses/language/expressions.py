@@ -28,8 +28,6 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 
-__all__ = ["FUNCTIONS", "OF_LABELS", "Names", "read_expr", "unquote"]
-
 FUNCTIONS = {
     "min": (1, 99),
     "max": (1, 99),

@@ -10,8 +10,6 @@ from __future__ import annotations
 from fsmeu.errors import LossFileError, nearest
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["STATEMENT", "SYNTAX_ERRORS", "WORDS", "fault", "near_word"]
-
 WORDS = tuple(
     word
     for line in (

@@ -18,8 +18,6 @@ from fsmeu.errors import LossFileError, sentence
 from fsmeu.losses.language.messages import STATEMENT, SYNTAX_ERRORS, WORDS, fault, near_word
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "grammar", "parse", "place_of"]
-
 MAX_SIZE = 64_000
 MAX_TOKENS = 8_000
 MAX_DEPTH = 150

@@ -5,30 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-__all__ = [
-    "Arcs",
-    "At",
-    "Binary",
-    "Call",
-    "Choice",
-    "Example",
-    "Expr",
-    "Index",
-    "Name",
-    "Number",
-    "Old",
-    "Output",
-    "Param",
-    "Place",
-    "Push",
-    "Register",
-    "Spec",
-    "Text",
-    "Unary",
-    "parts",
-    "walk",
-]
-
 
 @dataclass(frozen=True)
 class Place:

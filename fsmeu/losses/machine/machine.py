@@ -27,8 +27,6 @@ from fsmeu.losses.machine.view import MachineView, SpecView, View
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["Machine", "build_machine", "explore", "in_blocks", "machine_view"]
-
 _STEPS_AT_ONCE = 1 << 20
 """Steps that are taken at once: 8 MB an array."""
 _LAYERS_BEFORE_GUARD = 1000

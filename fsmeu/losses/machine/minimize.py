@@ -20,8 +20,6 @@ from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.machine.partition import by_first, refine, refine_layers
 
-__all__ = ["minimize", "same_values", "unroll"]
-
 
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
     """A machine with fewer states that gives every pair of length n the same value.

@@ -13,8 +13,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
 
-__all__ = ["bits", "by_first", "group", "refine", "refine_layers"]
-
 _FEWEST_SORTS = 8
 _MOST_SORTED_CELLS = 1 << 25
 """Cells that are sorted in all, about ten seconds; large machines are sorted a few times anyway."""

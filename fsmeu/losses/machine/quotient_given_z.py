@@ -21,8 +21,6 @@ from fsmeu.losses.machine.partition import bits, group, refine_layers
 from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS
 from fsmeu.losses.machine.view import SpecView
 
-__all__ = ["QuotientView", "quotient_given_z"]
-
 _SMALL_CORE = 64
 """Values, of what may be merged given z and of what is beside it, below which it is no gain."""
 _WORTH_MERGING = 2.0

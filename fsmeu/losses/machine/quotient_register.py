@@ -36,8 +36,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
 
-__all__ = ["MOST_MERGED_CELLS", "merged_registers", "observations"]
-
 MOST_MERGED_CELLS = 1 << 24
 """Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
 _MOST_MERGED_VALUES = 1 << 16

@@ -34,8 +34,6 @@ from fsmeu.losses.semantics.domains import (
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 from fsmeu.losses.semantics.trajectory import trajectories
 
-__all__ = ["MachineView", "SpecView", "View"]
-
 
 class View(Protocol):
     """What an engine needs to know of a loss; states are int64 codes.

@@ -17,9 +17,6 @@ from fsmeu.losses.semantics.bound import NONE, BoundLoss
 from fsmeu.losses.semantics.evaluator import Scope, constant, number
 from fsmeu.losses.semantics.typecheck import check_types
 
-__all__ = ["bind", "check_known", "table_sides"]
-
-
 _MOST_WHOLE = (
     2**53
 )  # doubles tell whole numbers apart up to there; greater labels are only compared

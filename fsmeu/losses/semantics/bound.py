@@ -10,8 +10,6 @@ from fsmeu.arrays import Floats
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language.syntax import Spec
 
-__all__ = ["NONE", "BoundLoss"]
-
 NONE = -1.0
 """The code of 'no label': the type of the tag O, the entries of a memory before the start."""
 

@@ -11,8 +11,6 @@ from fsmeu.losses.language.messages import fault
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant_at
 
-__all__ = ["RangeError", "check_range", "declared_range", "within_range"]
-
 _SLACK = 1e-9
 
 

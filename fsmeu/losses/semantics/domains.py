@@ -20,21 +20,6 @@ from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Numbe
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, evaluate
 
-__all__ = [
-    "MAX_BITS",
-    "MOST_WHOLE",
-    "Domain",
-    "Merged",
-    "Pool",
-    "Space",
-    "bounds_of",
-    "domain_of",
-    "keep_bounds",
-    "keep_whole",
-    "memory_of",
-    "share_numbers",
-]
-
 _MAX_DOMAIN = 1_000_000
 """Values of a register by its bounds; a count with more is numbered as its values are met."""
 _POOL_SIZE = 1 << 20

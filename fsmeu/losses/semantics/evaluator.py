@@ -35,8 +35,6 @@ from fsmeu.losses.language.syntax import (
 )
 from fsmeu.losses.semantics.bound import NONE, BoundLoss
 
-__all__ = ["Lanes", "Memory", "Scope", "constant", "constant_at", "evaluate", "number"]
-
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
 Mask = Bools | None

@@ -37,8 +37,6 @@ from fsmeu.losses.semantics.declared_range import within_range
 from fsmeu.losses.semantics.domains import MOST_WHOLE, bounds_of, memory_of
 from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
 
-__all__ = ["registers_of_pair", "value_of_pair"]
-
 Held = Mapping[str, float]
 Function = Callable[[Held, Held], Any]
 """An expression: its value, given what names stand for now, and registers before the step."""

@@ -10,9 +10,6 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 
-__all__ = ["same_up_to_rounding"]
-
-
 _ROUNDING = 2 * np.finfo(np.float64).eps  # four operations, each of which rounds by half of it
 
 

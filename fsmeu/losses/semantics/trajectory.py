@@ -11,8 +11,6 @@ from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole, memory_of
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate
 
-__all__ = ["trajectories"]
-
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
     """The values of registers that look at z alone, before and after every position.

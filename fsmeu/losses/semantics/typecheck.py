@@ -34,8 +34,6 @@ from fsmeu.losses.language.syntax import (
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant
 
-__all__ = ["check_types"]
-
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register
 """One of these, or the register of a memory."""
