@@ -12,10 +12,10 @@ from sklearn.datasets import make_classification
 import fsmeu
 from fsmeu.corpora.columns import read_sentences
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.files import read_arrays, read_bytes, read_text
 from fsmeu.learning import OnlineLogisticClassifier
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
-from fsmeu.reading import read_arrays, read_bytes, read_text
 
 X, Y = make_classification(40, 4, random_state=0)
 

@@ -14,6 +14,7 @@ from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examp
 from fsmeu.checking.growth import Growth, growth
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.algebra.properties import Properties, properties
 from fsmeu.losses.language.dependencies import names_read, tapes
@@ -21,7 +22,6 @@ from fsmeu.losses.language.syntax import Number, Param, Register, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
-from fsmeu.losses.machine.partition import group
 from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.evaluator import constant

@@ -23,8 +23,7 @@ from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import ranked_problem
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import INVERSES_PER_STATE, WINDOW_CELLS
-from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.losses.algebra.confusion import Fractional, value_of_counts
 from fsmeu.trellis.count_windows import Window, count_window, running_sums, with_event
 from fsmeu.trellis.roundings import LEAST, relative_error
 

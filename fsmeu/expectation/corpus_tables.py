@@ -23,7 +23,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import MOST_CORPUS_TABLE
-from fsmeu.losses.algebra.affine import starts_of
+from fsmeu.losses.algebra.rewrite import starts_of
 from fsmeu.losses.corpus import sentence_counts, value_of_totals
 from fsmeu.losses.language.dependencies import names_read, tapes
 from fsmeu.losses.language.syntax import Binary, Expr, Name, Number

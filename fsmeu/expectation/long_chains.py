@@ -20,7 +20,7 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import Layered
 from fsmeu.limits import LONG_CHAIN, LONG_CHAIN_STATES
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.declared_range import check_range, declared_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.trellis.roundings import relative_error
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
-from fsmeu.fst.sequences import listed
 
 KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}
 """The kinds of tags beside O, by scheme."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import listed
 from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_pairs
 from fsmeu.losses.language.dependencies import increment, names_read
 from fsmeu.losses.loss import SpecLoss
@@ -125,7 +125,7 @@ def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
     state |= {name: starts[name] + each for name, each in added.items()}
-    return value_of_state(bound, state, lanes, n)
+    return value_of_state(bound, state, (lanes,), n)
 
 
 def counts_read(bound: BoundLoss) -> list[str]:

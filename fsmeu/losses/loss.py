@@ -12,9 +12,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.layers import Layered
-from fsmeu.fst.sequences import plain
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.rewrite import swapped_spec

@@ -23,8 +23,7 @@ from fsmeu.errors import InputError, sentence, visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.image import Fst, fst_from_table, trimmed
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.image import Fst, fst_from_table, symbol_table, trimmed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import explore, in_blocks, machine_view
 from fsmeu.losses.machine.minimize import minimize

@@ -15,8 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.algebra.affine import slope, starts_of
-from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts
+from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts, slope, starts_of
 from fsmeu.losses.language.dependencies import names_read, steps, tapes
 from fsmeu.losses.language.syntax import (
     Binary,
@@ -34,7 +33,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-from fsmeu.losses.semantics.trajectory import trajectories
+from fsmeu.losses.semantics.walk import trajectories
 
 _LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence, shorten
-from fsmeu.fst.alphabet import Label
-from fsmeu.fst.sequences import listed, plain
+from fsmeu.fst.alphabet import Label, listed, plain
 from fsmeu.models.chains import Bernoulli, Independent
 from fsmeu.models.checks import (
     alphabet_of,

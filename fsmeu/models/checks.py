@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence
-from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.limits import MAX_ARCS
 
 SUM_TOLERANCE = 1e-9

@@ -15,10 +15,9 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
-from fsmeu.fst.sequences import listed
 from fsmeu.limits import COLDEST, HOTTEST
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model

@@ -17,6 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.models.adapters import hmm
@@ -25,7 +26,6 @@ from fsmeu.models.chains import Bernoulli, Independent, Markov
 from fsmeu.models.checks import check_arcs, check_entries, count, labels_of, real_array
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.potentials import Potentials
-from fsmeu.reading import read_text
 
 MAX_NESTING = 8
 """How deep mixtures of mixtures may go in a file."""

@@ -11,7 +11,7 @@ from fsmeu.decoding.choice import EXACT, METHODS, first_among
 from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Independent, Markov, as_model
 from tests import shelf
 from tests.decoding.test_choice import CHAIN, REFUSALS, P

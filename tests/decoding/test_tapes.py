@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.losses.algebra.separate import separated
+from fsmeu.losses.algebra.rewrite import separated
 from tests import brute_force
 from tests.decoding.listing import ask
 from tests.losses.meaning import World

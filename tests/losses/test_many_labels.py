@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import fsmeu
 from fsmeu.errors import SizeLimitError
-from fsmeu.losses.machine.partition import group
+from fsmeu.fst.distinct import group
 
 
 def over(name, labels):

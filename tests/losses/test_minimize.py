@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.expectation.composition import compose_machines
+from fsmeu.fst import distinct
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.fst.layers import string_layers
 from fsmeu.losses.language.read import read
-from fsmeu.losses.machine import partition
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.machine.minimize import minimize, same_values, unroll
 from tests.losses.meaning import World
@@ -274,7 +274,7 @@ def test_classes_are_what_continuations_tell_apart(data):
             found.append(int(outputs[at]))
         return tuple(found)
 
-    classes = partition.refine(targets, outputs)
+    classes = distinct.refine(targets, outputs)
     for a, b in itertools.product(sorted(reached), repeat=2):
         assert (classes[a] == classes[b]) == (answers(a) == answers(b))
 
@@ -282,10 +282,10 @@ def test_classes_are_what_continuations_tell_apart(data):
 def test_a_long_chain_is_left_as_it_is(monkeypatch):
     """A count of which only the last value is seen: as many rounds as values would be needed."""
     sorts = []
-    plain = partition.group
-    monkeypatch.setattr(partition, "group", lambda rows: sorts.append(len(rows)) or plain(rows))
-    monkeypatch.setattr(partition, "_MOST_SORTED_CELLS", 1 << 20)
+    plain = distinct.group
+    monkeypatch.setattr(distinct, "group", lambda rows: sorts.append(len(rows)) or plain(rows))
+    monkeypatch.setattr(distinct, "_MOST_SORTED_CELLS", 1 << 20)
     steps = np.minimum(np.arange(5000)[:, None] + [0, 1], 4999)
-    classes = partition.refine(steps, np.arange(5000) // 4999)
+    classes = distinct.refine(steps, np.arange(5000) // 4999)
     assert len(np.unique(classes)) == 5000
     assert len(sorts) < 200

@@ -15,7 +15,7 @@ from fsmeu.drawing.render.bars import binned
 from fsmeu.errors import EmptyError, InputError, sentence, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
-from fsmeu.fst.sequences import listed, plain
+from fsmeu.fst.alphabet import listed, plain
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model
 

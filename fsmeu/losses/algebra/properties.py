@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fsmeu.losses.algebra.confusion import Counterexample, confusion, tp_counterexample
-from fsmeu.losses.algebra.ratio import Fractional, fractional
+from fsmeu.losses.algebra.confusion import (
+    Counterexample,
+    Fractional,
+    confusion,
+    fractional,
+    tp_counterexample,
+)
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.semantics.bound import BoundLoss

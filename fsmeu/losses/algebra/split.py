@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fsmeu.losses.algebra.rewrite import replace_parts, with_parts
-from fsmeu.losses.algebra.separate import separated
+from fsmeu.losses.algebra.rewrite import replace_parts, separated, with_parts
 from fsmeu.losses.language.dependencies import (
     increment,
     linear_registers,

@@ -16,8 +16,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.distinct import bits, group, refine_layers
 from fsmeu.losses.language.dependencies import names_read, steps, unread_registers
-from fsmeu.losses.machine.partition import bits, group, refine_layers
 from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS
 from fsmeu.losses.machine.view import SpecView
 

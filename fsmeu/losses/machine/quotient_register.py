@@ -17,6 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.distinct import bits, group, refine
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
@@ -31,7 +32,6 @@ from fsmeu.losses.language.syntax import (
     parts,
     walk,
 )
-from fsmeu.losses.machine.partition import bits, group, refine
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate

@@ -16,23 +16,23 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.fst.compose import guard_pairs
-from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Expr, Register
 from fsmeu.losses.machine.quotient_register import merged_registers
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.domains import (
     MAX_BITS,
     Space,
+    check_range,
     domain_of,
     keep_whole,
     memory_of,
     share_numbers,
 )
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-from fsmeu.losses.semantics.trajectory import trajectories
+from fsmeu.losses.semantics.walk import trajectories
 
 
 class View(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -172,7 +173,7 @@ def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, floa
 
 
 def keep_bounds(
-    bound: BoundLoss, register: Register, values: Floats, low: Floats | float, high: Floats | float
+    bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register.
 
@@ -185,7 +186,11 @@ def keep_bounds(
     """
     if register.sugar != "register":
         return
-    if not ((values >= low) & (values <= high) & (values == np.floor(values))).all():
+    if type(values) is float:
+        kept = low <= values <= high and values.is_integer()
+    else:
+        kept = ((values >= low) & (values <= high) & (values == np.floor(values))).all()
+    if not kept:
         spec, message = bound.spec, f"{register.name} leaves its bounds"
         raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
@@ -200,7 +205,7 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
         after: its value after the step.
         scope: what the update saw.
     """
-    if register.sugar != "count" or not np.greater_equal(np.abs(after), MOST_WHOLE).any():
+    if register.sugar != "count" or not np.any(np.abs(after) >= MOST_WHOLE):
         return
     amount = _amount(register.update)
     if amount is None:
@@ -223,6 +228,11 @@ def _amount(update: Expr) -> Expr | None:
         case Choice(yes=Binary(operator="+", right=amount)):
             return Choice(update.condition, amount, Number(0.0))
     return None
+
+
+def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
+    """How each memory is kept, by name."""
+    return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
 
 
 def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
@@ -355,3 +365,51 @@ class Space:
                     culprit = name if domain.strict or (digit != exact).any() else culprit
             code = code * domain.size + digit
         return (np.where(outside, -1, code) if outside.any() else code), culprit
+
+
+_SLACK = 1e-9
+
+
+class RangeError(LossFileError):
+    """A value lies outside the range that its file declares."""
+
+
+def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
+    """The least and the greatest value for sequences of length n; infinite where none is said."""
+    if bound.spec.range is None:
+        return -math.inf, math.inf
+    low, high = (constant_at(bound, side, n) for side in bound.spec.range)
+    return low, high
+
+
+@lru_cache(maxsize=256)
+def _with_slack(bound: BoundLoss, n: int) -> tuple[float, float]:
+    """The same with room for rounding."""
+    low, high = declared_range(bound, n)
+    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
+    slack = _SLACK * (max(sides, default=0.0) or 1.0)
+    return low - slack, high + slack
+
+
+def within_range(bound: BoundLoss, n: int, value: float) -> bool:
+    """True when a value lies in the range that the file declares, up to rounding."""
+    low, high = _with_slack(bound, n)
+    return low <= value <= high
+
+
+def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
+    """Refuses values, or means of values, outside the range that the file declares.
+
+    Raises:
+        RangeError: one lies outside by more than rounding.
+    """
+    spec = bound.spec
+    if spec.range is None:
+        return
+    for value in (values.min(), values.max()) if values.size else ():
+        if not within_range(bound, n, value):
+            low, high = declared_range(bound, n)
+            message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+            place = spec.range[0].place
+            text = str(fault(spec.origin, spec.source, place, message))
+            raise RangeError(text, place.line, place.column)
