@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, NoReturn
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError, as_number, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, sentence, shorten
 
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
@@ -130,17 +130,8 @@ _KINDS = "biufUS"
 
 
 def input_limit(growth: int = 1) -> int:
-    """Bytes that an input may have, unpacked, where each takes ``growth`` bytes of memory.
-
-    Raises:
-        InputError: FSMEU_MAX_BYTES is set to something else than a whole number.
-    """
-    text = os.environ.get(_VARIABLE, "").strip()
-    number = as_number(text) if text else _MOST_INPUT_BYTES
-    if number is None or number < 1:
-        must = "must be a whole number of at least 1, such as 1000000000"
-        raise InputError(sentence(f"environment variable {_VARIABLE}", must, text))
-    return number // growth
+    """Bytes that an input may have, unpacked, where each takes ``growth`` bytes of memory."""
+    return limit_from(_VARIABLE, _MOST_INPUT_BYTES) // growth
 
 
 @contextmanager

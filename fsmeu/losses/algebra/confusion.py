@@ -16,6 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
@@ -147,12 +148,12 @@ class _Sum:
     """A constant and a weight for each cell: true and false negatives, false and true positives.
 
     Attributes:
-        weights: the constant and the four weights.
-        error: what doubles may have lost of each.
+        weights: the constant and the four weights, an array of fractions, (5,).
+        error: what doubles may have lost of each, (5,).
     """
 
-    weights: tuple[Fraction, ...]
-    error: tuple[float, ...]
+    weights: NDArray[Any]
+    error: Floats
 
 
 class _NoSumError(Exception):
@@ -214,11 +215,10 @@ class _Reader:
     def sum(self, expr: Expr) -> _Sum:
         """The expression as a sum of counts."""
         if self.is_constant(expr):
-            value = Fraction(float(number(expr, self.scope)))
-            return self._rounded((value, *[Fraction(0)] * 4), (0.0,) * 5)
+            return self._rounded(_fractions(self._constant(expr), 0, 0, 0, 0), np.zeros(5))
         match expr:
             case Name(name="n"):
-                return _Sum((Fraction(0), *[Fraction(1)] * 4), (0.0,) * 5)
+                return _Sum(_fractions(0, 1, 1, 1, 1), np.zeros(5))
             case Name() if expr.name in self.registers:
                 return self._register(expr.name)
             case Unary(operator="-"):
@@ -239,14 +239,14 @@ class _Reader:
                 return self.sum(self._chosen(expr))
         raise _NoSumError
 
-    def tested(self, condition: Expr) -> tuple[Fraction, ...]:
+    def tested(self, condition: Expr) -> list[Fraction]:
         """Weights of the cells in the sum that a condition compares with zero."""
         if not (isinstance(condition, Binary) and condition.operator == "=="):
             raise _NoSumError
         left, right = self.sum(condition.left), self.sum(condition.right)
         return self.cells(self._added(left, _scaled(right, Fraction(-1))))
 
-    def cells(self, total: _Sum) -> tuple[Fraction, ...]:
+    def cells(self, total: _Sum) -> list[Fraction]:
         """The weights of the four cells, which add up to n, with the constant shared among them.
 
         Raises:
@@ -254,12 +254,11 @@ class _Reader:
         """
         if self.n is None and total.weights[0]:
             raise _NoSumError
-        share, lost = total.weights[0] / (self.n or 1), total.error[0] / (self.n or 1)
-        weights = tuple(weight + share for weight in total.weights[1:])
-        errors = (error + lost for error in total.error[1:])
-        if any(e > _TRUSTED * abs(w) for w, e in zip(weights, errors, strict=True)):
+        weights = total.weights[1:] + total.weights[0] / (self.n or 1)
+        errors = total.error[1:] + total.error[0] / (self.n or 1)
+        if (errors > _TRUSTED * _sizes(weights)).any():
             raise _NoSumError
-        return weights
+        return list(weights)
 
     def _chosen(self, expr: Choice) -> Expr:
         """The branch that a condition takes that looks at no count."""
@@ -270,32 +269,26 @@ class _Reader:
 
     def _register(self, name: str) -> _Sum:
         start = self.sum(self.registers[name].start)
-        amounts = tuple(Fraction(float(x)) for x in self.form.amounts[name].ravel())
-        weights = tuple(a + b for a, b in zip(start.weights, (Fraction(0), *amounts), strict=True))
-        if self._exact(weights) and not any(start.error):
+        weights = start.weights + _fractions(0, *self.form.amounts[name].ravel().tolist())
+        if self._exact(weights) and not start.error.any():
             return _Sum(weights, start.error)
         steps = (self.n or 1) + 1
-        lost = (e + steps * _EPS * float(abs(w)) for e, w in zip(start.error, weights, strict=True))
-        return _Sum(weights, tuple(lost))
+        return _Sum(weights, start.error + steps * _EPS * _sizes(weights))
 
     def _added(self, left: _Sum, right: _Sum) -> _Sum:
-        weights = tuple(a + b for a, b in zip(left.weights, right.weights, strict=True))
-        return self._rounded(
-            weights, tuple(a + b for a, b in zip(left.error, right.error, strict=True))
-        )
+        return self._rounded(left.weights + right.weights, left.error + right.error)
 
     def _times(self, expr: Expr, factor: Fraction) -> _Sum:
         product = _scaled(self.sum(expr), factor)
         return self._rounded(product.weights, product.error)
 
-    def _rounded(self, weights: tuple[Fraction, ...], error: tuple[float, ...]) -> _Sum:
+    def _rounded(self, weights: NDArray[Any], error: Floats) -> _Sum:
         """The sum after one more operation of doubles."""
-        if self._exact(weights) and not any(error):
+        if self._exact(weights) and not error.any():
             return _Sum(weights, error)
-        lost = (e + _EPS * (float(abs(w)) + e) for w, e in zip(weights, error, strict=True))
-        return _Sum(weights, tuple(lost))
+        return _Sum(weights, error + _EPS * (_sizes(weights) + error))
 
-    def _exact(self, weights: tuple[Fraction, ...]) -> bool:
+    def _exact(self, weights: NDArray[Any]) -> bool:
         """True when doubles hold every such sum: whole multiples of a power of two, not too many.
 
         Without a length this is asked for sums over a million positions.
@@ -304,12 +297,20 @@ class _Reader:
         if unit & (unit - 1):
             return False
         most = abs(weights[0]) + max(map(abs, weights[1:])) * (self.n or 1_000_000)
-        return most * unit < _WHOLE
+        return bool(most * unit < _WHOLE)
+
+
+def _fractions(*numbers: float | Fraction) -> NDArray[Any]:
+    return np.array([Fraction(number) for number in numbers], object)
+
+
+def _sizes(weights: NDArray[Any]) -> Floats:
+    sizes: Floats = np.abs(weights).astype(np.float64)
+    return sizes
 
 
 def _scaled(total: _Sum, factor: Fraction) -> _Sum:
-    size = float(abs(factor))
-    return _Sum(tuple(w * factor for w in total.weights), tuple(e * size for e in total.error))
+    return _Sum(total.weights * factor, total.error * float(abs(factor)))
 
 
 def _rational(total: _Sum) -> _Sum:
@@ -318,20 +319,20 @@ def _rational(total: _Sum) -> _Sum:
     Raises:
         _NoSumError: there is none.
     """
-    near = tuple(weight.limit_denominator(_RATIONAL) for weight in total.weights)
-    if any(abs(a - b) > _NEAR * abs(a) for a, b in zip(total.weights, near, strict=True)):
+    near = np.array([weight.limit_denominator(_RATIONAL) for weight in total.weights], object)
+    moved = np.abs(total.weights - near)
+    if (moved > _NEAR * np.abs(total.weights)).any():
         raise _NoSumError
-    moved = (float(abs(a - b)) for a, b in zip(total.weights, near, strict=True))
-    return _Sum(near, tuple(e + m for e, m in zip(total.error, moved, strict=True)))
+    return _Sum(near, total.error + moved.astype(np.float64))
 
 
-def _coefficients(cells: tuple[Fraction, ...]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+def _coefficients(cells: list[Fraction]) -> tuple[Fraction, Fraction, Fraction, Fraction]:
     """The same sum by n, tp, hyp and ref."""
     tn, fn, fp, tp = cells
     return tn, tp - fp - fn + tn, fp - tn, fn - tn
 
 
-def _only_at_zero(tested: tuple[Fraction, ...], below: tuple[Fraction, ...]) -> bool:
+def _only_at_zero(tested: list[Fraction], below: list[Fraction]) -> bool:
     """True when a sum can be zero only where the denominator is."""
     one_sign = all(t >= 0 for t in tested) or all(t <= 0 for t in tested)
     covered = all(t for t, d in zip(tested, below, strict=True) if d)

@@ -14,12 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
-from fsmeu.losses.language.messages import fault
-from fsmeu.losses.language.syntax import Expr, Register
+from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.machine.quotient_register import merged_registers
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import (
@@ -28,10 +27,11 @@ from fsmeu.losses.semantics.domains import (
     check_range,
     domain_of,
     keep_whole,
-    memory_of,
+    left_bounds,
+    memories_of,
     share_numbers,
 )
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 from fsmeu.losses.semantics.walk import trajectories
 
 
@@ -109,9 +109,7 @@ class SpecView:
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
-        self.memories = {
-            r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"
-        }
+        self.memories = memories_of(bound, n)
         reach = tapes(spec)
         constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
         fixed = constant_in_y - set(linear)
@@ -152,20 +150,13 @@ class SpecView:
         return frozenset[str]().union(*(read[name][1] for name in names))
 
     def _start_code(self) -> int:
-        values = {r.name: np.array(self._start_value(r)) for r in self.carried}
+        starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
+        values = {name: np.array(start) for name, start in starts.items()}
         code, culprit = self.space_of.encode(values)
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise self._left_bounds(register, "starts outside its bounds")
+            raise left_bounds(self.bound, register, "starts outside its bounds")
         return int(code)
-
-    def _start_value(self, register: Register) -> float:
-        return constant_at(self.bound, register.start, self.n)
-
-    def _left_bounds(self, register: Register, what: str) -> LossFileError:
-        spec = self.bound.spec
-        message = f"{register.name} {what}"
-        return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
     def contexts(self) -> list[Hashable]:
         """For each position the numbers that its step looks at: i, z, registers that read z."""
@@ -231,7 +222,7 @@ class SpecView:
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise self._left_bounds(register, f"leaves its bounds at position {i}")
+            raise left_bounds(self.bound, register, f"leaves its bounds at position {i}")
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:

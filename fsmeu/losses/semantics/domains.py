@@ -191,8 +191,13 @@ def keep_bounds(
     else:
         kept = ((values >= low) & (values <= high) & (values == np.floor(values))).all()
     if not kept:
-        spec, message = bound.spec, f"{register.name} leaves its bounds"
-        raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+        raise left_bounds(bound, register, "leaves its bounds")
+
+
+def left_bounds(bound: BoundLoss, register: Register, what: str) -> LossFileError:
+    """The error of a register that leaves the bounds which the file declares."""
+    spec, message = bound.spec, f"{register.name} {what}"
+    return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
 
 def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) -> None:

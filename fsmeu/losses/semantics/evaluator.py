@@ -416,17 +416,17 @@ def _push(expr: Push) -> Function:
 
 def _arcs(expr: Arcs) -> Function:
     """The state after a step: the target of the one arc that applies."""
-    arcs = [(a, b, _condition(c)) for a, b, c in expr.arcs if c is not None]
+    arcs = [(float(a), float(b), _condition(c)) for a, b, c in expr.arcs if c is not None]
     fallback = [(float(a), float(b)) for a, b, c in expr.arcs if c is None]
 
     def target(scope: Scope, active: Mask) -> Lanes:
-        state, taken, goal = scope.old["state"], 0, 0.0
+        state, taken, goal = scope.old["state"], 0.0, 0.0
         for source, end, condition in arcs:
-            here = state == float(source)
+            here = state == source
             if here is False:
                 continue
             holds = here & condition(scope, active if here is True else _and(active, here))
-            taken, goal = taken + holds, goal + holds * float(end)
+            taken, goal = taken + holds, goal + holds * end
         for source, end in fallback:
             holds = (state == source) & (taken == 0)
             taken, goal = taken + holds, goal + holds * end

@@ -29,6 +29,7 @@ from fsmeu.losses.language.syntax import (
     Register,
     Text,
     Unary,
+    parts,
     walk,
 )
 from fsmeu.losses.semantics.bound import BoundLoss
@@ -58,7 +59,7 @@ def check_types(bound: BoundLoss) -> None:
         if param.type == "table" and param.default is not None:
             _number(param.default, messages.DEFAULT, world)
     for register in registers:
-        _STATEMENTS[register.sugar](register, register.update, world)
+        _statement(register, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):
         _number(value, messages.VALUE, world)
 
@@ -66,42 +67,25 @@ def check_types(bound: BoundLoss) -> None:
 # -- statements, as they stand in the file ---------------------------------------------------------
 
 
-def _count(register: Register, update: Any, world: _World) -> None:
-    if isinstance(update, Choice):
-        _condition(register, update, world)
-        update = update.yes
-    _number(update.right, messages.AMOUNT, world)
-
-
-def _condition(register: Register, update: Any, world: _World) -> None:
-    _number(update.condition, messages.CONDITION, world)
-
-
-def _memory(register: Register, update: Any, world: _World) -> None:
-    if _entries(register) == NUMBER:
-        _number(update.entry, messages.ENTRY, world)
-    else:
-        _sort(update.entry, world)
-
-
-def _next(register: Register, update: Any, world: _World) -> None:
-    _number(update, messages.NEXT, world)
-
-
-def _arcs(register: Register, update: Any, world: _World) -> None:
-    for _, _, condition in update.arcs:
-        if condition is not None:
-            _number(condition, messages.CONDITION, world)
-
-
-_STATEMENTS: dict[str, Callable[[Register, Any, _World], None]] = {
-    "count": _count,
-    "age": _condition,
-    "flag": _condition,
-    "memory": _memory,
-    "register": _next,
-    "state": _arcs,
-}
+def _statement(register: Register, world: _World) -> None:
+    update: Any = register.update
+    if register.sugar in ("age", "flag") or (
+        isinstance(update, Choice) and register.sugar == "count"
+    ):
+        _number(update.condition, messages.CONDITION, world)
+    match register.sugar:
+        case "count":
+            step = update.yes if isinstance(update, Choice) else update
+            _number(step.right, messages.AMOUNT, world)
+        case "memory" if _entries(register) == NUMBER:
+            _number(update.entry, messages.ENTRY, world)
+        case "memory":
+            _sort(update.entry, world)
+        case "register":
+            _number(update, messages.NEXT, world)
+        case "state":
+            for condition in parts(update):
+                _number(condition, messages.CONDITION, world)
 
 
 # -- what is wanted --------------------------------------------------------------------------------
