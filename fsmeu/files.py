@@ -52,7 +52,9 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
     place = as_path(path, "file")
     try:
         data = content.encode() if isinstance(content, str) else content
-        held = _status(place)
+        held = None
+        with suppress(FileNotFoundError):
+            held = place.stat()
         stream = None if held is None else _open_stream(place, held)
         if stream is None:
             _replace(Path(os.path.realpath(place)), data, held)
@@ -66,14 +68,6 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
         must = f"it cannot be written ({reason})"
         raise InputError(sentence(f"file {shorten(str(place))}", must)) from error
     return place
-
-
-def _status(path: Path) -> os.stat_result | None:
-    """The status of the file, None where there is none."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
 
 
 def _open_stream(path: Path, held: os.stat_result) -> BinaryIO | None:

@@ -40,46 +40,46 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
     """
-    _guard(where, "states", states, max_states(limit), "Use a smaller n", least)
+    _guard_machine(where, "states", states, max_states(limit), "Use a smaller n", least)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
     """Refuses to build a machine with more arcs than memory takes, as with very many labels."""
     most = ARCS_PER_STATE * max(max_states(limit), max_states())
-    _guard(where, "arcs", arcs, most, "Use fewer labels", least)
+    _guard_machine(where, "arcs", arcs, most, "Use fewer labels", least)
 
 
 def guard_layers(where: str, n: int) -> None:
     """Refuses a machine of so many layers that finding them one by one takes very long."""
-    _guard(where, "layers", n, max_states() // _STATES_PER_LAYER, "Use a smaller n")
+    most = max_states() // _STATES_PER_LAYER
+    _guard_machine(where, "layers", n, most, "Use a smaller n")
 
 
 def guard_pairs(where: str, labels: int) -> None:
     """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
-    most = max_states() // _STATES_PER_PAIR
-    _guard(where, "pairs of labels", labels * labels, most, "Use fewer labels")
+    most, pairs = max_states() // _STATES_PER_PAIR, labels * labels
+    must = f"a step may read one of at most {most:,} pairs of labels"
+    _guard(where, pairs > most, f"{must}, {labels:,} labels make {pairs:,}", "Use fewer labels")
 
 
 def guard_work(where: str, steps: int, limit: int | None = None) -> None:
     """Refuses a walk that takes so many (state, symbol) steps in all layers that it lasts long."""
     most = _WALK_STEPS_PER_STATE * max_states(limit)
+    must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
     advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
-    _guard(where, "steps", steps, most, advice, does="a walk may take", would="take")
+    _guard(where, steps > most, must, advice)
 
 
-def _guard(
-    where: str,
-    what: str,
-    count: int,
-    bound: int,
-    advice: str,
-    least: bool = False,
-    does: str = "a machine may have",
-    would: str = "have",
+def _guard_machine(
+    where: str, what: str, count: int, most: int, advice: str, least: bool = False
 ) -> None:
-    if count > bound:
-        about = f"{'at least' if least else 'up to'} {count:,}"
-        must = f"{does} at most {bound:,} {what}, this one would {would} {about}"
+    about = f"{'at least' if least else 'up to'} {count:,}"
+    must = f"a machine may have at most {most:,} {what}, this one would have {about}"
+    _guard(where, count > most, must, advice)
+
+
+def _guard(where: str, refused: bool, must: str, advice: str) -> None:
+    if refused:
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         raise SizeLimitError(sentence(where, must, None, remedy))
 

@@ -70,8 +70,11 @@ def trimmed(table: ArcTable) -> ArcTable:
 
 def _const_image(fst: Fst, where: str) -> bytes:
     plain = fst.copy()
-    if plain.arc_type() != "log64":
-        plain = _to_log64(plain, where)
+    if plain.arc_type() in ("standard", "log"):
+        plain = pynini.arcmap(plain, map_type="to_log64")
+    elif plain.arc_type() != "log64":
+        must = "the arc type must be standard, log or log64"
+        raise FstError(sentence(where, must, plain.arc_type()))
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
         plain = Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
@@ -81,13 +84,6 @@ def _const_image(fst: Fst, where: str) -> bytes:
     plain.set_properties(pywrapfst.POS_TRINARY_PROPERTIES, pywrapfst.TRINARY_PROPERTIES)
     image: bytes = pywrapfst.convert(plain, "const").write_to_string()
     return image
-
-
-def _to_log64(fst: Fst, where: str) -> Fst:
-    if fst.arc_type() not in ("standard", "log"):
-        must = "the arc type must be standard, log or log64"
-        raise FstError(sentence(where, must, fst.arc_type()))
-    return pynini.arcmap(fst, map_type="to_log64")
 
 
 def _header(table: ArcTable) -> bytes:

@@ -25,7 +25,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import listed
 from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_pairs
-from fsmeu.losses.language.dependencies import increment, names_read
+from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
@@ -84,7 +84,8 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(sentence(where, must, f"{loss.kind} {loss.name}, which is a function"))
-    kept = [name for name in counts_read(loss.bound) if not _is_sum(loss.bound, name)]
+    added, read = steps(loss.spec), counts_read(loss.bound)
+    kept = [name for name in read if added[name][0] is None]
     if kept:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
@@ -132,12 +133,6 @@ def counts_read(bound: BoundLoss) -> list[str]:
     """The registers that the value looks at."""
     read = names_read(bound.spec.value)
     return [r.name for r in bound.spec.registers if r.name in read]
-
-
-def _is_sum(bound: BoundLoss, name: str) -> bool:
-    """True for a register that only adds, whatever its steps look at."""
-    register = next(r for r in bound.spec.registers if r.name == name)
-    return increment(register) is not None
 
 
 def _encoded(

@@ -137,7 +137,9 @@ class SpecLoss(Card):
         order = [own.index[label] for label in new]
         tables = [p.name for p in self.spec.params if p.type == "table"]
         params = {
-            name: _in_order(value, order) if name in tables else value
+            name: np.asarray(value)[np.ix_(*[order] * np.ndim(value))]
+            if name in tables and np.ndim(value)  # a number stands for all entries
+            else value
             for name, value in self.params_given.items()
         }
         spec = self.spec
@@ -241,13 +243,6 @@ def _side(table: Any) -> int:
         return 0 if isinstance(table, str | bytes) else max(np.shape(table), default=0)
     except Exception:  # whatever it raises; it is refused where tables are checked
         return 0
-
-
-def _in_order(table: Any, order: list[int]) -> Any:
-    """A table with the entries of each axis in this order; a number stands for all entries."""
-    if np.ndim(table) == 0:
-        return table
-    return np.asarray(table)[np.ix_(*[order] * np.ndim(table))]
 
 
 def bind_loss(

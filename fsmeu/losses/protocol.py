@@ -62,15 +62,11 @@ def check_loss(loss: object, where: str) -> None:
     Raises:
         InputError: it has not what a loss has.
     """
-    if not all(_has(loss, name) for name in ("view", "compile", "alphabet", "kind")):
+    parts = ("view", "compile", "alphabet", "kind")
+    if not all(hasattr(type(loss), name) or hasattr(loss, name) for name in parts):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
         raise InputError(sentence(where, must, loss, remedy))
-
-
-def _has(loss: object, name: str) -> bool:
-    """Whether a loss has an attribute, be it a property that is not known yet."""
-    return hasattr(type(loss), name) or hasattr(loss, name)
 
 
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:

@@ -114,11 +114,11 @@ def _model(content: object, where: str) -> Model:
         raise type(error)(message) from None
 
 
-def _potentials(unary: object, pairwise: object, labels: object = None) -> Model:
-    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)  # type: ignore[arg-type]
+def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
+    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)
 
 
-def _with_inf(value: object) -> object:
+def _with_inf(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_inf(x) for x in value]
     return float("-inf") if value == "-inf" else value

@@ -47,15 +47,13 @@ FUNCTIONS = {
 OF_LABELS = ("kind", "type", "tally", "sum")
 """The functions that ask labels or memories."""
 
-_BUILTIN = ("z", "y", "i", "n", "inf")
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 
 
-def _words_of_the_language() -> dict[str, str]:
-    fixed = dict.fromkeys(_BUILTIN, "a word with a fixed meaning")
-    return fixed | dict.fromkeys(FUNCTIONS, _FUNCTION)
+_WORDS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
+_WORDS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
 
 @dataclass
@@ -74,7 +72,7 @@ class Names:
 
     source: str
     origin: str
-    meaning: dict[str, str] = field(default_factory=_words_of_the_language)
+    meaning: dict[str, str] = field(default_factory=_WORDS.copy)
     lets: dict[str, Expr] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
     sides: dict[str, int] = field(default_factory=dict)

@@ -262,27 +262,19 @@ def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats,
             message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
             raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True
-    if _is_tape(entry):
-        return bound.label_values, bound.numeric
-    if _is_tag_part(entry) and not bound.numeric:
-        parts = bound.kinds if entry.function == "kind" else bound.types
-        return np.unique(parts[bound.label_values.astype(np.int64)]), False
-    if is_condition(entry):
-        return np.array([0.0, 1.0]), True
+    match entry:
+        case Name(name="z" | "y"):
+            return bound.label_values, bound.numeric
+        case Call(function="kind" | "type", arguments=(Name(name="z" | "y"),)) if not bound.numeric:
+            parts = bound.kinds if entry.function == "kind" else bound.types
+            return np.unique(parts[bound.label_values.astype(np.int64)]), False
+        case _ if is_condition(entry):
+            return np.array([0.0, 1.0]), True
     message = (
         "a memory of something other than z, y, their kind or type, or a condition needs bounds, "
         "'in LOW..HIGH'"
     )
     raise _error(bound, register, message)
-
-
-def _is_tag_part(expr: Expr) -> bool:
-    is_part = isinstance(expr, Call) and expr.function in ("kind", "type")
-    return is_part and _is_tape(expr.arguments[0])  # type: ignore[attr-defined]
-
-
-def _is_tape(expr: Expr) -> bool:
-    return isinstance(expr, Name) and expr.name in ("z", "y")
 
 
 def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
@@ -315,19 +307,14 @@ class Space:
     @property
     def size(self) -> int:
         """How many numbers there are."""
-        size = 1
-        for domain in self.domains.values():
-            size *= domain.size
-        return size
+        return math.prod(domain.size for domain in self.domains.values())
 
     @property
     def dense(self) -> bool:
         """True when the space is small, or most of it can be reached: arrays may span it."""
         if any(domain.pool is not None for domain in self.domains.values()):
             return False
-        reachable = 1
-        for domain in self.domains.values():
-            reachable *= min(domain.reachable, domain.size)
+        reachable = math.prod(min(one.reachable, one.size) for one in self.domains.values())
         most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
         return self.size <= max(_DENSE_SPACE, most)
 
