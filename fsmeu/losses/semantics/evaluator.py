@@ -126,6 +126,10 @@ class Scope:
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
         return fault(spec.origin, spec.source, expr.place, message + where)
 
+    def state_number(self, name: str) -> float:
+        """The number that stands for an explicit state."""
+        return float(next(r.states for r in self.bound.spec.registers if r.states).index(name))
+
     def _show(self, name: str, cell: float) -> str:
         if name in ("z", "y") and not self.bound.numeric:
             return next((t for t, c in self.bound.codes.items() if c == cell), "?")
@@ -187,26 +191,18 @@ def _truth(expr: Any) -> Function:
     """Where a comparison, an ``and``, ``or``, ``not`` or ``at`` holds, bools."""
     match expr:
         case At():
-            return lambda scope, active: scope.current["state"] == _state_number(expr, scope)
+            return lambda scope, active: scope.current["state"] == scope.state_number(expr.state)
         case Unary(operand=operand):
-            return _negation(_condition(operand))
+            inner = _condition(operand)
+            return lambda scope, active: _not(inner(scope, active))
         case Binary(operator="and" | "or"):
             return _lazy(expr)
     compare, left, right = _COMPARE[expr.operator], function_of(expr.left), function_of(expr.right)
     return lambda scope, active: compare(left(scope, active), right(scope, active))
 
 
-def _state_number(expr: At, scope: Scope) -> float:
-    states = next(r.states for r in scope.bound.spec.registers if r.states)
-    return float(states.index(expr.state))
-
-
-def _negation(condition: Function) -> Function:
-    def fails(scope: Scope, active: Mask) -> Any:
-        holds = condition(scope, active)
-        return not holds if isinstance(holds, bool) else ~holds
-
-    return fails
+def _not(holds: Any) -> Any:
+    return not holds if isinstance(holds, bool) else ~holds
 
 
 def _and(active: Mask, truth: Bools) -> Mask:
@@ -300,52 +296,44 @@ def _call(expr: Call) -> Function:
     if expr.function in ("tally", "sum"):
         return _over_memory(expr)
     arguments = [function_of(one) for one in expr.arguments]
-    apply = _CALLS.get(expr.function, _plain)
-    return lambda scope, active: apply(expr, [f(scope, active) for f in arguments], scope, active)
+
+    def result(scope: Scope, active: Mask) -> Lanes:
+        first, *others = [one(scope, active) for one in arguments]
+        match expr.function:
+            case "kind" | "type":
+                return _tag(expr, first, scope)
+            case "min" | "max":
+                first = _extreme(first, others, *_CHOOSE[expr.function])
+            case "sqrt":
+                _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
+                first = np.sqrt(np.maximum(first, 0.0))
+            case "log":
+                _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
+                first = np.log(first)
+            case _:
+                first = _PLAIN[expr.function](first)
+        return _finite(expr, first, scope, active)
+
+    return result
 
 
-def _chosen(expr: Call, values: list[Lanes], scope: Scope, active: Mask) -> Lanes:
-    before, choose = _CHOOSE[expr.function]
-    first, *others = values
+def _extreme(first: Lanes, others: list[Lanes], before: Any, choose: Any) -> Lanes:
+    """The least or greatest of some values; nan if one of them is."""
     for other in others:
         if type(first) is type(other) is float:
             first = other if before(other, first) or other != other else first
         else:
             first = choose(first, other)
-    return _finite(expr, first, scope, active)
+    return first
 
 
-def _root(expr: Call, values: list[Lanes], scope: Scope, active: Mask) -> Lanes:
-    _refuse(expr, "root of a negative number", np.less(values[0], 0.0), scope, active)
-    return np.sqrt(np.maximum(values[0], 0.0))
-
-
-def _logarithm(expr: Call, values: list[Lanes], scope: Scope, active: Mask) -> Lanes:
-    _refuse(expr, "logarithm of a number <= 0", np.less_equal(values[0], 0), scope, active)
-    return _finite(expr, np.log(values[0]), scope, active)
-
-
-def _plain(expr: Call, values: list[Lanes], scope: Scope, active: Mask) -> Lanes:
-    return _finite(expr, _PLAIN[expr.function](values[0]), scope, active)
-
-
-def _tag(expr: Call, values: list[Lanes], scope: Scope, active: Mask) -> Lanes:
+def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     if scope.bound.numeric:
         raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
     table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
-    if type(values[0]) is float:
-        return float(table[int(values[0]) if values[0] >= 0.0 else -1])
-    return table[np.where(np.asarray(values[0]) >= 0, values[0], -1).astype(np.int64)]
-
-
-_CALLS = {
-    "kind": _tag,
-    "type": _tag,
-    "min": _chosen,
-    "max": _chosen,
-    "sqrt": _root,
-    "log": _logarithm,
-}
+    if type(codes) is float:
+        return float(table[int(codes) if codes >= 0.0 else -1])
+    return table[np.where(np.asarray(codes) >= 0, codes, -1).astype(np.int64)]
 
 
 def _over_memory(expr: Call) -> Function:
