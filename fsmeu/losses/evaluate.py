@@ -17,7 +17,6 @@ from fsmeu.losses.language.dependencies import (
     steps_read_length,
     unread_registers,
 )
-from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import (
@@ -30,9 +29,8 @@ from fsmeu.losses.semantics.evaluator import (
     Memory,
     Scope,
     function_of,
-    number,
 )
-from fsmeu.losses.semantics.walk import registers_at, walk
+from fsmeu.losses.semantics.walk import at_end, registers_at, walk
 
 _MANY_PAIRS = 100
 """Pairs from which a walk over arrays is faster than one by one."""
@@ -211,12 +209,3 @@ def value_of_state(
     values = at_end(bound, bound.spec.value, state, shape, n)
     check_range(bound, n, values)
     return values
-
-
-def at_end(
-    bound: BoundLoss, expr: Expr, registers: Mapping[str, Lanes], shape: tuple[int, ...], n: int
-) -> Floats:
-    """An expression of the registers after the last position."""
-    current = {**registers, "n": float(n)}
-    values = number(expr, Scope(bound, current, current, registers_at(bound, n).memories))
-    return values if values.shape == shape else np.broadcast_to(values, shape).astype(np.float64)

@@ -14,12 +14,13 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.losses.algebra.rewrite import slope_in, starts_of
-from fsmeu.losses.evaluate import at_end, encoded_pair, registers_of_pairs
+from fsmeu.losses.evaluate import encoded_pair, registers_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.walk import at_end
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
-from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.machine.quotient_register import merged_registers
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import (
@@ -32,7 +31,7 @@ from fsmeu.losses.semantics.domains import (
     share_numbers,
 )
 from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
-from fsmeu.losses.semantics.walk import trajectories
+from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
 class View(Protocol):
@@ -242,29 +241,15 @@ class SpecView:
         active: Bools | None,
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
-        registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
-        spec, starts = self.bound.spec, starts_of(self.bound, self.linear_names, self.n)
-        value = self._ending(spec.value, {**registers, **starts}, shape, active)
-        slopes = [
-            self._ending(slope(spec, name), registers, shape, active) for name in self.linear_names
-        ]
+        bound, n, names = self.bound, self.n, self.linear_names
+        registers = {**self.space_of.decode(codes), **tracks, **self.ends}
+        at_start = {**registers, **starts_of(bound, names, n)}
+        value = at_end(bound, bound.spec.value, at_start, shape, n, active)
+        rises = [slope(bound.spec, name) for name in names]
+        slopes = [at_end(bound, one, registers, shape, n, active) for one in rises]
         if not self.linear:
             check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
-
-    def _ending(
-        self,
-        expr: Expr,
-        current: dict[str, Any],
-        shape: tuple[int, ...],
-        active: Bools | None,
-    ) -> Floats:
-        """An expression in each state at the end."""
-        scope = Scope(self.bound, current, current, self.memories)
-        value = number(expr, scope, active)
-        if active is not None:
-            value = np.where(active, value, 0.0)
-        return np.broadcast_to(value, shape).astype(np.float64)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""

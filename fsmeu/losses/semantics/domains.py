@@ -235,6 +235,7 @@ def _amount(update: Expr) -> Expr | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
     """How each memory is kept, by name."""
     return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}

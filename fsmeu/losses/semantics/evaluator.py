@@ -306,7 +306,7 @@ def _call(expr: Call) -> Function:
                 first = _extreme(first, others, *_CHOOSE[expr.function])
             case "sqrt":
                 _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
-                first = np.sqrt(np.maximum(first, 0.0))
+                return np.sqrt(np.maximum(first, 0.0))
             case "log":
                 _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
                 first = np.log(first)

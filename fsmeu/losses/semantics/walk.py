@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.losses.language.dependencies import names_read, needed_registers, steps
+from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole, memories_of
-from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, evaluate, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +23,10 @@ class Registers:
     Attributes:
         starts: the value of each before the first position, by name.
         bounds: the least and greatest value of each, by name.
-        memories: how each memory is kept.
     """
 
     starts: dict[str, float]
     bounds: dict[str, tuple[float, float]]
-    memories: dict[str, Memory]
 
 
 @lru_cache(maxsize=256)
@@ -37,7 +36,6 @@ def registers_at(bound: BoundLoss, n: int) -> Registers:
     held = Registers(
         {r.name: constant_at(bound, r.start, n) for r in registers},
         {r.name: bounds_of(bound, r, n) for r in registers},
-        memories_of(bound, n),
     )
     for r in registers:
         keep_bounds(bound, r, held.starts[r.name], *held.bounds[r.name])
@@ -55,6 +53,7 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
             look at the length. A pair that has ended keeps its registers.
     """
     distinct, place = np.unique(lengths, return_inverse=True)
+    distinct = distinct if len(z) else np.array([z.shape[1]])
     held = [registers_at(bound, n) for n in distinct.tolist()]
     names = [r.name for r in bound.spec.registers]
     limits = {name: np.array([one.bounds[name] for one in held])[place].T for name in names}
@@ -64,9 +63,9 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
         m = len(z) - int(np.searchsorted(lengths[::-1], i, side="right"))
         tapes = {"z": bound.label_values[z[:m, i]], "y": bound.label_values[y[:m, i]]}
         old = {name: held[:m] for name, held in state.items()}
-        n = float(lengths[0]) if len(distinct) == 1 else lengths[:m].astype(np.float64)
+        n = float(distinct[0]) if len(distinct) == 1 else lengths[:m].astype(np.float64)
         current: dict[str, Lanes] = {**old, **tapes, "i": float(i + 1), "n": n}
-        scope = Scope(bound, current, old, held[-1].memories)
+        scope = Scope(bound, current, old, memories_of(bound, int(distinct[-1])))
         for r in bound.spec.registers:
             after = np.broadcast_to(evaluate(r.update, scope), (m,))
             keep_whole(r, old[r.name], after, scope)
@@ -126,3 +125,28 @@ def _alone(bound: BoundLoss, names: frozenset[str]) -> BoundLoss:
     """The loss with these registers alone."""
     registers = tuple(r for r in bound.spec.registers if r.name in names)
     return replace(bound, spec=replace(bound.spec, registers=registers))
+
+
+def at_end(
+    bound: BoundLoss,
+    expr: Expr,
+    registers: Mapping[str, Lanes],
+    shape: tuple[int, ...],
+    n: int,
+    active: Bools | None = None,
+) -> Floats:
+    """An expression of the registers after the last position, of this shape.
+
+    Args:
+        bound: the loss.
+        expr: the value, an output, or a slope of one.
+        registers: the registers by name, floats or arrays that broadcast to the shape.
+        shape: that of the result.
+        n: the length of the sequences.
+        active: where the expression must be defined; it is 0 elsewhere.
+    """
+    current = {**registers, "n": float(n)}
+    value = number(expr, Scope(bound, current, current, memories_of(bound, n)), active)
+    if active is not None:
+        value = np.where(active, value, 0.0)
+    return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
