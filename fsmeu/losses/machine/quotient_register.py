@@ -33,7 +33,7 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
+from fsmeu.losses.semantics.domains import Domain, Merged, Pool, domain_of, memory_of
 from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
 
 MOST_MERGED_CELLS = 1 << 24
@@ -134,7 +134,7 @@ def _settled(bound: BoundLoss, name: str) -> list[Merged]:
 
 def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
     domain = domain_of(bound, register, n)
-    if domain.pool is not None or domain.size > _LARGEST_MERGED_DOMAIN:
+    if isinstance(domain, Pool) or domain.size > _LARGEST_MERGED_DOMAIN:
         return None
     memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
     look = _Look(bound, register.name, memories, n)

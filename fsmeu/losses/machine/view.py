@@ -134,7 +134,7 @@ class SpecView:
         spec = self.bound.spec
         merged = merged_registers(self.bound, self.n) if merge else {}
         domains = {
-            r.name: merged[r.name].domain if r.name in merged else domain_of(self.bound, r, self.n)
+            r.name: merged[r.name] if r.name in merged else domain_of(self.bound, r, self.n)
             for r in self.carried
         }
         space = Space(share_numbers(domains))

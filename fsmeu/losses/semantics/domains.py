@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -40,7 +40,35 @@ MOST_WHOLE = 2.0**53
 
 
 @dataclass(eq=False)
-class Pool:
+class Domain:
+    """The values low, ..., low + size - 1 of a register, numbered from 0.
+
+    Attributes:
+        low: least value.
+        size: number of values.
+        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
+            and no reachable state leaves them.
+        reachable: about how many of the values can be reached.
+    """
+
+    low: int
+    size: int
+    strict: bool
+    reachable: int
+
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The numbers of these values, and which lie outside: their numbers mean nothing."""
+        exact = values - self.low
+        with np.errstate(invalid="ignore"):
+            digit = exact.astype(np.int64)
+        return digit, (digit != exact) | (digit < 0) | (digit >= self.size)
+
+    def decode(self, numbers: Ints) -> Floats:
+        """The values with these numbers."""
+        return numbers + float(self.low)
+
+
+class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
     0.1 + 0.2 and 0.3 are two values: a tolerance that made them one would also make one of
@@ -50,88 +78,63 @@ class Pool:
     pays none of it.
     """
 
-    size: int = _POOL_SIZE
-    values: Floats = field(default_factory=lambda: np.zeros(0))
-    _order: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    def __init__(self, size: int = _POOL_SIZE) -> None:
+        super().__init__(0, size, strict=False, reachable=size)
+        self._values, self._order = np.zeros(0), np.zeros(0, np.int64)
 
-    def encode(self, values: Floats) -> Ints:
-        """The numbers of these values; new values get new numbers.
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The numbers of these values; new values get new numbers, none lies outside.
 
         Raises:
             SizeLimitError: there are more values than a pool may hold.
         """
         distinct, inverse = np.unique(values, return_inverse=True)
-        place, known = self._found(distinct)
+        place, known = _places(self._values[self._order], distinct)
         if not known.all():
-            self.values = np.concatenate([self.values, distinct[~known]])
-            if len(self.values) > self.size:
+            self._values = np.concatenate([self._values, distinct[~known]])
+            if len(self._values) > self.size:
                 must = f"a count may take at most {self.size:,} different values here"
                 raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
-            self._order = np.argsort(self.values, kind="stable")
-            place, _ = self._found(distinct)
-        return self._order[place][inverse].reshape(values.shape)
-
-    def _found(self, ascending: Floats) -> tuple[Ints, Bools]:
-        """The places of values among those known, in ascending order, and whether they are."""
-        if not len(self.values):
-            return np.zeros(len(ascending), np.int64), np.zeros(len(ascending), bool)
-        held = self.values[self._order]
-        place = np.minimum(np.searchsorted(held, ascending), len(held) - 1)
-        return place, held[place] == ascending
+            self._order = np.argsort(self._values, kind="stable")
+            place, _ = _places(self._values[self._order], distinct)
+        return self._order[place][inverse].reshape(values.shape), np.zeros((), bool)
 
     def decode(self, numbers: Ints) -> Floats:
         """The values with these numbers."""
-        return self.values[numbers]
+        return self._values[numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Merged:
+class Merged(Domain):
     """Classes of values that nothing can tell apart; one of each class stands for all of it.
 
-    Attributes:
+    Args:
         values: all values that occur, ascending.
         classes: the class of each.
         representatives: the value that stands for each class.
         length: the least length of sequences for which these are the classes.
     """
 
-    values: Floats
-    classes: Ints
-    representatives: Floats
-    length: int
+    def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
+        super().__init__(0, len(representatives), strict=False, reachable=len(representatives))
+        self.values, self.classes, self.representatives = values, classes, representatives
+        self.length = length
 
-    @property
-    def domain(self) -> Domain:
-        """The classes as the domain of a register."""
-        size = len(self.representatives)
-        return Domain(0, size, False, reachable=size, merged=self)
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The class of each value, and which values do not occur."""
+        place, known = _places(self.values, values)
+        return self.classes[place], ~known
 
-    def encode(self, values: Floats) -> Ints:
-        """The class of each value, -1 for values that do not occur."""
-        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[place] == values, self.classes[place], -1)
+    def decode(self, numbers: Ints) -> Floats:
+        """The values that stand for these classes."""
+        return self.representatives[numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """The values low, ..., low + size - 1, or a pool of real values, or merged values.
-
-    Attributes:
-        low: least value.
-        size: number of values.
-        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
-            and no reachable state leaves them.
-        pool: the values of a register without bounds.
-        reachable: about how many of the values can be reached.
-        merged: the classes, where they take the place of the values.
-    """
-
-    low: int
-    size: int
-    strict: bool
-    pool: Pool | None = None
-    reachable: int = 0
-    merged: Merged | None = None
+def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
+    """The places of values among others in ascending order, and whether they are there."""
+    if not len(ascending):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
+    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return place, ascending[place] == values
 
 
 def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
@@ -143,9 +146,9 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
     if register.sugar == "memory":
         memory = memory_of(bound, register, n)
         reachable = 2 * (memory.base - 1) ** memory.depth
-        return Domain(0, memory.base**memory.depth, True, reachable=reachable)
+        return Domain(0, memory.base**memory.depth, strict=True, reachable=reachable)
     if register.low is None or register.high is None:
-        return _numbered_as_met()
+        return Pool()
     low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
     if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
         raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
@@ -153,15 +156,11 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
         raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
     size = int(high) - int(low) + 1
     if size > _MAX_DOMAIN and register.sugar == "count":
-        return _numbered_as_met()
+        return Pool()
     if size > _MAX_DOMAIN:
         message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
     return Domain(int(low), size, register.sugar != "count", reachable=size)
-
-
-def _numbered_as_met() -> Domain:
-    return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
 
 
 def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
@@ -285,14 +284,13 @@ def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
     """The same domains, pools made smaller where all together would run out of numbers."""
-    pools = [name for name, domain in domains.items() if domain.pool is not None]
+    pools = [name for name, domain in domains.items() if isinstance(domain, Pool)]
     bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
     if not pools:
         return dict(domains)
     room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
     size = min(_POOL_SIZE, max(room, _SMALL_POOL))
-    smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
-    return {**domains, **smaller}
+    return {**domains, **{name: Pool(size) for name in pools}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +311,7 @@ class Space:
     @property
     def dense(self) -> bool:
         """True when the space is small, or most of it can be reached: arrays may span it."""
-        if any(domain.pool is not None for domain in self.domains.values()):
+        if any(isinstance(domain, Pool) for domain in self.domains.values()):
             return False
         reachable = math.prod(min(one.reachable, one.size) for one in self.domains.values())
         most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
@@ -321,16 +319,10 @@ class Space:
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""
-        rest = codes
-        values: dict[str, Floats] = {}
+        rest, values = codes, {}
         for name, domain in reversed(list(self.domains.items())):
             rest, digit = np.divmod(rest, domain.size)
-            if domain.pool is not None:
-                values[name] = domain.pool.decode(digit)
-            elif domain.merged is not None:
-                values[name] = domain.merged.representatives[digit]
-            else:
-                values[name] = digit + float(domain.low)
+            values[name] = domain.decode(digit)
         return values
 
     def encode(self, values: Mapping[str, Floats]) -> tuple[Ints, str | None]:
@@ -343,19 +335,12 @@ class Space:
         outside = np.zeros((), bool)
         culprit = None
         for name, domain in self.domains.items():
-            if domain.pool is not None:
-                digit = domain.pool.encode(np.asarray(values[name], np.float64))
-            elif domain.merged is not None:
-                digit = domain.merged.encode(np.asarray(values[name]))
-                outside = outside | (digit < 0)
-            else:
-                exact = np.asarray(values[name]) - domain.low
-                with np.errstate(invalid="ignore"):
-                    digit = exact.astype(np.int64)
-                strange = (digit != exact) | (digit < 0) | (digit >= domain.size)
-                if strange.any():
-                    outside = outside | strange
-                    culprit = name if domain.strict or (digit != exact).any() else culprit
+            held = np.asarray(values[name], np.float64)
+            digit, strange = domain.encode(held)
+            if strange.any():
+                outside = outside | strange
+                fractional = type(domain) is Domain and (held != np.floor(held)).any()
+                culprit = name if domain.strict or fractional else culprit
             code = code * domain.size + digit
         return (np.where(outside, -1, code) if outside.any() else code), culprit
 
