@@ -59,11 +59,7 @@ def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str
 
 
 def whole(where: str, name: str, count: object, least: int = 1) -> int:
-    """A count that was given, checked.
-
-    Raises:
-        InputError: it is not a whole number, or less than the least.
-    """
+    """A count that was given; an InputError unless it is whole and at least the least."""
     number = as_whole(count, least)
     if number is None:
         must = f"{name} must be a whole number of at least {least}"
@@ -87,11 +83,7 @@ def as_number(text: str) -> int | None:
 
 
 def limit_from(variable: str, default: int) -> int:
-    """The limit that an environment variable sets, else the default.
-
-    Raises:
-        InputError: it is set to something else than a whole number of at least 1.
-    """
+    """The limit that an environment variable sets, else the default; an InputError below 1."""
     text = os.environ.get(variable, "").strip()
     number = as_number(text) if text else default
     if number is None or number < 1:
@@ -101,11 +93,7 @@ def limit_from(variable: str, default: int) -> int:
 
 
 def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
-    """A name that was given, checked.
-
-    Raises:
-        InputError: it is not one of those that are known; the nearest is offered.
-    """
+    """A name that was given; an InputError that offers the nearest unless it is a known one."""
     names = list(known)
     if isinstance(chosen, str) and chosen in names:
         return chosen
@@ -114,11 +102,7 @@ def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
 
 
 def truth(where: str, name: str, value: object) -> bool:
-    """A truth value that was given, checked.
-
-    Raises:
-        InputError: it is neither True nor False (nor 1 or 0, nor numpy's).
-    """
+    """A truth value that was given (True, 1, numpy's); an InputError if it is none."""
     try:
         if value in (True, False):
             return bool(value)

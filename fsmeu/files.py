@@ -29,11 +29,7 @@ from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, sen
 
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
-    """The path of a file to write.
-
-    Raises:
-        InputError: it is not the name of a file.
-    """
+    """The path of a file to write; an InputError if it is not the name of a file."""
     if isinstance(path, str | os.PathLike):
         return Path(path)
     raise InputError(sentence(where, "the name of a file is needed", path))
@@ -201,11 +197,7 @@ def open_input(name: str | Path) -> Iterator[BinaryIO]:
 
 
 def unpacked(raw: Any, name: str | Path = "") -> Any:
-    """The stream itself, or what unpacks it: gzip by its first bytes, bzip2 by the name's ending.
-
-    Raises:
-        OSError: the name says that the file is compressed, which it is not.
-    """
+    """The stream, or what unpacks it: gzip by its first bytes, bzip2 by the name's ending."""
     stream = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     if stream.peek(2)[:2] == _GZIP:
         return io.BufferedReader(gzip.GzipFile(fileobj=stream))
@@ -255,11 +247,7 @@ def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:
 
 
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
-    """The memory that an array takes by its header, which the size of the member must agree with.
-
-    Raises:
-        InputError: the member is no array of numbers or texts as numpy saves it.
-    """
+    """The memory that an array takes by its header, which must agree with the member's size."""
     try:
         if member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED:
             raise ValueError(member.compress_type)

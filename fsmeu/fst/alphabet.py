@@ -86,11 +86,7 @@ _TOO_LARGE = 10**_MOST_DIGITS
 
 
 def label_text(label: Label) -> str:
-    """The text of a label.
-
-    Raises:
-        InputError: it is a number with too many digits.
-    """
+    """The text of a label; an InputError if it is a number with too many digits."""
     if isinstance(label, int) and abs(label) >= _TOO_LARGE:
         must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
         raise InputError(sentence("labels", must, None, "Write it as text"))

@@ -64,11 +64,7 @@ class ArcTable:
 
 
 def check_table(table: ArcTable, where: str) -> None:
-    """Refuses what OpenFst's algorithms take on trust.
-
-    Raises:
-        FstError: a state does not exist, a label is negative, a weight is not a number.
-    """
+    """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(sentence(where, f"the start must be a state, 0 to {last}", table.start))

@@ -111,22 +111,14 @@ def any_sequence(symbols: int, length: int | None = None, exactly: bool = False)
 
 
 def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
-    """The acceptor of what both accept; epsilons are removed from the first.
-
-    Raises:
-        TooLargeError: there may be very many pairs of states.
-    """
+    """The acceptor of what both accept, without epsilons; a TooLargeError if very large."""
     if left.num_states() * right.num_states() > _MOST_PAIRS:
         raise TooLargeError
     return pynini.intersect(pynini.rmepsilon(left), right)
 
 
 def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
-    """The minimal deterministic acceptor of the same sequences.
-
-    Raises:
-        TooLargeError: it has more states than given, or would take very long to find.
-    """
+    """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
     if fst.num_states() > STATES_BEFORE * states:
         raise TooLargeError
     plain: pynini.Fst = pynini.rmepsilon(fst)

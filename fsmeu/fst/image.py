@@ -142,11 +142,7 @@ def symbol_name(label: str) -> str:
 
 
 def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
-    """The names in a symbol table by number; none without a table.
-
-    Raises:
-        FstError: a name is not text.
-    """
+    """The names in a symbol table by number, none without a table; an FstError if not UTF-8."""
     try:
         return {} if table is None else {int(number): str(name) for number, name in table}
     except UnicodeDecodeError:
@@ -154,11 +150,7 @@ def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
 
 
 def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
-    """The symbol table with these names by number; None without names.
-
-    Raises:
-        InputError: a number cannot stand in a table, or a name is not text.
-    """
+    """The symbol table with these names by number, of at least 0; None without names."""
     table = SymbolTable()
     for number, name in names.items():
         whole = as_whole(number, least=0)

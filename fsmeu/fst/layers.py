@@ -99,11 +99,7 @@ class LogLayered(Layered):
 
 
 def check_layers(layered: object) -> None:
-    """Refuses what is not a layered acceptor.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Refuses what is not a layered acceptor, by an InputError."""
     if not isinstance(layered, Layered):
         must = "the layers of a model are needed, as model.layered() gives them"
         raise InputError(sentence("layers", must, type(layered).__name__))

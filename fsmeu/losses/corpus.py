@@ -138,11 +138,7 @@ def counts_read(bound: BoundLoss) -> list[str]:
 def _encoded(
     loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
-    """The loss over the labels of these sentences, and pairs of their label indices.
-
-    Raises:
-        InputError: a label is unknown, or there are not as many hypotheses or labels as references.
-    """
+    """The loss over the labels of these sentences, and pairs of their label indices."""
     check_loss(loss, where)
     sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
     if len(sides[0]) != len(sides[1]):

@@ -57,11 +57,7 @@ class Loss(Protocol):
 
 
 def check_loss(loss: object, where: str) -> None:
-    """Refuses what is no loss, such as the name of one.
-
-    Raises:
-        InputError: it has not what a loss has.
-    """
+    """Refuses what has not what a loss has, such as the name of one, by an InputError."""
     parts = ("view", "compile", "alphabet", "kind")
     if not all(hasattr(type(loss), name) or hasattr(loss, name) for name in parts):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
@@ -70,11 +66,7 @@ def check_loss(loss: object, where: str) -> None:
 
 
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
-    """The label indices of z, for a machine of length n.
-
-    Raises:
-        InputError: n is not a whole number of at least 0, or z is not of that length.
-    """
+    """The label indices of z for a machine of length n; an InputError if they do not suit."""
     if as_whole(n, least=0) is None:
         raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
     if z is None:

@@ -56,11 +56,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
 
 
 def parse_json(text: str, where: str) -> object:
-    """What a JSON text says; numbers must be finite.
-
-    Raises:
-        InputError: it is no JSON.
-    """
+    """What a JSON text says, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
         raise InputError(sentence(where, "numbers must be finite", name))

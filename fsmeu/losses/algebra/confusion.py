@@ -73,11 +73,7 @@ def confusion(bound: BoundLoss) -> Confusion | None:
 
 
 def value_of_counts(form: Confusion, n: int, tp: Any, hyp: Any, ref: Any) -> Floats:
-    """The value for these counts (arrays that broadcast); nan where no pair has them.
-
-    Raises:
-        LossFileError: it is not a finite number, or outside the declared range.
-    """
+    """The value for these counts (arrays that broadcast); nan where no pair has them."""
     tp, hyp, ref = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (tp, hyp, ref)))
     cells = [[n - hyp - ref + tp, ref - tp], [hyp - tp, tp]]
     possible = np.ones(tp.shape, bool)
@@ -247,11 +243,7 @@ class _Reader:
         return self.cells(self._added(left, _scaled(right, Fraction(-1))))
 
     def cells(self, total: _Sum) -> list[Fraction]:
-        """The weights of the four cells, which add up to n, with the constant shared among them.
-
-        Raises:
-            _NoSumError: doubles may be off by more than a small part of a weight.
-        """
+        """The weights of the four cells, which add up to n, with the constant shared among them."""
         if self.n is None and total.weights[0]:
             raise _NoSumError
         weights = total.weights[1:] + total.weights[0] / (self.n or 1)
@@ -314,11 +306,7 @@ def _scaled(total: _Sum, factor: Fraction) -> _Sum:
 
 
 def _rational(total: _Sum) -> _Sum:
-    """The sum with each weight replaced by a fraction of small numbers next to it.
-
-    Raises:
-        _NoSumError: there is none.
-    """
+    """The sum with each weight replaced by a fraction of small numbers that is next to it."""
     near = np.array([weight.limit_denominator(_RATIONAL) for weight in total.weights], object)
     moved = np.abs(total.weights - near)
     if (moved > _NEAR * np.abs(total.weights)).any():

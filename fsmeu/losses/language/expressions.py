@@ -89,11 +89,7 @@ class Names:
         return [name for name, what in self.meaning.items() if what != _FUNCTION]
 
     def declare(self, token: Any, what: str) -> str:
-        """Takes a new name.
-
-        Raises:
-            LossFileError: it is taken.
-        """
+        """Takes a new name; a LossFileError if it is taken."""
         name = str(token)
         if name in self.meaning:
             message = f"the name {name!r} is taken: it is {self.meaning[name]}"
@@ -107,11 +103,7 @@ class Names:
 
 
 def read_expr(node: Any, names: Names) -> Expr:
-    """The expression of a parse tree.
-
-    Raises:
-        LossFileError: a name in it is not known, or does not stand for what is done with it.
-    """
+    """The expression of a parse tree; a LossFileError if a name is unknown or misused."""
     place, children = place_of(node), node.children
     match node.data:
         case "number":

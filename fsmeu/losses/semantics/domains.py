@@ -138,11 +138,7 @@ def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
 
 
 def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
-    """The domain of a register in sequences of length n.
-
-    Raises:
-        LossFileError: the bounds are not whole numbers, are out of order, or too far apart.
-    """
+    """The domain of a register in sequences of length n; its bounds must be whole and in order."""
     if register.sugar == "memory":
         memory = memory_of(bound, register, n)
         reachable = 2 * (memory.base - 1) ** memory.depth
@@ -376,11 +372,7 @@ def within_range(bound: BoundLoss, n: int, value: float) -> bool:
 
 
 def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
-    """Refuses values, or means of values, outside the range that the file declares.
-
-    Raises:
-        RangeError: one lies outside by more than rounding.
-    """
+    """Refuses values, or means of them, outside the declared range up to rounding: a RangeError."""
     spec = bound.spec
     if spec.range is None:
         return

@@ -43,11 +43,7 @@ _BLAME = (NUMBER, LABEL, TEXT)
 
 
 def check_types(bound: BoundLoss) -> None:
-    """Refuses expressions that take a label or a memory for a number, or compare unlike things.
-
-    Raises:
-        LossFileError: the first such expression, with its place and what to write instead.
-    """
+    """Refuses the first expression that takes a label for a number, or compares unlikes."""
     spec = bound.spec
     registers = spec.output_registers or spec.registers
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
