@@ -10,6 +10,9 @@ import difflib
 import operator
 import os
 from collections.abc import Iterable
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 
 _MOST_WHOLE = 10**300
 """Greatest whole number that is taken: doubles hold it, and it can be shown."""
@@ -140,3 +143,34 @@ def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
     """A hint naming the known name of which most agrees, or "" where less than ``alike`` does."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}?" if close else ""
+
+
+class MissingExtra(FsmeuError, ImportError):
+    """Something optional is not installed; the message says how to get it."""
+
+
+@lru_cache(maxsize=16)
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; one that is there but broken cannot."""
+    try:
+        return find_spec(package) is not None and bool(import_module(package))
+    except Exception:  # whatever a broken package raises
+        return False
+
+
+def need_installed(package: str, extra: str, what: str, instead: str = "") -> None:
+    """Refuses to go on without a package.
+
+    Args:
+        package: the name by which it is imported.
+        extra: the extra that installs it.
+        what: what it is needed for.
+        instead: what can be had without it.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    if not is_installed(package):
+        must = f"{package.replace('_', '-')} must be installed"
+        remedy = f"Install it: pip install 'fsmeu[{extra}]'" + (f"; {instead}" if instead else "")
+        raise MissingExtra(sentence(what, must, None, remedy))

@@ -16,7 +16,6 @@ FLOORS = {
     "display": 0,
     "errors": 0,
     "bootstrap": 1,
-    "extras": 1,
     "limits": 0,
     "files": 1,
     "fst": 1,

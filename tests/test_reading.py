@@ -219,7 +219,7 @@ def test_an_input_is_not_called_output(capsys, tmp_path):
 
 
 def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
-    from fsmeu.extras import is_installed
+    from fsmeu.errors import is_installed
 
     (tmp_path / "broken_package.py").write_text("raise OSError('no such library')")
     monkeypatch.syspath_prepend(tmp_path)

@@ -14,8 +14,7 @@ from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.losses.algebra.confusion import Counterexample, Fractional
-from fsmeu.losses.algebra.properties import Properties
-from fsmeu.losses.describe import header_data, whole_or_float
+from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.windows import windows
 
 _ROWS = 7

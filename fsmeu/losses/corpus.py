@@ -28,8 +28,7 @@ from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_
 from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant_at
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:

@@ -18,13 +18,13 @@ from fsmeu.losses.language.dependencies import (
     unread_registers,
 )
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import (
     MOST_WHOLE,
     check_range,
     memories_of,
 )
 from fsmeu.losses.semantics.evaluator import (
+    BoundLoss,
     Lanes,
     Memory,
     Scope,

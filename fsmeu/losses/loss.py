@@ -25,8 +25,8 @@ from fsmeu.losses.machine.machine import Machine, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded
 from fsmeu.losses.semantics.bind import bind
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 _MOST_MEMOS = 64
 """Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""

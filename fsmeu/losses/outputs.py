@@ -19,7 +19,7 @@ from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import at_end
 
 

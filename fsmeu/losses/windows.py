@@ -29,9 +29,8 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 _LONGEST_WINDOWED = 50_000

@@ -119,7 +119,7 @@ def test_plots(fsmeu, files, ending):
 
 def test_without_matplotlib(fsmeu, files, monkeypatch):
     """The sentence comes before the work, and says what can be had instead."""
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     ran = fsmeu("online", files / "train.csv", "-o", files / "c.png")
     ran.is_refused("matplotlib must be installed", "fsmeu[plot]", ".csv and .json work without it")
 

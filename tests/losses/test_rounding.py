@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.losses.semantics.rounding import same_up_to_rounding
+from fsmeu.fst.distinct import same_up_to_rounding
 
 SOME = st.floats(-1e308, 1e308)
 ROUNDING = Fraction(2, 2**52)

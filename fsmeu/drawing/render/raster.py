@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text
-from fsmeu.extras import need_installed
+from fsmeu.errors import need_installed
 
 _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH

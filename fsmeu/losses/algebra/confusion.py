@@ -22,9 +22,8 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Unary
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import check_range
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
 
 _ROUNDING = 4 * np.finfo(np.float64).eps
 

@@ -31,8 +31,7 @@ from fsmeu.losses.language.syntax import (
     Unary,
     parts,
 )
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant, constant_at
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
 _ZERO, _ONE = Number(0.0), Number(1.0)
 _OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}

@@ -23,7 +23,7 @@ from fsmeu.losses.language.dependencies import (
     tapes,
 )
 from fsmeu.losses.language.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
-from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 _ZERO = Number(0.0)
 

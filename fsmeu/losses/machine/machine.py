@@ -23,7 +23,7 @@ from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.language.dependencies import names_read, reads_clock, tapes
 from fsmeu.losses.language.syntax import Binary, Name, Number, Place, Register
 from fsmeu.losses.machine.view import MachineView, SpecView, View
-from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
 
 _STEPS_AT_ONCE = 1 << 20

@@ -32,9 +32,8 @@ from fsmeu.losses.language.syntax import (
     parts,
     walk,
 )
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import Domain, Merged, Pool, domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.evaluator import BoundLoss, Memory, Scope, constant_at, evaluate
 
 MOST_MERGED_CELLS = 1 << 24
 """Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""

@@ -19,7 +19,6 @@ from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
 from fsmeu.losses.machine.quotient_register import merged_registers
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import (
     MAX_BITS,
     Space,
@@ -30,7 +29,7 @@ from fsmeu.losses.semantics.domains import (
     memories_of,
     share_numbers,
 )
-from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
 from fsmeu.losses.semantics.walk import at_end, trajectories
 
 

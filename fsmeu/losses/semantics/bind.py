@@ -13,8 +13,7 @@ from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language.syntax import Expr, Index, Name, Param, Spec, Text, walk
-from fsmeu.losses.semantics.bound import NONE, BoundLoss
-from fsmeu.losses.semantics.evaluator import Scope, constant, number
+from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, number
 from fsmeu.losses.semantics.typecheck import check_types
 
 _MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared

@@ -18,8 +18,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
 """Values of a register by its bounds; a count with more is numbered as its values are met."""

@@ -1,4 +1,4 @@
-"""Expressions evaluated on floats, or on whole arrays of states and label pairs at once.
+"""Expressions of a loss with its labels, on floats or whole arrays of states and label pairs.
 
 Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
 part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
@@ -36,7 +37,38 @@ from fsmeu.losses.language.syntax import (
     Text,
     Unary,
 )
-from fsmeu.losses.semantics.bound import NONE, BoundLoss
+
+NONE = -1.0
+"""The code of 'no label': the type of the tag O, the entries of a memory before the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLoss:
+    """A loss whose labels and parameters are known; only the length n is still open.
+
+    Labels enter arithmetic as their own numbers when all of them are ints that doubles tell apart
+    (``numeric``), otherwise as codes that can only be compared.
+
+    Attributes:
+        spec: the loss file.
+        alphabet: the labels of both tapes.
+        params: value of each parameter; a table is an array indexed by label index.
+        numeric: True when labels are numbers.
+        label_values: what ``z`` or ``y`` is for each label index.
+        codes: code of each text.
+        kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
+        types: code of the type of each label code (NP, PER ...), NONE where it has none; the same.
+    """
+
+    spec: Spec
+    alphabet: Alphabet
+    params: Mapping[str, Any]
+    numeric: bool
+    label_values: Floats
+    codes: Mapping[str, float]
+    kinds: Floats = field(repr=False)
+    types: Floats = field(repr=False)
+
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""

@@ -30,8 +30,7 @@ from fsmeu.losses.language.syntax import (
     parts,
     walk,
 )
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register

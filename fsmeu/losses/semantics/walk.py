@@ -11,9 +11,8 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.losses.language.dependencies import names_read, needed_registers, steps
 from fsmeu.losses.language.syntax import Expr
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole, memories_of
-from fsmeu.losses.semantics.evaluator import Lanes, Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, constant_at, evaluate, number
 
 
 @dataclass(frozen=True, eq=False)
