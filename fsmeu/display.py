@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-__all__ = ["Card", "Distribution", "Picture", "Text"]
-
 
 class Card:
     """An object that a notebook shows as a card."""

@@ -74,7 +74,7 @@ def version_text() -> str:
     import numpy as np
 
     import fsmeu
-    from fsmeu.fst.versions import openfst_version, pynini_version
+    from fsmeu.fst import openfst_version, pynini_version
 
     versions = {
         "fsmeu": fsmeu.__version__,

@@ -30,10 +30,10 @@ from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows
 from fsmeu.drawing.plots import save_intervals
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
+from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import STDIN
 
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")

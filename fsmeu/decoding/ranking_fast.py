@@ -25,8 +25,7 @@ from fsmeu.decoding.ranking import (
     ranked_problem,
 )
 from fsmeu.limits import RANKED_AT_ONCE
-from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
-from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.losses.algebra.confusion import Confusion, Fractional, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = ["RANKING_FAST", "WHY", "fast_values"]

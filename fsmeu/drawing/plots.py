@@ -21,7 +21,7 @@ from fsmeu.errors import EmptyError, InputError, one_of, sentence, shorten, visi
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
-from fsmeu.fst.sequences import listed, plain
+from fsmeu.fst.alphabet import listed, plain
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model

@@ -32,7 +32,7 @@ from fsmeu.losses.outputs import (
     output_view,
 )
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.domains import check_range
 from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.walk import walk, walk_value, walk_windows
 

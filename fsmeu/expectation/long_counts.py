@@ -23,7 +23,7 @@ from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import LONG_SEQUENCE, MOST_LEVEL_CELLS, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.declared_range import check_range, declared_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Model
 from fsmeu.models.chains import binary_chain, chances_of_ones
 from fsmeu.trellis.count_windows import Window, count_window

@@ -30,17 +30,6 @@ from fsmeu.models.checks import (
     real_array,
 )
 
-__all__ = [
-    "Bernoulli",
-    "Independent",
-    "Markov",
-    "as_model",
-    "binary_chain",
-    "chances_of_ones",
-    "initial_layers",
-    "transition_layers",
-]
-
 # -- independent labels ----------------------------------------------------------------------------
 
 

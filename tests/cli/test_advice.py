@@ -36,7 +36,7 @@ def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
 
 def test_plots_promise_no_other_format(fsmeu, tmp_path, monkeypatch):
     """Without matplotlib a plot of levels is no .svg either."""
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     plot = ("--plot", tmp_path / "x.svg")
     ran = fsmeu("expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3", *plot)
     ran.is_refused("matplotlib must be installed", "pip install")

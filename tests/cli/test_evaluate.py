@@ -91,7 +91,7 @@ def test_signs_in_labels_are_not_markup(fsmeu):
 
 
 def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
-    monkeypatch.setattr("fsmeu.losses.steps.trace_pairs", lambda *given: 1 / 0)
+    monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
     fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000).is_refused(
         "10,000 labels", "100,000"
     )

@@ -117,7 +117,7 @@ def test_files_of_curves(fsmeu, files):
 
 def test_without_matplotlib(fsmeu, files, monkeypatch):
     """The sentence comes before the work, and says what can be had instead."""
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     ran = fsmeu("train", "--online", files / "train.csv", "--plot", files / "c.png")
     ran.is_refused("matplotlib must be installed", "fsmeu[plot]", ".csv and .json work without it")
 

@@ -9,8 +9,8 @@ from importlib import metadata
 
 import pytest
 
+from fsmeu import fst as versions
 from fsmeu.cli.failures import INTERRUPTED, NO_READER
-from fsmeu.fst import versions
 from tests.cli.conftest import on_terminal
 
 PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]

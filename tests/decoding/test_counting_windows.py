@@ -12,7 +12,7 @@ from fsmeu.decoding import counting_windows
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.split import COUNTING
 from fsmeu.models import Bernoulli, Independent
-from tests.decoding.test_ranking_windows import chances
+from tests.trellis.test_moments import chances
 
 TEXTS = {
     "mistakes": """loss f labels 0 1 count wrong by if z == 1 then 2 else 1 when z != y

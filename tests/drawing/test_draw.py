@@ -270,7 +270,7 @@ def test_wide_characters_keep_their_columns():
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
     """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     drawing = fsmeu.draw(fscore, n=1)
     with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
         drawing.render("png")

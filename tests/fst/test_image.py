@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import FstError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
 from tests.fst.machines import same, table, tables
 
 SINGLE = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.models import Bernoulli, Markov, Mixture, backward, forward, total
-from fsmeu.models.most_probable import best_first
+from fsmeu.models.paths import best_first
 from tests import brute_force
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.strategies import cases, listed

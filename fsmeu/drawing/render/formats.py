@@ -15,7 +15,7 @@ from typing import Any
 from fsmeu.drawing.layout.curves import Curve
 from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
 from fsmeu.drawing.scene.escape import tex_text, xml_attribute, xml_text
-from fsmeu.extras import need_installed
+from fsmeu.errors import need_installed
 
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 _TEX_HEAD = r"""% {title}
