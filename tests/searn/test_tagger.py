@@ -8,8 +8,7 @@ from fsmeu.learning import MaxExpectedUtilityTagger
 from fsmeu.learning.saving import load, save
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.joint import Alternating
-from fsmeu.searn.spaces.tagging import LeftToRight
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight
 from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags
 
 X = [
