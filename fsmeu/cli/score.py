@@ -26,7 +26,7 @@ from fsmeu.cli.output import (
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import WAYS, ScoreQuestion, answer_scores, type_scores
+from fsmeu.corpora.score import WAYS, ScoreQuestion, type_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
 from fsmeu.drawing.plots.measure_plots import save_intervals
 from fsmeu.errors import EmptyError, InputError, one_of, sentence
@@ -236,7 +236,7 @@ def _tallied(name: str, question: ScoreQuestion, typed: opt.CorpusRun) -> Tally:
         faults += len(step.faults)
 
     with corpus_source(name) as source:
-        run_corpus(question, typed, source, take, work=answer_scores)
+        run_corpus(question, typed, source, take)
     if faults:
         note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
     return tally

@@ -30,7 +30,6 @@ from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.streaming import (
     Outcome,
-    Plan,
     curves_csv,
     run_orders,
     summary,
@@ -232,20 +231,20 @@ def _stream(
     if test is not None:
         held = read_labelled(test, **vars(reading), features=features)
         others = two_classes(test, held, stream.positive, data)
-    plan = Plan(stream.passes, stream.shuffles, seed)
+    plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     found = []
     for name, one in learners.items():
-        total = max(plan.shuffles, 1) * plan.passes * examples
+        total = max(stream.shuffles, 1) * stream.passes * examples
         with estimating(f"online {name}", name, total) as tell:
 
             def told(more: int, text: str, tell: Any = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(run_orders(name, one, data, others, plan, told))
+            found.append(run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
         save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive}
-    facts |= {"passes": plan.passes, "shuffles": plan.shuffles, "seed": plan.seed}
+    facts |= plan
     if path is not None:
         _write_curves(path, facts, found)
     _print_outcomes(facts, found, as_json)

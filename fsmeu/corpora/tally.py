@@ -12,7 +12,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
-from fsmeu.corpora.parse import GoldItem
+from fsmeu.corpora.parse import Item
 from fsmeu.corpora.score import CORPUS, named, over_labels, scores_of, sums_up
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.errors import EmptyError, FsmeuError, InputError, sentence
@@ -46,7 +46,7 @@ class Tally:
     n: list[int] = field(default_factory=list)
     values: list[list[Floats]] = field(default_factory=list)
     counts: list[list[Floats | None]] = field(default_factory=list)
-    items: list[GoldItem] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     types: dict[str, dict[str, Floats]] = field(default_factory=dict)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
-from fsmeu.searn.features.hashing import stacked, uniform
+from fsmeu.searn.features.hashing import uniform
 from fsmeu.searn.learners.protocol import Decisions
 from fsmeu.searn.policies import (
     Mixture,
@@ -227,8 +228,10 @@ def roll_in(
 
     losses = space.losses(_ends(space, space.start(examples), decide))
     begins = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    found = Decisions(stacked(rows), np.concatenate(costs), np.concatenate(targets), begins)
-    return RollIn(found, np.concatenate(owners), losses)
+    parts = (np.concatenate(part) for part in (costs, targets))
+    return RollIn(
+        Decisions(vstack(rows, format="csr"), *parts, begins), np.concatenate(owners), losses
+    )
 
 
 def _unpadded(table: NDArray[Any], begins: Ints | None, rows: int) -> NDArray[Any]:

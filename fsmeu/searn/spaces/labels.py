@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, sentence, whole
-from fsmeu.learning.features import checked_sentences
+from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.limits import MOST_LABEL_CELLS
 from fsmeu.losses.language.dependencies import steps
 from fsmeu.losses.loss import SpecLoss
@@ -247,25 +247,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
-        """The labels of each sentence, as many as it has positions.
-
-        Raises:
-            InputError: they are not, or there is no position at all.
-        """
-        lines = checked_sentences(y, where)
-        found = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
-        lengths = inputs.lengths.tolist()
-        if [len(one) for one in found] != lengths:
-            must = "there must be one label for each position of each sentence"
-            pairs = zip(lengths, found, strict=False)
-            at = next((k for k, (n, one) in enumerate(pairs) if n != len(one)), None)
-            got = f"{len(lengths)} sentences and {len(found)} label sequences"
-            if at is not None:
-                got = f"{lengths[at]} positions and {len(found[at])} labels in sentence {at}"
-            raise InputError(sentence(where, must, got))
-        if not any(found):
-            raise InputError(sentence(where, "there must be a sentence that is not empty"))
-        return found
+        """The labels of each sentence, checked."""
+        return checked_labels(y, inputs.lengths.tolist(), where)
 
     def fitted(self: Space, ys: Any) -> Space:
         """A copy that knows the labels of training outputs, after a check of its parameters."""
@@ -295,8 +278,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def score(self, found: Any, ys: Any) -> float:
         """The share of labels that were found."""
-        both = zip(chain(*found), chain(*ys), strict=True)
-        return float(np.mean([one == other for one, other in both]))
+        return share_of_labels(found, ys)
 
     def longest_search(self, inputs: HashedSentences) -> int:
         """The greatest number of decisions for one sentence."""
