@@ -249,12 +249,12 @@ def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
         def bounds(low: float, high: float) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-        for one in decide_whole(tally, question.losses, bounds):
-            if one.decision is None:
-                note(f"{one.name}: {one.refused}")
+        for name, found in decide_whole(tally, question.losses, bounds):
+            if isinstance(found, str):
+                note(f"{name}: {found}")
             else:
-                gap = "proven best" if one.decision.exact else f"within {one.decision.gap:.1g}"
-                note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
+                gap = "proven best" if found.exact else f"within {found.gap:.1g}"
+                note(f"{name}: expected {found.value:.6f}, {gap} under the models")
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:

@@ -210,10 +210,10 @@ class ScoreQuestion:
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         """The scores of each record.
 
-        Each has the names of "decisions", the length "n", and for each loss "values",
-        (decisions,), and "counts", (decisions, counts), or None where the value is no function of
-        sums; the "labels" of the block; the "item" itself, where the corpus is decided as a whole,
-        else None; and "types", for each decision the chunks by type, (3,) each.
+        Each has the names of "decisions", the length "n", "values", (losses, decisions), for each
+        loss "counts", (decisions, counts), or None where the value is no function of sums; the
+        "labels" of the block; the "item" itself, where the corpus is decided as a whole, else
+        None; and "types", for each decision the chunks by type, (3,) each.
         """
         return _scores(self, items)
 
@@ -240,38 +240,36 @@ def _scores(asked: ScoreQuestion, items: Sequence[Item]) -> list[dict[str, Any]]
     """What each record is worth by each loss under each decision."""
     if not items:
         return []
-    decided = _decided(asked, items)
-    labels = _labels_of(items)
-    tables = []
-    for name, loss in asked.losses:
-        bound = over_labels(loss, labels)
-        tables.append([scores_of(bound, each, items, name) for each in decided.values()])
-    known = {"decisions": tuple(decided), "labels": labels}
-    keep = CORPUS in asked.ways
+    decided, labels = _decided(asked, items), _labels_of(items)
+    scores = [
+        [scores_of(over_labels(loss, labels), each, items, name) for each in decided.values()]
+        for name, loss in asked.losses
+    ]
+    values = np.array([[value for value, _ in of_loss] for of_loss in scores])
+    values = values.reshape(len(scores), len(decided), len(items))
+    counts = [
+        None if not of_loss or of_loss[0][1] is None else np.stack([c for _, c in of_loss], axis=1)
+        for of_loss in scores
+    ]  # (records, decisions, counts) each
     golds = [item.gold for item in items]
     types = {
         name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()
     }
     return [
         {
-            **known,
+            "decisions": tuple(decided),
+            "labels": labels,
             "n": len(item.gold),
-            "item": item if keep else None,
-            "values": [np.array([values[row] for values, _ in table]) for table in tables],
-            "counts": [_counts_of_row(table, row) for table in tables],
+            "item": item if CORPUS in asked.ways else None,
+            "values": values[:, :, row],
+            "counts": [None if one is None else one[row] for one in counts],
             "types": {
-                name: {kind: counts[row] for kind, counts in by_type.items()}
+                name: {kind: each[row] for kind, each in by_type.items()}
                 for name, by_type in types.items()
             },
         }
         for row, item in enumerate(items)
     ]
-
-
-def _counts_of_row(table: Sequence[tuple[Floats, Floats | None]], row: int) -> Floats | None:
-    """What a record adds under each decision, (decisions, counts), or None."""
-    found = [counts[row] for _, counts in table if counts is not None]
-    return np.array(found) if found else None
 
 
 def _decided(asked: ScoreQuestion, items: Sequence[Item]) -> dict[str, list[Any]]:
