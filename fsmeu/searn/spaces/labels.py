@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, sentence, whole
+from fsmeu.fst import tags
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.limits import MOST_LABEL_CELLS
 from fsmeu.losses.language.dependencies import steps
@@ -47,9 +48,8 @@ def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
     Raises:
         InputError: it is no chunk tag.
     """
-    kind, dash, name = str(tag).partition("-")
-    if str(tag) == "O" or (kind in ("B", "I") and dash and name):
-        return kind, name
+    if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
+        return tags.tag_parts(str(tag))
     remedy = "Use the space LeftToRight for other labels"
     raise InputError(sentence(where, "labels must be chunk tags: O, B-TYPE, I-TYPE", tag, remedy))
 
@@ -89,14 +89,14 @@ def opening_tags(labels: Sequence[Any]) -> Ints:
     return np.array([index.get(f"B-{n[2:]}", -1) if n[:2] == "I-" else -1 for n in named], np.int64)
 
 
-def chunks_of(tags: Sequence[Any]) -> list[tuple[int, int, str]]:
+def chunks_of(line: Sequence[Any]) -> list[tuple[int, int, str]]:
     """The chunks of a tag sequence: first position, the one after the last, type.
 
     As in conlleval, I-X opens a chunk where none of type X goes on.
     """
     found: list[tuple[int, int, str]] = []
     begin, open_type = 0, ""
-    for i, tag in enumerate([*tags, "O"]):
+    for i, tag in enumerate([*line, "O"]):
         kind, name = tag_parts(tag)
         if open_type and (kind != "I" or name != open_type):
             found.append((begin, i, open_type))
