@@ -41,14 +41,15 @@ class States:
 
     def take(self: Batch, indices: Any) -> Batch:
         """The states at these indices, or where a mask is true."""
-        held = vars(self).items()
-        return type(self)(**{k: None if v is None else v[indices] for k, v in held})
+        held: dict[str, Any] = vars(self)
+        taken: dict[str, Any] = {k: None if v is None else v[indices] for k, v in held.items()}
+        return type(self)(**taken)
 
 
 def joined(parts: Sequence[Batch]) -> Batch:
     """All states of several batches."""
     held = {name: [getattr(part, name) for part in parts] for name in vars(parts[0])}
-    made = {k: None if v[0] is None else np.concatenate(v) for k, v in held.items()}
+    made: dict[str, Any] = {k: None if v[0] is None else np.concatenate(v) for k, v in held.items()}
     return type(parts[0])(**made)
 
 
