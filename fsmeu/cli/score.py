@@ -25,7 +25,7 @@ from fsmeu.cli.output import (
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import WAYS, ScoreQuestion, answer_scores, type_scores
+from fsmeu.corpora.score import WAYS, ScoreQuestion, type_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
 from fsmeu.drawing.plots import save_intervals
 from fsmeu.errors import InputError, one_of
@@ -229,7 +229,7 @@ def _tallied(name: str, question: ScoreQuestion, typed: opt.CorpusRun) -> Tally:
         faults += len(step.faults)
 
     with corpus_source(name) as source:
-        run_corpus(question, typed, source, take, work=answer_scores)
+        run_corpus(question, typed, source, take)
     if faults:
         note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
     return tally
@@ -242,12 +242,12 @@ def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
         def bounds(low: float, high: float) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-        for one in decide_whole(tally, question.losses, bounds):
-            if one.decision is None:
-                note(f"{one.name}: {one.refused}")
+        for name, found in decide_whole(tally, question.losses, bounds):
+            if isinstance(found, str):
+                note(f"{name}: {found}")
             else:
-                gap = "proven best" if one.decision.exact else f"within {one.decision.gap:.1g}"
-                note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
+                gap = "proven best" if found.exact else f"within {found.gap:.1g}"
+                note(f"{name}: expected {found.value:.6f}, {gap} under the models")
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:

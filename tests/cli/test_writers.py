@@ -18,7 +18,8 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
-from fsmeu.searn.training import trained_of, write_checkpoint
+from fsmeu.searn.policies import Mixture
+from fsmeu.searn.training import Trained
 
 OLD = b"the old content"
 DATA = "data.csv"
@@ -51,7 +52,7 @@ WRITERS = [
 def run(words):
     """Runs a command, or writes the state of training that has not begun."""
     if words[0] == "checkpoint":
-        write_checkpoint(words[1], "mark", 0, trained_of(None, np.zeros(1, np.int64)))
+        save(Trained(Mixture(), Mixture(folds=np.zeros(1, np.int64)), 0, "mark"), words[1])
     else:
         ran = CliRunner().invoke(app, [word.removesuffix("/index.html") for word in words])
         assert ran.exit_code == 0, ran.output

@@ -23,7 +23,7 @@ YS = [["B-X", "I-X", "O", "B-Y"], ["O", "B-Y", "I-Y"]]
 def set_up(space, seed, probabilistic=True):
     rng = np.random.default_rng(seed)
     seen = hashed_sentences(words(rng, [4, 3]), 12)
-    search = space.task(space.labels(YS), YS).search(seen)
+    search = space.fitted(YS).over(seen)
     width = search.allowed(search.start(np.arange(1))).shape[1]
     models = [[Drawn(seed + k, width, probabilistic)] for k in (1, 2)]
     return search, Mixture(0.0, (0.3, 0.7), tuple(models))
