@@ -201,6 +201,7 @@ def _docs(project: Project, arguments: list[str]) -> int:
     os.chdir(project.root)
     verb = "serve" if "--serve" in arguments else "build"
     words = [word for word in arguments if word != "--serve"]
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's advice to change to another program
     _become(project, "mkdocs", [verb, "--strict", "-f", "tools/mkdocs.yml", *words])
 
 
