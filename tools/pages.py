@@ -22,6 +22,10 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
 }
 LINK = re.compile(r"(?P<open>\]\(|src=\")(?P<path>[^)\s:#\"]+)(?P<rest>(?:#[^)\s\"]*)?[)\"])")
+_MATH = re.compile(
+    r"(?P<code>```.*?```|`[^`]*`)|\$\$(?P<block>.+?)\$\$|(?<![\w\\])\$(?P<inline>[^$\n]+)\$(?!\w)",
+    re.DOTALL,
+)
 _GROUPS = {"api/models.md": "models", "api/learning.md": "learning", "api/searn.md": "searn"}
 MADE = ("losses.md", "commands.md", "api/index.md", *_GROUPS)
 """Pages that are made of the package; their links are as they are in the site."""
@@ -155,7 +159,7 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
         for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
-                parts.append(source)
+                parts.append(_MATH.sub(_mathml, source))
             elif cell["cell_type"] == "code":
                 parts.append(f"```python\n{source}\n```")
                 for place, output in enumerate(cell["outputs"]):
@@ -170,6 +174,16 @@ def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
         listed.append(f"- [{title[1] if title else path.stem}]({path.stem}.md)")
         yield f"notebooks/{path.stem}.md", page
     yield "notebooks/index.md", "\n".join(listed) + "\n"
+
+
+def _mathml(match: re.Match[str]) -> str:
+    """A formula of LaTeX as MathML, which browsers draw by themselves; code stays as it is."""
+    from latex2mathml.converter import convert
+
+    if match["code"]:
+        return match[0]
+    text = match["block"] or match["inline"]
+    return convert(text.strip(), display="block" if match["block"] else "inline")
 
 
 def _output(output: dict[str, Any]) -> tuple[tuple[str, bytes] | None, str]:
