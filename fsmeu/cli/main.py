@@ -32,6 +32,7 @@ COMMANDS = {
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
     "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
+    "doctor": ("Start here", "doctor:doctor", "What is installed, what is missing."),
 }
 
 
