@@ -64,7 +64,7 @@ class Domain:
 
     def decode(self, numbers: Ints) -> Floats:
         """The values with these numbers."""
-        return numbers + float(self.low)
+        return numbers.astype(np.float64) + float(self.low)
 
 
 class Pool(Domain):
