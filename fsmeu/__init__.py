@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode_many import decode_many as decode_many
     from fsmeu.drawing.draw import draw as draw
     from fsmeu.drawing.pages.explore import explore as explore
-    from fsmeu.drawing.plots.levels_plot import plot_hypotheses as plot_hypotheses
-    from fsmeu.drawing.plots.levels_plot import plot_levels as plot_levels
+    from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
+    from fsmeu.drawing.plots import plot_levels as plot_levels
     from fsmeu.errors import FsmeuError as FsmeuError
     from fsmeu.exchange.networkx_graph import from_networkx as from_networkx
     from fsmeu.exchange.networkx_graph import to_networkx as to_networkx
@@ -76,7 +76,7 @@ _HOMES = {
         "decoding.decode_many": "decode_many",
         "drawing.draw": "draw",
         "drawing.pages.explore": "explore",
-        "drawing.plots.levels_plot": "plot_hypotheses plot_levels",
+        "drawing.plots": "plot_hypotheses plot_levels",
         "errors": "FsmeuError",
         "exchange.networkx_graph": "from_networkx to_networkx",
         "exchange.openfst": "from_openfst to_openfst",

@@ -33,7 +33,7 @@ class Distribution(Text):
 
     def plot(self, **options: Any) -> Any:
         """Axes with the distribution, as ``fsmeu.plot_levels`` draws it."""
-        from fsmeu.drawing.plots.levels_plot import plot_levels
+        from fsmeu.drawing.plots import plot_levels
 
         return plot_levels(cast("Any", self), **options)
 

@@ -46,7 +46,7 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     """The loss that was asked for.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss.
+        loss: a built-in name, the path of a loss file, or a loss.
         params: parameters of the loss by name, or None; for names and paths.
         where: the estimator, for messages.
         labels: the labels of both tapes, where the file leaves them open.

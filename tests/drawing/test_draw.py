@@ -75,12 +75,6 @@ def test_every_format_is_written(fscore, tmp_path, kind):
     assert content == drawing.render(kind)
 
 
-def test_path_argument_writes(fscore, tmp_path):
-    """``path=`` saves what is drawn."""
-    drawing = fsmeu.draw(fscore, n=1, path=tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text() == drawing.svg
-
-
 def test_png_has_the_size_of_the_picture(fscore):
     """Two dots for each pixel of the picture."""
     drawing = fsmeu.draw(fscore, n=2)
@@ -271,14 +265,6 @@ def test_wide_characters_keep_their_columns():
     text = "".join(character for character, _ in rows[0])
     assert cell_len(text) == len(rows[0])
     assert "日本:e\u0301" in text
-
-
-def test_no_program_is_needed(fscore, monkeypatch, tmp_path):
-    """With an empty PATH every format is still written."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    drawing = fsmeu.draw(fscore, n=2)
-    for kind in FORMATS:
-        assert drawing.render(kind)
 
 
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
