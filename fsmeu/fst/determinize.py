@@ -15,11 +15,11 @@ import pywrapfst
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, sentence
+from fsmeu.errors import EmptyError, SizeLimitError, sentence
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable, without_zero_arcs
+from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.convert import label_numbers
+from fsmeu.fst.convert import label_numbers, trimmed_acceptor
 from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
@@ -197,18 +197,10 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
         FstError: the machine is no machine.
         SizeLimitError: there are too many states.
     """
-    given = without_zero_arcs(table_from_fst(fst, "constraint"))
-    trimmed = fst_from_table(given, fst.input_symbols(), fst.output_symbols()).connect()
-    if trimmed.start() < 0:
-        raise EmptyError(sentence("constraint", "it must allow at least one sequence"))
-    table = table_from_fst(trimmed, "constraint")
-    if (table.ilabel != table.olabel).any():
-        raise InputError(sentence("constraint", "it must be an acceptor, one tape only"))
+    table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
     read = table.ilabel != 0
-    labels = label_numbers(
-        trimmed, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint"
-    )
+    labels = label_numbers(fst, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint")
     known, symbol = np.unique(labels, return_inverse=True)
     symbols = np.zeros_like(table.ilabel)
     symbols[read] = symbol + 1
