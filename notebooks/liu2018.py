@@ -57,14 +57,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from fsmeu.data_folder import data_folder
-from fsmeu.drawing.plots.measure_plots import plot_curves
+from fsmeu.drawing.plots import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,

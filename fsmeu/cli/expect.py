@@ -13,7 +13,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.output import checked_picture, emit, line, note, print_json
 from fsmeu.corpora.run import ModelQuestion, as_line
-from fsmeu.drawing.plots.levels_plot import save_levels
+from fsmeu.drawing.plots import save_levels
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels

@@ -22,8 +22,7 @@ from fsmeu.cli.models import (
 )
 from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.cli.taggers import TaggerOptions, train_tagger
-from fsmeu.drawing.plots.measure_plots import plot_curves
-from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
+from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain

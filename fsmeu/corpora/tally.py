@@ -20,7 +20,7 @@ from fsmeu.errors import EmptyError, FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 __all__ = ["LEVELS", "Row", "Tally", "decide_whole", "row_data", "rows_csv", "rows_of"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, as_number, one_of, sentence
-from fsmeu.reading import TABLES, read_arrays, read_bytes, readable
+from fsmeu.files import TABLES, read_arrays, read_bytes, readable
 
 __all__ = ["Examples", "read_examples"]
 

@@ -20,7 +20,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.sequences import plain as python_value
+from fsmeu.fst.alphabet import plain as python_value
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.library import load, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss

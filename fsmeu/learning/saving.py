@@ -30,12 +30,11 @@ from sklearn.svm import LinearSVC
 
 import fsmeu.learning
 from fsmeu.errors import FsmeuError, InputError, as_whole, sentence, shorten
-from fsmeu.files import write_file
+from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import loads
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import TABLES, input_limit, read_arrays
 
 __all__ = ["PROBABILISTIC", "estimators", "first_use", "load", "register", "save"]
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, one_of, sentence
-from fsmeu.reading import read_text
+from fsmeu.files import read_text
 from fsmeu.searn.features.hashing import Hashes, mixed, text_hash
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 

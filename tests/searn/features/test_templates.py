@@ -1,7 +1,5 @@
 """Feature templates: one hash for each template and position, equal exactly where texts are."""
 
-import subprocess
-import sys
 from itertools import product
 
 import numpy as np
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
-from fsmeu.searn.features.hashing import indices, mixed, text_hash
+from fsmeu.searn.features.hashing import indices, mixed
 from fsmeu.searn.features.templates import (
     FUNCTIONS,
     SETS,
@@ -58,12 +56,6 @@ def test_order_and_template_matter():
     corpus = [[("a", "b"), ("b", "a")]]
     three = parse_templates(["word[0] pos[0]", "pos[0] word[0]", "word[0] word[1]"])
     assert len(set(template_hashes(columns_of(corpus, ["word", "pos"]), three).ravel())) == 6
-
-
-def test_hashes_are_the_same_in_another_process():
-    code = "from fsmeu.searn.features.hashing import text_hash; print(text_hash('Junta é'))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == text_hash("Junta é")
 
 
 def test_indices_spread_evenly():

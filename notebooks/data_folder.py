@@ -11,8 +11,6 @@ from pathlib import Path
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["data_file", "data_folder"]
-
 
 def data_folder() -> Path:
     """The folder of the data sets, which may not be there."""
