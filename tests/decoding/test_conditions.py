@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import choice, fast_ratio, ranking, simple
-from fsmeu.decoding.choice import EXACT, METHODS, first_among
+from fsmeu.decoding import fast_ratio, ranking, simple
+from fsmeu.decoding.decode import EXACT, METHODS, UNPROVEN, WITH_KEEP, first_among
 from fsmeu.decoding.problem import Problem, RefusalError
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.fst.constraint import as_constraint
@@ -137,8 +137,8 @@ def test_the_first_of_some(name):
 
 
 def test_the_search_is_no_exact_method():
-    assert set(choice.UNPROVEN) <= set(METHODS) - {"marginal", *EXACT}
-    assert set(choice.WITH_KEEP) <= set(METHODS)
+    assert set(UNPROVEN) <= set(METHODS) - {"marginal", *EXACT}
+    assert set(WITH_KEEP) <= set(METHODS)
 
 
 def test_independent_labels_that_do_not_rank_are_decided_together(monkeypatch):
