@@ -180,6 +180,11 @@ def _python(project: Project, arguments: list[str]) -> int:
     os.execv(python, [python, *arguments])
 
 
+def _notebooks(project: Project, arguments: list[str]) -> int:
+    python = str(project.python)
+    os.execv(python, [python, str(project.root / "tools" / "notebooks.py"), *arguments])
+
+
 def _setup(project: Project, arguments: list[str]) -> int:
     print(f"fsmeu is set up in {project.venv}")
     return 0
@@ -195,6 +200,14 @@ def _check(project: Project, arguments: list[str]) -> int:
         print(f"-- {' '.join(words)}", flush=True)
         results.append(subprocess.call([str(project.python), "-m", *words]))
     return 1 if any(results) else 0
+
+
+def _docs(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    verb = "serve" if "--serve" in arguments else "build"
+    words = [word for word in arguments if word != "--serve"]
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's advice to change to another program
+    _become(project, "mkdocs", [verb, "--strict", "-f", "tools/mkdocs.yml", *words])
 
 
 def _wheel(project: Project, arguments: list[str]) -> int:
@@ -229,7 +242,19 @@ COMMANDS = {
     "fuzz": Command("fuzz [ARG ...]", "every reader on files that are nearly right", _fuzz),
     "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
+    "notebooks": Command(
+        "notebooks [NAME ...]",
+        "execute the notebooks, or those whose names begin so, and write their outputs",
+        _notebooks,
+        "dev",
+    ),
     "setup": Command("setup", "only set up, with what the tests need", _setup, "dev"),
+    "docs": Command(
+        "docs [--serve]",
+        "the documentation, into out/site; --serve shows it in a browser while it is written",
+        _docs,
+        "docs",
+    ),
     "wheel": Command("wheel", "pynini's wheel for this machine; prints the pip line", _wheel),
     "check": Command("check", "ruff and mypy over the project", _check, "dev"),
 }

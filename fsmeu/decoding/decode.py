@@ -12,6 +12,7 @@ from typing import Any
 from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.method import Method
+from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.precision import checked
 from fsmeu.decoding.problem import Answer, Decision, Problem
 from fsmeu.decoding.ranking import RANKING
@@ -25,7 +26,7 @@ from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, FEW_SEQUENCES, SECONDS
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import as_model
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
     "first_among",
 ]
 
-_EXACT = (RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+_EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
 METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
 """Every method by name, in the order in which "auto" takes those that it takes."""

@@ -10,7 +10,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.display import Text
 from fsmeu.errors import InputError, sentence
-from fsmeu.losses.semantics.rounding import same_up_to_rounding
+from fsmeu.fst.distinct import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
 
