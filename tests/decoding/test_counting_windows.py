@@ -33,15 +33,6 @@ LOSSES = [
 ]
 
 
-def chances(seed, n):
-    """Probabilities of many kinds, some 0 or 1, some equal."""
-    random = np.random.default_rng(seed)
-    p = random.beta(*random.choice([0.1, 0.5, 2.0, 20.0], 2), size=n)
-    some = random.random(n) < random.choice([0.0, 0.3, 1.0])
-    p[some] = random.choice([0.0, 1.0, 0.25], size=int(some.sum()))
-    return p
-
-
 def loaded(name, params):
     return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **params)
 
