@@ -45,6 +45,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from rare_positives import ROOT, TASKS, split
 from rich.console import Console
@@ -56,7 +57,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import fsmeu
-from fsmeu.data_folder import data_folder
 from fsmeu.learning.base import Objective, climb
 from fsmeu.learning.expected_utility import MaxExpectedUtilityClassifier, batch_value
 from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF

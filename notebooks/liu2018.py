@@ -57,14 +57,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from fsmeu.data_folder import data_folder
-from fsmeu.drawing.plots.measure_plots import plot_curves
+from fsmeu.drawing.plots import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
@@ -72,8 +72,8 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online.base import Examples, Linear, run
-from fsmeu.learning.online.rules import FOFO, MEAN
+from fsmeu.learning.online.kernels import run
+from fsmeu.learning.online.state import FOFO, MEAN
 from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]
@@ -275,14 +275,10 @@ def learned_threshold(margins: Floats, labels: Bits, scale: float | str) -> floa
     """The threshold of FOFO where the probability is given: weights stay as they are."""
     learner = FOFOClassifier(gamma_scale=scale)
     learner._begin(1, len(labels))
-    ones = np.ones(len(labels))
-    given = Examples(margins[:, None], labels.astype(float), ones, ones)
-    run(
-        FOFO,
-        learner.state_,
-        Linear(np.array([[1.0, 0.0]]), np.zeros((0, 2)), 1.0, 0.0, True),
-        given,
-    )
+    ones, weights = np.ones(len(labels)), (np.array([[1.0, 0.0]]), np.zeros((0, 2)))
+    rows = (margins, np.empty(0, np.int64), np.arange(len(labels) + 1))
+    given = (labels.astype(float), ones, ones)
+    run(FOFO, learner.state_, *weights, (1.0, 0.0, True), rows, given)
     return float(learner.state_[MEAN])
 
 

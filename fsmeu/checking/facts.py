@@ -13,11 +13,8 @@ from fsmeu.checking.exact_methods import Applies
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
-from fsmeu.losses.algebra.confusion import Counterexample
-from fsmeu.losses.algebra.properties import Properties
-from fsmeu.losses.algebra.ratio import Fractional
-from fsmeu.losses.header import header_data
-from fsmeu.losses.steps import whole_or_float
+from fsmeu.losses.algebra.confusion import Counterexample, Fractional
+from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.windows import windows
 
 _ROWS = 7

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from data_folder import data_folder
 
 import fsmeu
-from fsmeu.data_folder import data_folder
 
 
 @pytest.fixture(scope="module")
