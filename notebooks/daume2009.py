@@ -1,13 +1,14 @@
 """The experiments of Daumé, Langford and Marcu (2009), Search-based structured prediction.
 
     ./run python notebooks/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
-    ./run python notebooks/daume2009.py table out/searn
+    ./run python notebooks/daume2009.py table out/searn [--keep]
     ./run python notebooks/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
 
 ``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
 for all; `--list` names them); a second call with the same folder goes on where the first one ended.
 ``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
-over iterations as in Figure 6. What was seen stands in ``searn/registry.py``. The data are found
+over iterations as in Figure 6; ``--keep`` writes both where the notebooks 08_searn and
+10_vine_growth read them. What was seen stands in ``searn/registry.py``. The data are found
 through FSMEU_DATA, or in ../shared/data beside the project. Times are in the table of a run:
 chunking takes ten minutes or so of one processor with all seeds and baselines, `--quick` seconds.
 """
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from result_files import save
 
 from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
@@ -86,6 +88,10 @@ _Finished = Annotated[
     str, typer.Argument(metavar="FOLDER", help="What was given to run as --output.")
 ]
 _QuickRuns = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
+_Keep = Annotated[
+    bool,
+    typer.Option("--keep", help="Write rows and curves to notebooks/results/daume2009.json."),
+]
 
 
 @app.command("run")
@@ -231,7 +237,9 @@ def _print_tasks(as_json: bool) -> None:
 
 
 @app.command("table")
-def show_table(folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False) -> None:
+def show_table(
+    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = False
+) -> None:
     """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
 
     All tasks together first; then each with intervals, seconds and memory, and differences between
@@ -240,10 +248,16 @@ def show_table(folder: _Finished, quick: _QuickRuns = False, as_json: _Json = Fa
     found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
     by_task = {name: [one for one in found if one.task == name] for name in TASKS}
     by_task = {name: mine for name, mine in by_task.items() if mine}
-    if as_json:
+    if as_json or keep:
         rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
         pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
-        print_json({"rows": as_data(rows), "differences": as_data(pairs)})
+        data = {"rows": as_data(rows), "differences": as_data(pairs)}
+        curves = Path(folder) / "curves.json"
+        if keep:
+            drawn = json.loads(curves.read_text(encoding="utf-8")) if curves.is_file() else []
+            line(f"what was found: {save('daume2009', {**data, 'curves': drawn})}")
+        else:
+            print_json(data)
         return
     print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
     for name, mine in by_task.items():

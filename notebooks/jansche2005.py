@@ -1,8 +1,6 @@
-"""The experiments of Jansche 2005: the toy data of section 6, and a table like Table 3.
+"""The experiment of Jansche 2005, section 7: a table like Table 3.
 
-Section 6: four examples, maximum likelihood against F~.5 and F~.25, and Figure 3.
-
-Section 7: rare positives. Its data were never published, so ijcnn1 (a tenth is positive), covtype's
+Rare positives. Its data were never published, so ijcnn1 (a tenth is positive), covtype's
 class 6 (3%) and a9a (24%, as in the paper) stand in, with as many training examples as there. Each
 seed draws disjoint training and test examples. Rows of the table:
 
@@ -30,27 +28,25 @@ comes from where its climbs begin, at the maximum of the likelihood and not only
     ./run python notebooks/jansche2005.py [--seeds 5] [--train 3535] [--exact] [--quick]
 
 takes about 65 seconds of one processor with the values given here, with --exact about 75 seconds
-for each seed, with --quick about 5 (15 with --exact). Pictures go to out/jansche2005_figure3.png
-and out/jansche2005_table3.png.
+for each seed. What was found goes to notebooks/results/jansche2005.json (unless it is --quick),
+which the notebook 04_jansche2005 draws; section 6 is computed there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from data_folder import data_folder
 from numpy.typing import NDArray
-from rare_positives import ROOT, TASKS, split
+from rare_positives import TASKS, split
+from result_files import save
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -64,66 +60,11 @@ from fsmeu.learning.max_expected_f import MaxExpectedFClassifier, SmoothF
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 
-OUT = ROOT / "out"
 SIZES = (100, 500, 3535)
 PENALTIES = (1e-4, 1e-3, 1e-2, 1e-1)
 """Factors of the penalty that are tried, in the units of F; divided by 10 for likelihoods."""
 SAME_PENALTY = 1e-3
 """The factor where both objectives are climbed from the same start."""
-
-
-# -- section 6 ------------------------------------------------------------------------------------
-
-TOY, TOY_LABELS = np.arange(4.0)[:, None], np.array([True, False, True, True])
-
-
-def section_6(restarts: int) -> None:
-    """Prints the figures of section 6."""
-    likely = LogisticRegression(C=math.inf, tol=1e-10).fit(TOY, TOY_LABELS)
-    place = float(likely.intercept_[0]), float(likely.coef_[0, 0])
-    table = Table("classifier", "theta", "labels", "F.5", "F.25", title="Section 6")
-    table.add_row(*toy_row("maximum likelihood", place))
-    for alpha in (0.5, 0.25):
-        found = MaxExpectedFClassifier(alpha, l2=0.0, restarts=restarts, random_state=2005)
-        found.fit(TOY, TOY_LABELS)
-        name = f"F~{alpha:g}, best of {restarts} starts ({found.reached_} reach it)"
-        place = float(found.intercept_[0]), float(found.coef_[0, 0])
-        table.add_row(*toy_row(name, place))
-    table.add_row(*toy_row("F~.5's corner in the text", (20, 15)))
-    table.add_row(*toy_row("F~.25's corner in the text", (-20, 15)))
-    Console(width=110).print(table)
-    print("The paper: (0.35, 0.57) with 6/7; (20, 15) 6/7 and 4/5; (-20, 15) 4/5 and 8/9.\n")
-
-
-def toy_row(name: str, theta: tuple[float, float]) -> list[str]:
-    """A row of the table: what a classifier answers on the toy data."""
-    guess = theta[0] + theta[1] * TOY[:, 0] > 0
-    marks = "".join("+" if one else "-" for one in guess)
-    values = [f"{as_fraction(measure(guess, TOY_LABELS, alpha))}" for alpha in (0.5, 0.25)]
-    return [name, f"({theta[0]:.4g}, {theta[1]:.4g})", marks, *values]
-
-
-def as_fraction(value: float) -> str:
-    """A number as a fraction with a small denominator, and in decimals."""
-    from fractions import Fraction
-
-    return f"{Fraction(value).limit_denominator(100)} = {value:.4f}"
-
-
-def draw_figure_3() -> Path:
-    """The path of the picture: F~.5 and F~.25 as functions of both parameters."""
-    plt = pyplot()
-    first, second = np.meshgrid(np.linspace(-25, 15, 81), np.linspace(-20, 20, 81), indexing="ij")
-    figure, axes = plt.subplots(1, 2, figsize=(13, 5.5), subplot_kw={"projection": "3d"})
-    for axis, alpha in zip(axes, (0.5, 0.25), strict=True):
-        smooth = SmoothF(TOY, TOY_LABELS.astype(float), None, alpha)
-        points = np.stack([first.ravel(), second.ravel()], axis=1)
-        heights = np.array([smooth(point)[0] for point in points]).reshape(first.shape)
-        axis.plot_surface(first, second, heights, cmap="viridis", rcount=81, ccount=81)
-        axis.set(xlabel="θ0", ylabel="θ1", zlim=(0, 1), title=f"F~, alpha = {alpha}")
-        axis.view_init(30, -50)
-    figure.tight_layout()
-    return saved(figure, "jansche2005_figure3.png")
 
 
 # -- section 7 ------------------------------------------------------------------------------------
@@ -272,28 +213,20 @@ def same_start(data: Any, penalty: float) -> Pair:
     return Pair(*scores, *(expected(theta)[0] for theta in ends))
 
 
-def compare(tasks: list[str], seeds: int, sizes: list[int], test: int) -> None:
-    """Prints both from the same start, for numbers of training examples."""
-    title = f"One climb each from the same start, penalty {SAME_PENALTY:g}: F.5 of test data"
-    table = Table("task", "examples", "ML", "F~.5", "E[F.5]", "E[F.5] better by", title=title)
-    table.add_column("E[F.5] of training data: at both ends")
+def compare(tasks: list[str], seeds: int, sizes: list[int], test: int) -> dict[str, list[Pair]]:
+    """Both from the same start for each seed, by task and number of training examples."""
+    found: dict[str, list[Pair]] = {}
     with Progress(console=Console(stderr=True)) as progress:
         bar = progress.add_task("climbs", total=len(tasks) * seeds * len(sizes))
         for task in tasks:
             rows, positive = TASKS[task]()
             for size in sizes:
-                found = []
+                key = f"{task}, {size:,} examples"
                 for seed in range(seeds):
-                    found.append(same_start(split(rows, positive, size, test, seed), SAME_PENALTY))
+                    data = split(rows, positive, size, test, seed)
+                    found.setdefault(key, []).append(same_start(data, SAME_PENALTY))
                     progress.advance(bar)
-                own = np.array(found)
-                gain = own[:, 2] - own[:, 1]
-                cells = [f"{one:.4f}" for one in own.mean(0)]
-                lead = f"{gain.mean():+.4f} ± {gain.std():.4f}, in {(gain > 0).sum()} of {seeds}"
-                both = f"{cells[3]}, {cells[4]}"
-                table.add_row(task, f"{size:,}", *cells[:3], lead, both)
-            table.add_section()
-    Console(width=140).print(table)
+    return found
 
 
 Runs = dict[tuple[str, bool, str], list[Score]]
@@ -315,66 +248,9 @@ def section_7(tasks: list[str], seeds: int, train: int, test: int, given: Settin
     return found
 
 
-def show(runs: Runs) -> None:
-    """Prints means and standard deviations over seeds, and differences of F.5 seed by seed."""
-    title = "A table like Table 3: mean ± standard deviation over seeds"
-    table = Table("task", "penalty", "row", "R", "P", "F.5", "F.75", "F~.5 better by", title=title)
-    before = None
-    for (task, penalised, name), scores in runs.items():
-        if before not in (None, (task, penalised)):
-            table.add_section()
-        before = (task, penalised)
-        own = np.array(scores)
-        gain = np.array(runs[task, penalised, "F~.5"])[:, 2] - own[:, 2]
-        cells = [f"{a:.4f} ± {b:.4f}" for a, b in zip(own.mean(0), own.std(0), strict=True)]
-        lead = f"{gain.mean():+.4f} ± {gain.std():.4f}, in {(gain > 0).sum()} of {len(gain)}"
-        words = "chosen" if penalised else "none"
-        table.add_row(task, words, name, *cells, "" if name == "F~.5" else lead)
-    Console(width=140).print(table)
-
-
-def draw_table(runs: Runs) -> Path:
-    """The path of the picture: F.5 of each row, by task."""
-    plt = pyplot()
-    tasks = list(dict.fromkeys(task for task, _, _ in runs))
-    figure, axes = plt.subplots(
-        1, len(tasks), figsize=(4.5 * len(tasks), 4), layout="constrained", squeeze=False
-    )
-    for axis, task in zip(axes[0], tasks, strict=True):
-        for penalised, mark in ((False, "o"), (True, "s")):
-            part = {k[2]: np.array(v)[:, 2] for k, v in runs.items() if k[:2] == (task, penalised)}
-            at = np.arange(len(part)) + (0.12 if penalised else -0.12)
-            middle, spread = [v.mean() for v in part.values()], [v.std() for v in part.values()]
-            label = f"penalty {'chosen' if penalised else 'none'}"
-            axis.errorbar(middle, at, xerr=spread, fmt=mark, capsize=3, label=label)
-            axis.set_yticks(np.arange(len(part)), list(part))
-        axis.invert_yaxis()
-        axis.set(title=task, xlabel="F.5 of test data (mean, standard deviation)")
-        axis.grid(alpha=0.3)
-    axes[0, 0].legend(fontsize=8)
-    return saved(figure, "jansche2005_table3.png")
-
-
-def pyplot() -> Any:
-    """matplotlib's plotting module, without a window."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    return plt
-
-
-def saved(figure: Any, name: str) -> Path:
-    """The path of a picture, written."""
-    OUT.mkdir(exist_ok=True)
-    figure.savefig(OUT / name, dpi=120)
-    return OUT / name
-
-
 def main() -> None:
-    """Runs both experiments."""
-    parser = argparse.ArgumentParser(description="Jansche 2005, sections 6 and 7.")
+    """Runs the experiment."""
+    parser = argparse.ArgumentParser(description="Jansche 2005, section 7.")
     parser.add_argument("--seeds", type=int, default=5, help="random splits of each task")
     parser.add_argument("--train", type=int, default=3535, help="training examples")
     parser.add_argument("--test", type=int, default=4080, help="test examples")
@@ -385,25 +261,16 @@ def main() -> None:
     given = parser.parse_args()
     if given.quick:
         given.tasks, given.seeds, given.train, given.test = ["ijcnn1"], 2, 600, 1000
-        given.restarts = 8
     warnings.simplefilter("ignore", ConvergenceWarning)  # optima at infinity without penalty
-    begin = time.process_time()
-    section_6(50 if given.quick else 200)
-    runs: Runs = {}
-    if all((data_folder() / name.split()[0]).is_dir() for name in given.tasks):
-        settings = Settings(given.restarts, 0, given.exact)
-        runs = section_7(given.tasks, given.seeds, given.train, given.test, settings)
-        show(runs)
-        if given.exact:
-            compare(given.tasks, given.seeds, [n for n in SIZES if n <= given.train], given.test)
+    settings = Settings(given.restarts, 0, given.exact)
+    runs = section_7(given.tasks, given.seeds, given.train, given.test, settings)
+    rows = [[*key, scores] for key, scores in runs.items()]
+    sizes = [n for n in SIZES if n <= given.train] if given.exact else []
+    pairs = compare(given.tasks, given.seeds, sizes, given.test)
+    if given.quick:
+        print(json.dumps({"rows": rows, "pairs": pairs}))
     else:
-        remedy = "set FSMEU_DATA to the folder that holds ijcnn1"
-        print(f"No table: {data_folder()} lacks data; {remedy}.")
-    try:
-        print("pictures:", draw_figure_3(), *([draw_table(runs)] if runs else []))
-    except ModuleNotFoundError:
-        print("No pictures: matplotlib is not installed (it comes with the extra 'plot').")
-    print(f"{time.process_time() - begin:.0f} s of processor time")
+        print("what was found:", save("jansche2005", {"rows": rows, "pairs": pairs}))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The experiment of Jansche 2007, section 4: how good is decoding with L states per layer?
 
-For n = 1..50 and 10 vectors of probabilities each, uniform and Beta(1/2, 1/2), the approximate
-decoder (the n + 1 ranked candidates, each valued by expanding only the L most probable states of
-each layer) is compared with the exact one, for L = 1 and L = 2n. F1, 0/0 = 1. Three questions:
+For lengths n up to 50 and 10 vectors of probabilities each, uniform and Beta(1/2, 1/2), the
+approximate decoder (the n + 1 ranked candidates, each valued by expanding only the L most probable
+states of each layer) is compared with the exact one, for L = 1, n, 2n and n^2. F1, 0/0 = 1. Three
+questions:
 
 - How often does it find the optimum, that is a sequence of the same exact value within 1e-12?
 - What is lost: exact value of the optimal sequence minus exact value of the winning one.
@@ -20,36 +21,34 @@ so upwards, and near ties are then decided wrongly. Why the paper's figures diff
 With L = 1 the estimate is P(y) F(z, y) for the most probable y (and its neighbour in the last
 label), which goes to 0 as n grows: the difference becomes the expected F-score itself.
 
-    ./run python notebooks/jansche2007_section4.py [--runs 10] [--longest 50] [--seed 2007]
+    ./run python notebooks/jansche2007_section4.py [--runs 10] [--longest 50] [--every 5]
 
-takes about 11 minutes of one processor with the values given here, and as many times less for
-fewer runs. The picture goes to out/jansche2007_section4.png.
+takes about 15 minutes of one processor with the values given here. What was found goes to
+notebooks/results/jansche2007_section4.json, which the notebook 03_pruned_decoding draws.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from result_files import save
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import Progress
 
 import fsmeu
 
 Floats = NDArray[np.float64]
 
 SAME = 1e-12
-LIMITS = ("1", "2n")
+LIMITS = {"1": lambda n: 1, "n": lambda n: n, "2n": lambda n: 2 * n, "n^2": lambda n: n * n}
 DRAWS = {
     "uniform": lambda random, n: random.random(n),
     "Beta(1/2, 1/2)": lambda random, n: random.beta(0.5, 0.5, n),
 }
-PICTURE = Path(__file__).resolve().parent.parent / "out" / "jansche2007_section4.png"
 
 
 @dataclass(frozen=True)
@@ -91,99 +90,26 @@ class Run:
 def decode_both(draw: str, limit: str, p: Floats) -> Run:
     """One run."""
     loss, n = fsmeu.load("fscore"), len(p)
-    keep = 1 if limit == "1" else 2 * n
+    keep = LIMITS[limit](n)
     exact = fsmeu.decode(loss, p)
     found = fsmeu.decode(loss, p, method="ranking", keep=keep)
     estimate = fsmeu.expect(loss, found.labels, p, keep=keep).value
     return Run(draw, limit, n, exact.value, found.value, estimate)
 
 
-def run_all(runs: int, longest: int, seed: int) -> list[Run]:
+def run_all(lengths: Sequence[int], runs: int, seed: int) -> list[Run]:
     """Every run, with a bar; its length counts n^2, as the time does."""
     random = np.random.default_rng(seed)
-    columns = (TextColumn("n = {task.fields[n]}"), BarColumn(), TimeElapsedColumn())
     made = []
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        total = len(DRAWS) * len(LIMITS) * runs * sum(n * n for n in range(1, longest + 1))
-        task = progress.add_task("runs", total=total, n=1)
-        for n in range(1, longest + 1):
+    with Progress(console=Console(stderr=True)) as progress:
+        task = progress.add_task("runs", total=len(DRAWS) * runs * sum(n * n for n in lengths))
+        for n in lengths:
             for draw, sample in DRAWS.items():
                 for _ in range(runs):
                     p = sample(random, n)
                     made += [decode_both(draw, limit, p) for limit in LIMITS]
-                    progress.update(task, advance=len(LIMITS) * n * n, n=n)
+                    progress.advance(task, n * n)
     return made
-
-
-def ranges_of(longest: int) -> list[tuple[int, int]]:
-    """All lengths, and tens of them where there are more than ten."""
-    tens = [(k, min(k + 9, longest)) for k in range(1, longest + 1, 10)]
-    return [(1, longest), *(tens if len(tens) > 1 else [])]
-
-
-def show(runs: list[Run]) -> None:
-    """Prints a table of all runs and of ranges of n."""
-    table = Table("probabilities", "L", "n", "runs", "optimum found", "lost < 0.05")
-    table.add_column("lost: mean, most")
-    table.add_column("estimate off: mean, most")
-    longest = max(run.n for run in runs)
-    ranges = ranges_of(longest)
-    for draw in DRAWS:
-        for limit in LIMITS:
-            for low, high in ranges:
-                part = [
-                    r for r in runs if (r.draw, r.limit) == (draw, limit) and low <= r.n <= high
-                ]
-                found = sum(run.found for run in part)
-                lost, off = [run.lost for run in part], [run.off for run in part]
-                table.add_row(
-                    draw,
-                    limit,
-                    f"{low}..{high}",
-                    str(len(part)),
-                    f"{found} ({found / len(part):.1%})",
-                    f"{np.mean(np.array(lost) < 0.05):.1%}",
-                    f"{np.mean(lost):.2e}  {max(lost):.2e}",
-                    f"{np.mean(off):.2e}  {max(off):.2e}",
-                    end_section=(low, high) == ranges[-1],
-                )
-    Console(width=120).print(table)
-
-
-def draw_picture(runs: list[Run]) -> None:
-    """Draws how often the optimum is found and both differences, by n."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    titles = (
-        "optimum found (share, ten lengths)",
-        "value lost (mean)",
-        "estimate too low by (mean)",
-    )
-    for draw, colour in zip(DRAWS, ("tab:blue", "tab:orange"), strict=True):
-        for limit, style in zip(LIMITS, ("--", "-"), strict=True):
-            part = [r for r in runs if (r.draw, r.limit) == (draw, limit)]
-            lengths = sorted({r.n for r in part})
-            near = {n: [r for r in part if abs(r.n - n) <= 5] for n in lengths}
-            at = {n: [r for r in part if r.n == n] for n in lengths}
-            label = f"{draw}, L = {limit}"
-            curves = (
-                [np.mean([r.found for r in near[n]]) for n in lengths],
-                [np.mean([r.lost for r in near[n]]) for n in lengths],
-                [np.mean([r.off for r in at[n]]) for n in lengths],
-            )
-            for axis, curve in zip(axes, curves, strict=True):
-                axis.plot(lengths, curve, style, color=colour, label=label)
-    for axis, title in zip(axes, titles, strict=True):
-        axis.set(title=title, xlabel="n")
-        axis.grid(alpha=0.3)
-    axes[0].set_ylim(-0.02, 1.02)
-    axes[2].legend(fontsize=8)
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=120)
 
 
 def main() -> None:
@@ -191,19 +117,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Jansche 2007, section 4.")
     parser.add_argument("--runs", type=int, default=10, help="vectors for each n")
     parser.add_argument("--longest", type=int, default=50, help="the greatest n")
+    parser.add_argument("--every", type=int, default=5, help="n goes down in steps of this")
     parser.add_argument("--seed", type=int, default=2007)
     given = parser.parse_args()
-    minutes = 11 * given.runs / 10 * (given.longest / 50) ** 3
-    print(f"About {minutes:.1f} minutes of one processor.", flush=True)
-    begin = time.perf_counter()
-    runs = run_all(given.runs, given.longest, given.seed)
-    show(runs)
-    print(f"{len(runs)} runs in {time.perf_counter() - begin:.0f} s")
-    try:
-        draw_picture(runs)
-        print(f"picture: out/{PICTURE.name}")
-    except ModuleNotFoundError:
-        print("No picture: matplotlib is not installed (it comes with the extra 'plot').")
+    lengths = range(given.longest, 0, -given.every)[::-1]
+    runs = run_all(lengths, given.runs, given.seed)
+    print("what was found:", save("jansche2007_section4", [astuple(run) for run in runs], 14))
 
 
 if __name__ == "__main__":

@@ -8,15 +8,13 @@ state: covtype's features are standardised (--scale unit: scaled to [0, 1]; the 
 steps are c / sqrt(t), predictions use the last weights; steps are tuned on the first shuffle and
 kept. The paper's offline figures are in a supplement that is not at hand.
 
-The first table has the online F at the end (mean and standard deviation over the shuffles), with
+Learners: with
 FOFO's printed constants, with steps 64 times as long, with gamma_scale="auto", the same with
 predict_with="last", and with the root of q(theta) found every 100 examples from a histogram of the
-scores so far (512 bins), beside OFO, logistic regression, STAMP and OMCSL. The second has the
-difference of each to OFO, shuffle by shuffle, in standard deviations of that difference. The third
-has the offline F of what each has learned, the fourth that of learners whose probabilities are by
-the mean of all weights (equation 5).
+scores so far (512 bins), beside OFO, logistic regression, STAMP and OMCSL; offline, also learners
+whose probabilities are by the mean of all weights (equation 5).
 
-The fifth: |theta - theta*| against n where the probability eta is known, and the slope of its
+And |theta - theta*| against n where the probability eta is known, and the slope of its
 logarithm (theory: -1/2), for a rate of positives of about .014 and of about .2.
 
 How covtype is scaled, and predict_with="last", were chosen after a look at the online F of classes
@@ -38,9 +36,9 @@ little follows from STAMP's low values.
     ./run python notebooks/liu2018.py [--quick] [--shuffles 10] [--tasks a9a,w8a] [--step 1]
         [--scale unit]
 
-takes 6 minutes of one processor with the extra "fast", --quick less than half a minute (a9a, a
-third of the step lengths, two shuffles). Data are looked for in the folder FSMEU_DATA, then in
-../shared/data; pictures go to out/liu2018_figures.png and out/liu2018_threshold.png.
+takes 6 minutes of one processor, --quick less than half a minute (a9a, a third of the step lengths,
+two shuffles). Data are looked for in the folder FSMEU_DATA, then in ../shared/data. What was found
+goes to notebooks/results/liu2018.json (printed with --quick), which the notebook 06_liu2018 draws.
 """
 
 from __future__ import annotations
@@ -49,22 +47,20 @@ import argparse
 import bz2
 import gzip
 import io
+import json
 import lzma
-import time
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from data_folder import data_folder
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
+from result_files import rounded, save
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from fsmeu.drawing.plots import plot_curves
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
@@ -79,8 +75,6 @@ from fsmeu.learning.online.streaming import places, running_measure
 Floats = NDArray[np.float64]
 Bits = NDArray[np.int64]
 
-ROOT = Path(__file__).resolve().parent.parent
-OUT = ROOT / "out"
 TASKS = ("covtype2", "covtype1", "covtype3", "covtype7", "covtype6", "covtype5")
 TASKS += ("a9a", "ijcnn1", "w8a")
 SHORT, LONG = [2.0**k for k in range(-4, 5)], [2.0**k for k in range(-8, 5)]
@@ -247,10 +241,10 @@ def measure(rows: Any, labels: Bits, shuffles: int, given: argparse.Namespace) -
             curves[name].append(running_measure(predicted, known)[at])
             offline[name].append(float(running_measure(learner.predict(held), truth)[-1]))
     words = ", ".join(f"{name} {step:g}" for name, step in steps.items())
-    print(f"  {third} examples, {labels.mean():.2%} positive; steps: {words}")
+    print(f"  {third} examples, {labels.mean():.2%} positive; steps: {words}", file=sys.stderr)
     found = Measured(*({k: np.array(v) for k, v in one.items()} for one in (curves, offline)))
     told = (f"{name} {found.curves[name][:, -1].mean():.4f}" for name in LEARNERS)
-    print(f"  online F: {', '.join(told)}", flush=True)
+    print(f"  online F: {', '.join(told)}", file=sys.stderr)
     return found
 
 
@@ -304,84 +298,6 @@ def slope(sizes: list[int], errors: Floats) -> float:
     return float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
 
 
-# -- tables and pictures --------------------------------------------------------------------------
-
-
-def show_curves(found: dict[str, Measured]) -> None:
-    """Prints the final online F, differences to OFO, and the offline F."""
-    console = Console(width=160)
-    final = Table("task", *LEARNERS, title="online F at the end: mean (s.d. over shuffles)")
-    ahead = Table("task", *LEARNERS, title="less OFO's, per shuffle: mean (in its s.d.)")
-    tests = Table("task", *LEARNERS, title="offline F, last weights: mean (s.d. over shuffles)")
-    means = Table("task", *AVERAGED, title="offline F, mean of all weights (equation 5)")
-    means.add_column("auto, last less OFO (in its s.d.)")
-    for task_name, one in found.items():
-        ends = {name: curve[:, -1] for name, curve in one.curves.items()}
-        final.add_row(task_name, *(spread(ends[name]) for name in LEARNERS))
-        leads = ("" if name == "OFO" else lead(ends[name], ends["OFO"]) for name in LEARNERS)
-        ahead.add_row(task_name, *leads)
-        tests.add_row(task_name, *(spread(one.offline[name]) for name in LEARNERS))
-        pair = (one.offline[name] for name in ("auto, last, mean w", "OFO, mean w"))
-        means.add_row(task_name, *(spread(one.offline[name]) for name in AVERAGED), lead(*pair))
-    console.print(final, ahead, tests, means)
-
-
-def spread(values: Floats) -> str:
-    """Mean and standard deviation over shuffles."""
-    return f"{values.mean():.3f} ({values.std(ddof=1) if len(values) > 1 else 0:.3f})"
-
-
-def lead(values: Floats, others: Floats) -> str:
-    """The mean of the differences, and how many of their standard deviations it is."""
-    less = values - others
-    by_chance = less.std(ddof=1) if len(less) > 1 else 0.0
-    many = f" ({less.mean() / by_chance:+.1f})" if by_chance > 0 else ""
-    return f"{less.mean():+.3f}{many}"
-
-
-def show_errors(sizes: list[int], found: dict[tuple[str, str], Floats]) -> None:
-    """Prints the errors of thresholds and their slopes."""
-    table = Table("positives", "gamma_scale", *(f"n = {n}" for n in sizes), "slope")
-    for (rate, scale), errors in found.items():
-        cells = (f"{error:.4f}" for error in errors)
-        table.add_row(rate, scale, *cells, f"{slope(sizes, errors):.2f}")
-    Console(width=130).print(table)
-
-
-def draw(found: dict[str, Measured], sizes: list[int], errors: Any) -> None:
-    """Draws the curves of each task, and the errors of thresholds."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    OUT.mkdir(exist_ok=True)
-    if found:
-        across = min(3, len(found))
-        down = -(-len(found) // across)
-        size = {"figsize": (4.6 * across, 3.6 * down), "layout": "constrained", "squeeze": False}
-        figure, axes = plt.subplots(down, across, **size)
-        for axis, (name, one) in zip(axes.flat, found.items(), strict=False):
-            curves = {learner: one.curves[learner] for learner in LEARNERS}
-            share = np.linspace(0, 1, len(curves["OFO"][0]) + 1)[1:]
-            plot_curves(curves, share, ax=axis).legend().set_visible(False)
-            axis.xaxis.set_major_formatter("{x:g}")
-            axis.set(title=name, xlabel="part of the examples seen")
-        for axis in axes.flat[len(found) :]:
-            axis.set_visible(False)
-        axes.flat[0].legend(fontsize=7)
-        figure.savefig(OUT / "liu2018_figures.png", dpi=110)
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
-    for axis, rate in zip(axes, RATES, strict=True):
-        for scale in SCALES:
-            label = f"gamma_scale {scale}: {slope(sizes, errors[rate, scale]):.2f}"
-            axis.loglog(sizes, errors[rate, scale], "o-", label=label)
-        axis.set(title=f"rate of positives {rate}", xlabel="n", ylabel="|theta - theta*|")
-        axis.legend(title="slope", fontsize=8)
-        axis.grid(alpha=0.3)
-    figure.savefig(OUT / "liu2018_threshold.png", dpi=110)
-
-
 def main() -> None:
     """Runs the experiments."""
     parser = argparse.ArgumentParser(description="Liu et al. 2018.")
@@ -393,32 +309,38 @@ def main() -> None:
     given = parser.parse_args()
     names = ["a9a"] if given.quick else [name for name in given.tasks.split(",") if name]
     shuffles = 2 if given.quick else given.shuffles
-    print(
-        "Less than a minute." if given.quick else "About 6 minutes with numba for all tasks.",
-        flush=True,
-    )
-    begin = time.process_time()
     held: dict[str, Any] = {}
     missing = [name for name in names if not is_there(name)]
     if missing:
         remedy = "set FSMEU_DATA to their folder"
-        print(f"No data in {data_folder()} for {', '.join(missing)}: {remedy}.")
+        print(f"No data in {data_folder()} for {', '.join(missing)}: {remedy}.", file=sys.stderr)
     found = {}
     for name in names:
         if name not in missing:
-            print(f"{name}:", flush=True)
+            print(f"{name}:", file=sys.stderr)
             found[name] = measure(*task(name, held, given.scale), shuffles, given)
-    if found:
-        show_curves(found)
     sizes = [2**k for k in ((10, 12, 14) if given.quick else (10, 12, 14, 16, 18))]
     errors = threshold_errors(sizes, 3 if given.quick else 10)
-    show_errors(sizes, errors)
-    try:
-        draw(found, sizes, errors)
-        print("pictures: out/liu2018_figures.png, out/liu2018_threshold.png")
-    except ModuleNotFoundError:
-        print("No pictures: matplotlib is not installed (it comes with the extra 'plot').")
-    print(f"{time.process_time() - begin:.0f} s of processor time")
+    tasks = {
+        name: {
+            "curves": {learner: summary(curve) for learner, curve in one.curves.items()},
+            "online": {learner: curve[:, -1] for learner, curve in one.curves.items()},
+            "offline": one.offline,
+        }
+        for name, one in found.items()
+    }
+    thresholds = [[*key, sizes, values] for key, values in errors.items()]
+    result = {"tasks": tasks, "thresholds": thresholds}
+    if given.quick:
+        print(json.dumps(rounded(result, 6)))
+    else:
+        print("what was found:", save("liu2018", result, 4))
+
+
+def summary(curve: Floats) -> list[Floats]:
+    """Mean and standard deviation over shuffles, at 40 places, (2, 40)."""
+    kept = curve[:, np.linspace(0, curve.shape[1] - 1, 40).round().astype(int)]
+    return [kept.mean(axis=0), kept.std(axis=0)]
 
 
 if __name__ == "__main__":

@@ -42,16 +42,17 @@ and is within .01 of it or above it everywhere else.
 
     ./run python notebooks/natarajan2016.py [--seeds 5] [--quick] [--data FOLDER]
 
-takes about a minute and a half of one processor; with --quick (breast cancer, image and scene, one
-seed) a few seconds. The data are looked for in --data, in the folder that the environment variable
-FSMEU_DATA names, and in ../shared/data. The picture goes to out/natarajan2016.png.
+takes about ten minutes of one processor; with --quick (breast cancer, image and scene, one seed)
+a few seconds. The data are looked for in --data, in the folder that the environment variable
+FSMEU_DATA names, and in ../shared/data. What was found goes to notebooks/results/natarajan2016.json
+(printed with --quick), which the notebook 05_natarajan2016 draws.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import time
+import json
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,9 +62,9 @@ from typing import Any
 import numpy as np
 from data_folder import data_folder
 from numpy.typing import NDArray
+from result_files import save
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 from scipy.io import loadmat
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
@@ -78,8 +79,6 @@ from fsmeu.losses.loss import SpecLoss
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "out" / "natarajan2016.png"
 LOSSES = {"F1": "fscore", "Jaccard": "jaccard", "AM": "balanced_accuracy", "G-TP/PR": "g_tp_pr"}
 WAYS = ("DTA", "0.5", "EUM", "DTA cal", "best")
 PRINTED = {
@@ -336,75 +335,6 @@ def mean(found: list[Case], data: str, least: int, measure: str, way: str) -> tu
     return float(np.mean(means)), float(np.std(means, ddof=1)) if len(means) > 1 else 0.0
 
 
-def show(found: list[Case], console: Console, rarest: int = 1) -> None:
-    """Prints a table for each measure, ours beside what the paper prints, from T = rarest on."""
-    for k, measure in enumerate(LOSSES):
-        number = "Table 2" if measure in ("F1", "Jaccard") else "Table 3"
-        table = Table("data", "T", title=f"{number}, {measure}: here (seeds: spread) | printed")
-        for way in WAYS:
-            table.add_column(way, justify="right")
-        for (data, least), text in PRINTED.items():
-            if not any(c.data == data and c.least >= least for c in found):
-                continue
-            if data == "reuters" and least < rarest:
-                continue
-            printed = [*(f".{one}" for one in text.split()[3 * k : 3 * k + 3]), "", ""]
-            cells = []
-            for way, other in zip(WAYS, printed, strict=True):
-                value, spread = mean(found, data, least, measure, way)
-                shown = f"{value:.4f}" + (f" ({spread:.3f})" if spread else "")
-                cells.append(f"{shown} | {other}" if other else shown)
-            table.add_row(data, str(least), *cells)
-        console.print(table)
-    _explain(found, console, rarest)
-
-
-def _explain(found: list[Case], console: Console, rarest: int) -> None:
-    """Says which printed F1 figures of DTA no threshold reaches."""
-    over = []
-    for (data, least), text in PRINTED.items():
-        if any(c.data == data and c.least >= max(least, rarest) for c in found):
-            best, _ = mean(found, data, least, "F1", "best")
-            printed = int(text.split()[0]) / 1e4
-            if printed > best:
-                over.append(f"{data} (T = {least}): {printed:.4f} printed, {best:.4f} at best")
-    console.print(
-        "The F1 column of DTA cannot be met: these printed figures are above the best threshold "
-        "chosen on the test labels themselves: " + ("; ".join(over) or "none here") + ". And the "
-        "table contradicts itself: F1 and Jaccard of one decision obey J = F1 / (2 - F1), so that "
-        "scene's baseline F1 .6891 cannot go with J .0206 (J >= F1 / 2, in means over classes "
-        "too), and the labels chosen for F1 .9636 on spambase would have J = .930, while those "
-        "chosen for Jaccard are printed with .7314."
-    )
-
-
-def draw_picture(found: list[Case]) -> None:
-    """Draws what DTA and EUM are worth beside the best threshold, a panel for each measure."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    names = [d for d in DATA if any(c.data == d for c in found)]
-    figure, axes = plt.subplots(1, 4, figsize=(15, 4.5), layout="constrained", sharey=True)
-    for k, (axis, measure) in enumerate(zip(axes, LOSSES, strict=True)):
-        for place, way in enumerate(WAYS):
-            heights = [mean(found, d, 1, measure, way)[0] for d in names]
-            at = np.arange(len(names)) + 0.17 * (place - 2)
-            axis.bar(at, heights, 0.15, label=f"{way}, here")
-        for place in range(3):
-            printed = [int(PRINTED[d, 1].split()[3 * k + place]) / 1e4 for d in names]
-            at = np.arange(len(names)) + 0.17 * (place - 2)
-            axis.plot(at, printed, "k_", markersize=9, label="printed" if place == 0 else None)
-        axis.set(title=measure, ylim=(0, 1.02))
-        axis.set_xticks(np.arange(len(names)), names, rotation=35, ha="right")
-        axis.grid(axis="y", alpha=0.3)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=110)
-    plt.close(figure)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Runs the experiment."""
     parser = argparse.ArgumentParser(description="Natarajan et al. 2016, Tables 2 and 3.")
@@ -422,18 +352,20 @@ def main(arguments: list[str] | None = None) -> None:
     folder = Path(given.data).expanduser() if given.data else data_folder()
     if not folder.is_dir():
         parser.error(f"there is no folder {folder}; set FSMEU_DATA or give --data")
-    print("Less than a minute." if given.quick else "A minute or two.", flush=True)
-    begin = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # iterations end early on separable classes
         found = list(cases(names, 1 if given.quick else given.seeds, folder, given.least))
-    show(found, Console(width=130), given.least)
-    print(f"{len(found)} classes in {time.perf_counter() - begin:.0f} s")
-    try:
-        draw_picture(found)
-        print(f"picture: out/{PICTURE.name}")
-    except ModuleNotFoundError:
-        print("No picture: matplotlib is not installed (it comes with the extra 'plot').")
+    rows = [
+        [data, least, measure, way, *mean(found, data, least, measure, way)]
+        for data, least in PRINTED
+        if any(one.data == data and one.least >= least for one in found)
+        for measure in LOSSES
+        for way in WAYS
+    ]
+    if given.quick:
+        print(json.dumps(rows))
+    else:
+        print("what was found:", save("natarajan2016", rows))
 
 
 if __name__ == "__main__":

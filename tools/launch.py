@@ -180,6 +180,11 @@ def _python(project: Project, arguments: list[str]) -> int:
     os.execv(python, [python, *arguments])
 
 
+def _notebooks(project: Project, arguments: list[str]) -> int:
+    python = str(project.python)
+    os.execv(python, [python, str(project.root / "tools" / "notebooks.py"), *arguments])
+
+
 def _setup(project: Project, arguments: list[str]) -> int:
     print(f"fsmeu is set up in {project.venv}")
     return 0
@@ -237,6 +242,12 @@ COMMANDS = {
     "fuzz": Command("fuzz [ARG ...]", "every reader on files that are nearly right", _fuzz),
     "fsmeu": Command("fsmeu [ARG ...]", "the command line", _fsmeu),
     "python": Command("python [ARG ...]", "the environment's Python", _python),
+    "notebooks": Command(
+        "notebooks [NAME ...]",
+        "execute the notebooks, or those whose names begin so, and write their outputs",
+        _notebooks,
+        "dev",
+    ),
     "setup": Command("setup", "only set up, with what the tests need", _setup, "dev"),
     "docs": Command(
         "docs [--serve]",

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.algebra.confusion import (
+    Confusion,
     Counterexample,
     Fractional,
     confusion,
     fractional,
     tp_counterexample,
 )
+from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
 from fsmeu.losses.evaluate import trace_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
@@ -144,6 +148,8 @@ class Properties:
         additive: True when the value is a sum over positions.
         confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
         fractional: the value as a ratio of sums of counts, where it is the same one at every n.
+        ratios: how many ratios of counts the value is the sum of at a length, 0 if it is no sum of
+            such: then expectations of long sequences come from moments of counts.
         tp_monotonic: True when more true positives never make the value worse, for all n up to
             ``tried``; None when the value is not one of the confusion table.
         counterexample: the smallest case in which one more true positive makes it worse.
@@ -159,6 +165,7 @@ class Properties:
     additive: bool
     confusion: bool
     fractional: Fractional | None
+    ratios: int
     tp_monotonic: bool | None
     counterexample: Counterexample | None
     tried: int = _LENGTHS_TRIED
@@ -185,6 +192,13 @@ def properties(bound: BoundLoss) -> Properties:
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=fractional(form) if form is not None else None,
+        ratios=_ratios(form) if form is not None else 0,
         tp_monotonic=None if form is None else found is None,
         counterexample=found,
     )
+
+
+def _ratios(form: Confusion) -> int:
+    """How many ratios of counts the value is the sum of, where z has some ones; 0 if it is not."""
+    found = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
+    return 0 if found is None else len(found.ratios)
