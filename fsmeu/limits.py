@@ -20,8 +20,6 @@ KEPT_CELLS_PER_STATE = 8
 """Cells of arrays over all layers that count as one state: plain numbers, with nothing beside."""
 TABLES_PER_STATE = 200
 """Tables of counts that count as one state where all are valued: they take time, no room."""
-INVERSES_PER_STATE = 400
-"""Inverse denominators of a block of candidates that count as one state: they take time only."""
 ELEMENTS_PER_STATE = 20
 """Pairs of a prefix and a state that determinization may list for each state allowed: in a minute.
 """

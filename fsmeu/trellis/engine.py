@@ -261,6 +261,11 @@ class Structure:
         found: Floats = self._greatest[:, n]
         return found
 
+    def caps(self, n: int) -> Floats:
+        """Bounds on the joint count of hypotheses of length n by their own count."""
+        found: Floats = self._caps(n)[n]
+        return found
+
     def _batch(self, models: Sequence[ArcWeights], zs: Sequence[Ints] | None = None) -> Batch:
         lengths = np.array([model.n for model in models], np.int64)
         begins = np.append(0, np.cumsum(self.weight_at[lengths]))
