@@ -27,28 +27,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fsmeu import learning, models, searn
-    from fsmeu.decoding.corpus import decode_corpus
-    from fsmeu.decoding.decode import decode, explain
-    from fsmeu.decoding.decode_many import decode_many
-    from fsmeu.drawing.draw import draw
-    from fsmeu.drawing.pages.explore import explore
-    from fsmeu.drawing.plots.levels_plot import plot_hypotheses, plot_levels
-    from fsmeu.errors import FsmeuError
-    from fsmeu.exchange.networkx_graph import from_networkx, to_networkx
-    from fsmeu.exchange.openfst import from_openfst, to_openfst
-    from fsmeu.expectation.composition import compose
-    from fsmeu.expectation.corpus import expect_corpus
-    from fsmeu.expectation.expect import expect
-    from fsmeu.expectation.expect_many import expect_many
-    from fsmeu.expectation.gradient import gradient, value_and_gradient
+    from fsmeu.decoding.corpus import decode_corpus as decode_corpus
+    from fsmeu.decoding.decode import decode as decode
+    from fsmeu.decoding.decode import explain as explain
+    from fsmeu.decoding.decode_many import decode_many as decode_many
+    from fsmeu.drawing.draw import draw as draw
+    from fsmeu.drawing.pages.explore import explore as explore
+    from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
+    from fsmeu.drawing.plots import plot_levels as plot_levels
+    from fsmeu.errors import FsmeuError as FsmeuError
+    from fsmeu.exchange.networkx_graph import from_networkx as from_networkx
+    from fsmeu.exchange.networkx_graph import to_networkx as to_networkx
+    from fsmeu.exchange.openfst import from_openfst as from_openfst
+    from fsmeu.exchange.openfst import to_openfst as to_openfst
+    from fsmeu.expectation.composition import compose as compose
+    from fsmeu.expectation.corpus import expect_corpus as expect_corpus
+    from fsmeu.expectation.expect import expect as expect
+    from fsmeu.expectation.expect_many import expect_many as expect_many
+    from fsmeu.expectation.gradient import gradient as gradient
+    from fsmeu.expectation.gradient import value_and_gradient as value_and_gradient
     from fsmeu.fst import tags as constraints
-    from fsmeu.losses.corpus import evaluate_corpus, evaluate_many
-    from fsmeu.losses.evaluate import evaluate
-    from fsmeu.losses.function import function_loss
-    from fsmeu.losses.library import library, load, loads
-    from fsmeu.losses.outputs import evaluate_outputs
-    from fsmeu.losses.sum_over_paths import compile_summed
-    from fsmeu.models.derived import calibrate
+    from fsmeu.losses.corpus import evaluate_corpus as evaluate_corpus
+    from fsmeu.losses.corpus import evaluate_many as evaluate_many
+    from fsmeu.losses.evaluate import evaluate as evaluate
+    from fsmeu.losses.function import function_loss as function_loss
+    from fsmeu.losses.library import library as library
+    from fsmeu.losses.library import load as load
+    from fsmeu.losses.library import loads as loads
+    from fsmeu.losses.outputs import evaluate_outputs as evaluate_outputs
+    from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
+    from fsmeu.models.derived import calibrate as calibrate
 
 __version__ = "0.1.0"
 
@@ -61,35 +69,31 @@ _ROOMS = {
 """Packages and modules that are names of the package themselves."""
 
 _HOMES = {
-    "FsmeuError": "fsmeu.errors",
-    "calibrate": "fsmeu.models.derived",
-    "compile_summed": "fsmeu.losses.sum_over_paths",
-    "compose": "fsmeu.expectation.composition",
-    "decode": "fsmeu.decoding.decode",
-    "decode_corpus": "fsmeu.decoding.corpus",
-    "decode_many": "fsmeu.decoding.decode_many",
-    "draw": "fsmeu.drawing.draw",
-    "evaluate": "fsmeu.losses.evaluate",
-    "evaluate_corpus": "fsmeu.losses.corpus",
-    "evaluate_many": "fsmeu.losses.corpus",
-    "evaluate_outputs": "fsmeu.losses.outputs",
-    "expect": "fsmeu.expectation.expect",
-    "expect_corpus": "fsmeu.expectation.corpus",
-    "expect_many": "fsmeu.expectation.expect_many",
-    "explain": "fsmeu.decoding.decode",
-    "explore": "fsmeu.drawing.pages.explore",
-    "from_networkx": "fsmeu.exchange.networkx_graph",
-    "from_openfst": "fsmeu.exchange.openfst",
-    "function_loss": "fsmeu.losses.function",
-    "gradient": "fsmeu.expectation.gradient",
-    "library": "fsmeu.losses.library",
-    "load": "fsmeu.losses.library",
-    "loads": "fsmeu.losses.library",
-    "plot_hypotheses": "fsmeu.drawing.plots.levels_plot",
-    "plot_levels": "fsmeu.drawing.plots.levels_plot",
-    "to_networkx": "fsmeu.exchange.networkx_graph",
-    "to_openfst": "fsmeu.exchange.openfst",
-    "value_and_gradient": "fsmeu.expectation.gradient",
+    name: f"fsmeu.{module}"
+    for module, names in {
+        "decoding.corpus": "decode_corpus",
+        "decoding.decode": "decode explain",
+        "decoding.decode_many": "decode_many",
+        "drawing.draw": "draw",
+        "drawing.pages.explore": "explore",
+        "drawing.plots": "plot_hypotheses plot_levels",
+        "errors": "FsmeuError",
+        "exchange.networkx_graph": "from_networkx to_networkx",
+        "exchange.openfst": "from_openfst to_openfst",
+        "expectation.composition": "compose",
+        "expectation.corpus": "expect_corpus",
+        "expectation.expect": "expect",
+        "expectation.expect_many": "expect_many",
+        "expectation.gradient": "gradient value_and_gradient",
+        "losses.corpus": "evaluate_corpus evaluate_many",
+        "losses.evaluate": "evaluate",
+        "losses.function": "function_loss",
+        "losses.library": "library load loads",
+        "losses.outputs": "evaluate_outputs",
+        "losses.sum_over_paths": "compile_summed",
+        "models.derived": "calibrate",
+    }.items()
+    for name in names.split()
 }
 """Where each name lives. Modules are loaded when a name is first asked for: a command that only
 shows help need not load OpenFst."""
@@ -101,8 +105,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOMES:
         found = getattr(import_module(_HOMES[name]), name)
     else:
-        message = f"module 'fsmeu' has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module 'fsmeu' has no attribute {name!r}")  # noqa: EM102
     globals()[name] = found
     return found
 
@@ -111,39 +114,4 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-__all__ = [
-    "FsmeuError",
-    "__version__",
-    "calibrate",
-    "compile_summed",
-    "compose",
-    "constraints",
-    "decode",
-    "decode_corpus",
-    "decode_many",
-    "draw",
-    "evaluate",
-    "evaluate_corpus",
-    "evaluate_many",
-    "evaluate_outputs",
-    "expect",
-    "expect_corpus",
-    "expect_many",
-    "explain",
-    "explore",
-    "from_networkx",
-    "from_openfst",
-    "function_loss",
-    "gradient",
-    "learning",
-    "library",
-    "load",
-    "loads",
-    "models",
-    "plot_hypotheses",
-    "plot_levels",
-    "searn",
-    "to_networkx",
-    "to_openfst",
-    "value_and_gradient",
-]
+__all__ = ["__version__", "constraints", "learning", "models", "searn", *_HOMES]

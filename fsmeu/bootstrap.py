@@ -13,8 +13,6 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-__all__ = ["Estimate", "drawn_weights", "estimate", "percentiles"]
-
 _DRAWN_CELLS = 1 << 22
 """Sentences of the corpora that are drawn at once for a bootstrap interval: 64 MB."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-__all__ = ["Card", "Distribution", "Picture", "Text"]
-
 
 class Card:
     """An object that a notebook shows as a card."""
@@ -35,7 +33,7 @@ class Distribution(Text):
 
     def plot(self, **options: Any) -> Any:
         """Axes with the distribution, as ``fsmeu.plot_levels`` draws it."""
-        from fsmeu.drawing.plots.levels_plot import plot_levels
+        from fsmeu.drawing.plots import plot_levels
 
         return plot_levels(cast("Any", self), **options)
 

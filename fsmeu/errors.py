@@ -1,4 +1,4 @@
-"""One family of exceptions, and one way to word a message.
+"""One family of exceptions, one way to word a message, and checks of plain arguments.
 
 Every message has the same shape: *where: what must hold. Got what was given. What to do.*
 Each class has a built-in second parent, so that ``except ValueError`` works as well.
@@ -8,31 +8,14 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 from collections.abc import Iterable
-
-__all__ = [
-    "EmptyError",
-    "FsmeuError",
-    "FstError",
-    "InputError",
-    "LossFileError",
-    "SizeLimitError",
-    "as_number",
-    "as_whole",
-    "nearest",
-    "one_of",
-    "sentence",
-    "shorten",
-    "truth",
-    "visible",
-    "whole",
-]
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 
 _MOST_WHOLE = 10**300
 """Greatest whole number that is taken: doubles hold it, and it can be shown."""
-
-
-_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 class FsmeuError(Exception):
@@ -79,11 +62,7 @@ def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str
 
 
 def whole(where: str, name: str, count: object, least: int = 1) -> int:
-    """A count that was given, checked.
-
-    Raises:
-        InputError: it is not a whole number, or less than the least.
-    """
+    """A count that was given; an InputError unless it is whole and at least the least."""
     number = as_whole(count, least)
     if number is None:
         must = f"{name} must be a whole number of at least {least}"
@@ -106,12 +85,18 @@ def as_number(text: str) -> int | None:
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 18 else None
 
 
-def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
-    """A name that was given, checked.
+def limit_from(variable: str, default: int) -> int:
+    """The limit that an environment variable sets, else the default; an InputError below 1."""
+    text = os.environ.get(variable, "").strip()
+    number = as_number(text) if text else default
+    if number is None or number < 1:
+        must = f"must be a whole number of at least 1, such as {default}"
+        raise InputError(sentence(f"environment variable {variable}", must, text))
+    return number
 
-    Raises:
-        InputError: it is not one of those that are known; the nearest is offered.
-    """
+
+def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
+    """A name that was given; an InputError that offers the nearest unless it is a known one."""
     names = list(known)
     if isinstance(chosen, str) and chosen in names:
         return chosen
@@ -120,11 +105,7 @@ def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
 
 
 def truth(where: str, name: str, value: object) -> bool:
-    """A truth value that was given, checked.
-
-    Raises:
-        InputError: it is neither True nor False (nor 1 or 0, nor numpy's).
-    """
+    """A truth value that was given (True, 1, numpy's); an InputError if it is none."""
     try:
         if value in (True, False):
             return bool(value)
@@ -135,19 +116,12 @@ def truth(where: str, name: str, value: object) -> bool:
 
 def shorten(value: object, limit: int = 120) -> str:
     """The value as visible text on one line, cut in the middle when long."""
-    text = visible(" ".join((value if isinstance(value, str) else _shown(value)).split()))
-    if len(text) <= limit:
-        return text
-    half = (limit - 5) // 2
-    return f"{text[:half]} ... {text[-half:]}"
-
-
-def _shown(value: object) -> str:
-    """The value as Python shows it, or its type where that fails, as with very long numbers."""
     try:
-        return repr(value)
-    except Exception:
-        return f"a value of type {type(value).__name__}"
+        plain = value if isinstance(value, str) else repr(value)
+    except Exception:  # as of very long numbers
+        plain = f"a value of type {type(value).__name__}"
+    text, half = visible(" ".join(plain.split())), (limit - 5) // 2
+    return text if len(text) <= limit else f"{text[:half]} ... {text[-half:]}"
 
 
 def visible(text: object, keep: str = "") -> str:
@@ -159,23 +133,44 @@ def visible(text: object, keep: str = "") -> str:
     plain = str(text)
     if plain.isprintable():
         return plain
-    return "".join(c if c.isprintable() or c in keep else _escape(c) for c in plain)
-
-
-def _escape(character: str) -> str:
-    number = ord(character)
-    if number < 0x100:
-        return _ESCAPES.get(character, f"\\x{number:02x}")
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    shown = (
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in plain
+    )
+    return "".join(shown)
 
 
 def nearest(name: str, known: Iterable[str], alike: float = 0.5) -> str:
-    """A hint naming the known name that is most like the given one, or nothing.
-
-    Args:
-        name: what was given.
-        known: the names that there are.
-        alike: how much of a name must agree, from 0 to 1.
-    """
+    """A hint naming the known name of which most agrees, or "" where less than ``alike`` does."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}?" if close else ""
+
+
+class MissingExtra(FsmeuError, ImportError):
+    """Something optional is not installed; the message says how to get it."""
+
+
+@lru_cache(maxsize=16)
+def is_installed(package: str) -> bool:
+    """Whether a package can be imported; one that is there but broken cannot."""
+    try:
+        return find_spec(package) is not None and bool(import_module(package))
+    except Exception:  # whatever a broken package raises
+        return False
+
+
+def need_installed(package: str, extra: str, what: str, instead: str = "") -> None:
+    """Refuses to go on without a package.
+
+    Args:
+        package: the name by which it is imported.
+        extra: the extra that installs it.
+        what: what it is needed for.
+        instead: what can be had without it.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    if not is_installed(package):
+        must = f"{package.replace('_', '-')} must be installed"
+        remedy = f"Install it: pip install 'fsmeu[{extra}]'" + (f"; {instead}" if instead else "")
+        raise MissingExtra(sentence(what, must, None, remedy))

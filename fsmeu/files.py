@@ -1,26 +1,35 @@
-"""Files that are written whole: after a kill or on a full disk, the old content or the new."""
+"""Files, written whole and read within one limit on memory.
+
+After a kill or on a full disk, a file has its old content or the new. Compressed files are
+recognised by their first bytes. Whatever is wrong with a file, or too large in it, ends in one
+sentence that names it, before more memory is taken than the limit allows.
+"""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import math
 import os
 import secrets
 import stat
 import sys
-from contextlib import suppress
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
-from fsmeu.errors import InputError, sentence, shorten
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
-__all__ = ["as_path", "write_file"]
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, sentence, shorten
 
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
-    """The path of a file to write.
-
-    Raises:
-        InputError: it is not the name of a file.
-    """
+    """The path of a file to write; an InputError if it is not the name of a file."""
     if isinstance(path, str | os.PathLike):
         return Path(path)
     raise InputError(sentence(where, "the name of a file is needed", path))
@@ -39,7 +48,9 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
     place = as_path(path, "file")
     try:
         data = content.encode() if isinstance(content, str) else content
-        held = _status(place)
+        held = None
+        with suppress(FileNotFoundError):
+            held = place.stat()
         stream = None if held is None else _open_stream(place, held)
         if stream is None:
             _replace(Path(os.path.realpath(place)), data, held)
@@ -53,14 +64,6 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
         must = f"it cannot be written ({reason})"
         raise InputError(sentence(f"file {shorten(str(place))}", must)) from error
     return place
-
-
-def _status(path: Path) -> os.stat_result | None:
-    """The status of the file, None where there is none."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
 
 
 def _open_stream(path: Path, held: os.stat_result) -> BinaryIO | None:
@@ -95,3 +98,176 @@ def _replace(path: Path, data: bytes | memoryview, held: os.stat_result | None) 
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+_MOST_INPUT_BYTES = 1 << 29
+"""Memory that an input may take, unpacked, by default (FSMEU_MAX_BYTES): twice that while it is
+computed with is what every machine has."""
+STDIN = "-"
+OBJECTS = 8
+"""Bytes of memory for each byte of a text that becomes Python's lists, texts and numbers."""
+TABLES = 4
+"""The same for a text that becomes an array of doubles: two characters are one number at most."""
+
+_VARIABLE = "FSMEU_MAX_BYTES"
+_GZIP = b"\x1f\x8b"
+_CLOSED = "it is closed"
+_NOT_PACKED = "it is not compressed as its name says"
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ENCRYPTED = 1
+_CELL = 8
+_KINDS = "biufUS"
+
+
+def input_limit(growth: int = 1) -> int:
+    """Bytes that an input may have, unpacked, where each takes ``growth`` bytes of memory."""
+    return limit_from(_VARIABLE, _MOST_INPUT_BYTES) // growth
+
+
+@contextmanager
+def readable(where: str, must: str = "the file cannot be read") -> Iterator[None]:
+    """A context in which a file that cannot be read is an InputError.
+
+    Args:
+        where: what it is called in the message.
+        must: what the message says of it, before the reason.
+
+    Raises:
+        InputError: the system, or what unpacks the file, refuses it.
+    """
+    try:
+        yield
+    except FsmeuError:
+        raise
+    except UnicodeDecodeError:
+        raise InputError(sentence(where, "must be UTF-8 text")) from None
+    except (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        reason = getattr(error, "strerror", None) or shorten(str(error)) or type(error).__name__
+        raise InputError(sentence(where, f"{must} ({reason})")) from None
+
+
+def read_bytes(
+    name: str | Path, where: str, growth: int = 1, most: int | None = None, begin: bytes = b""
+) -> bytes:
+    """The bytes of a file, or of standard input for "-", unpacked.
+
+    Args:
+        name: the file.
+        where: what it is called in messages.
+        growth: bytes of memory that each byte will take.
+        most: bytes that there may be; None for the general limit.
+        begin: what it must begin with; of another file only as many bytes are read.
+
+    Raises:
+        InputError: it cannot be read.
+        SizeLimitError: it is too large.
+    """
+    limit = min(input_limit(growth), most or input_limit())
+    with readable(where), open_input(name) as raw:
+        stream = unpacked(raw, name)
+        content: bytes = stream.read(len(begin))
+        content += stream.read(limit + 1) if content == begin else b""
+    if len(content) > limit:
+        _refuse(where, f"may have at most {limit:,} bytes", "more")
+    return content
+
+
+def read_text(name: str | Path, where: str, growth: int = OBJECTS, most: int | None = None) -> str:
+    """The UTF-8 text of a file, without a byte order mark; arguments are those of ``read_bytes``.
+
+    Raises:
+        InputError: it cannot be read, or is no such text.
+        SizeLimitError: it is too large.
+    """
+    content = read_bytes(name, where, growth, most)
+    with readable(where):
+        return content.decode("utf-8-sig")
+
+
+@contextmanager
+def open_input(name: str | Path) -> Iterator[BinaryIO]:
+    """A file that is open, or standard input, which stays open; errors are the system's."""
+    if str(name) != STDIN:
+        with Path(name).expanduser().open("rb") as file:
+            yield file
+    elif sys.stdin is None:
+        raise ValueError(_CLOSED)
+    else:
+        yield sys.stdin.buffer
+
+
+def unpacked(raw: Any, name: str | Path = "") -> Any:
+    """The stream, or what unpacks it: gzip by its first bytes, bzip2 by the name's ending."""
+    stream = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    if stream.peek(2)[:2] == _GZIP:
+        return io.BufferedReader(gzip.GzipFile(fileobj=stream))
+    if Path(name).suffix == ".bz2":
+        return io.BufferedReader(bz2.BZ2File(stream))
+    if Path(name).suffix == ".gz":
+        raise OSError(_NOT_PACKED)
+    return stream
+
+
+def read_arrays(
+    path: str | Path, where: str, must: str = "must be an npz archive"
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz archive by name, each read once.
+
+    Their sizes are summed before any is unpacked. Elements of fewer than eight bytes count as
+    eight, since they are computed with as doubles. An archive may hold twice its own size whatever
+    the limit: weights hardly compress, and a file that large is given on purpose.
+
+    Args:
+        path: the file.
+        where: what it is called in messages.
+        must: what is said of a file that is no archive.
+
+    Raises:
+        InputError: it is no archive of arrays of numbers and texts.
+        SizeLimitError: the arrays are too large.
+    """
+    with readable(where), open_input(path) as file, _archive(file, where, must) as archive:
+        members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+        room = max(input_limit(), 2 * file.seek(0, 2))
+        need = sum(_bytes_of(archive, one, where) for one in members.values())
+        if need > room:
+            _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
+        found = {}
+        for name, one in members.items():
+            with archive.open(one) as stream:
+                found[name] = npy.read_array(stream, allow_pickle=False)
+        return found
+
+
+def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(file)
+    except zipfile.BadZipFile:
+        raise InputError(sentence(where, must)) from None
+
+
+def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
+    """The memory that an array takes by its header, which must agree with the member's size."""
+    try:
+        if member.compress_type not in _METHODS or member.flag_bits & _ENCRYPTED:
+            raise ValueError(member.compress_type)
+        with archive.open(member) as stream:
+            version = npy.read_magic(stream)
+            header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, kind = header(stream)
+            held = member.file_size - stream.tell()
+        if (
+            kind.kind not in _KINDS
+            or kind.itemsize * math.prod(shape) != held
+            or min(shape, default=0) < 0
+        ):
+            raise ValueError(shape)
+    except Exception as error:  # a header is Python's syntax, and may raise what that does
+        must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
+        raise InputError(sentence(where, must)) from error
+    return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
+
+
+def _refuse(where: str, must: str, got: str) -> NoReturn:
+    remedy = f"Cut it into several, or raise the limit with the environment variable {_VARIABLE}"
+    raise SizeLimitError(sentence(where, must, got, remedy))

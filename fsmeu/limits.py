@@ -91,10 +91,10 @@ LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
 LONG_SEQUENCE = 2_000
 """Labels from which expectations of counts are summed over windows: from here on that is faster."""
-LONG_CHAIN = 3_000
-"""The same under chains."""
-LONG_CHAIN_STATES = 4
-"""States of a chain up to which that is worth it: their number enters with its third power."""
+LONG_DECISION = 1_000
+"""Labels from which decisions are made by moments of counts; fewer are counted exactly."""
+MOMENT_TRIES = 64
+"""Numbers of ones that are tried where a bound leaves several: four or five mostly."""
 MOST_LEVEL_CELLS = 20_000_000
 """Tables of counts whose values are listed as a distribution: about 1 GB while they are sorted."""
 RANKED_AT_ONCE = 1_000

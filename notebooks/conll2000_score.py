@@ -28,6 +28,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -90,15 +91,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the sentences that are drawn")
     parser.add_argument("--tested", type=int, default=2012, help="sentences of the test set")
     parser.add_argument("--output", "-o", type=Path, help="the file of the models")
-    parser.add_argument("more", nargs="*", help="options of fsmeu score, after --")
-    given = parser.parse_args()
+    parser.epilog = "Options of fsmeu score follow after --."
+    end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, more_options = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     train, test = drawn(read("train"), given.sentences, given.seed), read("test")[: given.tested]
     make = crf_models if given.kind == "crf" else softmax_models
     file = given.output or ROOT / "out" / f"conll2000_{given.kind}.jsonl.gz"
     write(file, make(train, test), test)
     command = ["score", str(file), *(word for loss in LOSSES for word in ("--loss", loss))]
     for more in [[]] if given.kind == "crf" else [[], ["--given", "bio"]]:
-        words = [*command, *more, *given.more]
+        words = [*command, *more, *more_options]
         print(f"\n$ fsmeu {' '.join(words)}", flush=True)
         app(words, standalone_mode=False)
 

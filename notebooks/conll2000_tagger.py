@@ -43,10 +43,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from data_folder import data_file
 from rich.console import Console
 from rich.table import Table
 
-from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 

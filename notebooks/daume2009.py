@@ -161,7 +161,7 @@ def draw_curves(
     else:
         _print_curves(rows)
     if output is not None:
-        from fsmeu.drawing.plots.measure_plots import plot_iterations
+        from searn.iterations import plot_iterations
 
         picture = Path(output) / "curves.png"
         plot_iterations(as_data(rows), picture)

@@ -55,12 +55,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from result_files import rounded, save
 from scipy.sparse import csr_array
 from sklearn.datasets import load_svmlight_file
 
-from fsmeu.data_folder import data_folder
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
@@ -68,8 +68,8 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online.base import Examples, Linear, run
-from fsmeu.learning.online.rules import FOFO, MEAN
+from fsmeu.learning.online.kernels import run
+from fsmeu.learning.online.state import FOFO, MEAN
 from fsmeu.learning.online.streaming import places, running_measure
 
 Floats = NDArray[np.float64]
@@ -269,14 +269,10 @@ def learned_threshold(margins: Floats, labels: Bits, scale: float | str) -> floa
     """The threshold of FOFO where the probability is given: weights stay as they are."""
     learner = FOFOClassifier(gamma_scale=scale)
     learner._begin(1, len(labels))
-    ones = np.ones(len(labels))
-    given = Examples(margins[:, None], labels.astype(float), ones, ones)
-    run(
-        FOFO,
-        learner.state_,
-        Linear(np.array([[1.0, 0.0]]), np.zeros((0, 2)), 1.0, 0.0, True),
-        given,
-    )
+    ones, weights = np.ones(len(labels)), (np.array([[1.0, 0.0]]), np.zeros((0, 2)))
+    rows = (margins, np.empty(0, np.int64), np.arange(len(labels) + 1))
+    given = (labels.astype(float), ones, ones)
+    run(FOFO, learner.state_, *weights, (1.0, 0.0, True), rows, given)
     return float(learner.state_[MEAN])
 
 

@@ -60,6 +60,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from result_files import save
 from rich.console import Console
@@ -70,7 +71,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler, normalize
 
 import fsmeu
-from fsmeu.data_folder import data_folder
 from fsmeu.learning.given_loss import best_threshold, table_value
 from fsmeu.learning.plug_in import EUMClassifier, apply_map, fit_map, held_out_parts, scores
 from fsmeu.losses.algebra.confusion import value_of_counts

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from data_folder import data_folder
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import StandardScaler
-
-from fsmeu.data_folder import data_folder
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]

@@ -189,18 +189,6 @@ def path_distribution(layered):
     return result
 
 
-def arc_gradients(layered, g):
-    """dE/d(weight) of every arc, each a free variable, as a sum over the paths through it."""
-    gradients = [np.zeros(len(layer.weight)) for layer in layered.layers]
-    for start, arcs, end in paths(layered):
-        ends = float(layered.start[start]) * float(layered.final[end])
-        value = ends * g[path_labels(layered, arcs)]
-        weights = [float(x.weight[k]) for x, k in zip(layered.layers, arcs, strict=True)]
-        for i, arc in enumerate(arcs):
-            gradients[i][arc] += value * math.prod(weights[:i] + weights[i + 1 :])
-    return tuple(gradients)
-
-
 # -- expectations --------------------------------------------------------------------------------
 
 

@@ -1,8 +1,14 @@
-"""What the documents show is what happens: docstrings, the README's Python and commands."""
+"""What the documents show is what happens: docstrings, and every snippet and link of every page.
+
+On a page, Python blocks are one session, and a ``text`` block behind one is what it prints. In a
+``console`` block each ``$ fsmeu`` or ``$ ./run fsmeu`` is run, and what follows is its output, up
+to a line ``...``. A block with a ``title`` is a file of that name. All in an empty folder.
+"""
 
 import doctest
 import re
 import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -11,24 +17,21 @@ import pytest
 from typer.testing import CliRunner
 
 import fsmeu
-from fsmeu.cli.main import app
+from fsmeu.cli.main import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHOWN = [
-    shlex.split(line)
-    for line in re.findall(r"^\./run fsmeu (.+?)(?: +#.*)?$", README, re.MULTILINE)
-]
+sys.path.append(str(ROOT / "tools"))
+import launch  # noqa: E402
+import pages  # noqa: E402
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+FENCE = re.compile(r"^```(\w*)(?: title=\"(.+?)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "fsmeu").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
-
-
-def is_needed(word):
-    """Whether a word of a command is a file that must be there, or takes long (the gallery)."""
-    return word == "gallery" or word.endswith((".svm", ".conll", ".gz", ".json", ".npz"))
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -38,33 +41,96 @@ def test_examples_in_docstrings(name):
     assert tried.failed == 0
 
 
-def test_python_of_the_readme(capsys, monkeypatch):
-    """The blocks are one session; a comment behind print begins with the numbers it prints."""
-    monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(blocks) >= 2
-    names = {}
-    for block in blocks:
-        exec(block, names)
-    printed = capsys.readouterr().out.splitlines()
-    (sizes,) = (line.split() for line in printed if line.startswith("1771 800 21 "))
-    assert float(sizes[-1]) == pytest.approx(names["e"].value, rel=1e-12)
-    assert printed[-1] == "[['B-NP', 'I-NP', 'O']]"
+def blocks(page):
+    """Language, title and text of each block, and whether it stands right behind the one before."""
+    text, end = page.read_text(encoding="utf-8"), 0
+    for match in FENCE.finditer(text):
+        yield *match.groups(), not text[end : match.start()].strip()
+        end = match.end()
+
+
+def commands(text):
+    """Each command of a console block with the lines that it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *shown = part.replace("\\\n", "").splitlines()
+        yield shlex.split(command, comments=True), [line.rstrip() for line in shown]
+
+
+def run_command(words, shown):
+    """Runs a command of fsmeu; of others, that `./run` and its scripts are there."""
+    if words[:1] == ["./run"]:
+        assert words[1] in launch.COMMANDS
+        assert words[1] != "python" or (ROOT / words[2]).is_file()
+        words = words[1:]
+    if words[0] != "fsmeu" or words[1] in ("gallery", "demo", "doctor"):
+        return
+    ran = CliRunner().invoke(app, words[1:])
+    assert ran.exit_code == 0, ran.output
+    printed = [line.rstrip() for line in ran.stdout.splitlines()]
+    if "..." in shown:
+        shown = shown[: shown.index("...")]
+        printed = printed[: len(shown)]
+    assert not shown or printed == shown
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_snippets(page, tmp_path, monkeypatch, capsys):
+    (tmp_path / "grammars").symlink_to(ROOT / "grammars")
+    monkeypatch.chdir(tmp_path)
+    names, printed = {"__name__": "page"}, None
+    for language, title, text, follows in blocks(page):
+        if title:
+            (tmp_path / title).write_text(text, encoding="utf-8")
+        elif language == "python":
+            exec(compile(text, page.name, "exec"), names)
+            printed = capsys.readouterr().out
+            continue
+        elif language == "console":
+            for words, shown in commands(text):
+                run_command(words, shown)
+        elif language == "text" and follows and printed is not None:
+            assert printed == text
+        printed = None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links(page):
+    """Links lead to a file of the project or to a generated page, and to headings that exist."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for match in pages.LINK.finditer(text):
+        place = (page.parent / match["path"]).resolve()
+        assert place.exists() or is_generated(place), match[0]
+        if match["rest"].startswith("#") and place.suffix == ".md":
+            anchor = match["rest"][1:].rstrip(')"')
+            assert anchor in anchors(place), match[0]
+
+
+def is_generated(place):
+    """Whether the documentation generates a page in this place."""
+    if not place.is_relative_to(pages.DOCS):
+        return False
+    name = place.relative_to(pages.DOCS).as_posix()
+    return name in {*pages.PAGES.values(), *pages.MADE} or name.startswith("notebooks/")
+
+
+def anchors(place):
+    """The anchors of a page's headings."""
+    if not place.exists():
+        return {"losses.md": fsmeu.library(), "commands.md": COMMANDS}[place.name]
+    text = FENCE.sub("", place.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
+
+
+def test_readme_is_short():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert f"{len(fsmeu.library())} built-in" in text
 
 
 def test_loss_file_of_the_readme():
-    """It is the shelf's Pk, which is held against nltk: as many states, and the same values."""
-    (block,) = re.findall(r"```\n(loss +pk.*?)```", README, re.DOTALL)
-    shown, shelf = (one.compile(16) for one in (fsmeu.loads(block, k=3), fsmeu.load("pk", k=3)))
-    assert shown.states == shelf.states
-    np.testing.assert_array_equal(shown.values, shelf.values)
-
-
-@pytest.mark.parametrize("words", [one for one in SHOWN if not any(map(is_needed, one))])
-def test_commands_of_the_readme(words, tmp_path, monkeypatch):
-    """Those that need no file of one's own, in a folder where nothing else is."""
-    (tmp_path / "grammars").symlink_to(ROOT / "grammars")
-    monkeypatch.chdir(tmp_path)
-    ran = CliRunner().invoke(app, words)
-    assert ran.exit_code == 0, ran.stderr
-    assert ran.output
+    """It is the built-in Pk, which is held against nltk: as many states, and the same values."""
+    texts = [text for _, title, text, _ in blocks(ROOT / "README.md") if title == "pk.loss"]
+    shown, own = (one.compile(16) for one in (fsmeu.loads(texts[0], k=3), fsmeu.load("pk", k=3)))
+    assert shown.states == own.states
+    np.testing.assert_array_equal(shown.values, own.values)

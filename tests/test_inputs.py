@@ -9,7 +9,7 @@ import pytest
 import fsmeu
 from fsmeu.checking.report import report
 from fsmeu.errors import FsmeuError, InputError
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import listed
 
 HAMMING = fsmeu.load("hamming")
 WEIGHTED = "utility u(w: table)\nlabels A B C\ncount c by w[z] when z == y\nvalue c"
@@ -138,7 +138,7 @@ def test_what_may_not(name):
 
 
 def test_a_sequence_without_an_end(monkeypatch):
-    monkeypatch.setattr("fsmeu.fst.sequences.MAX_ITEMS", 1000)
+    monkeypatch.setattr("fsmeu.fst.alphabet.MAX_ITEMS", 1000)
     for endless in (itertools.count(), itertools.repeat(1)):
         with pytest.raises(InputError, match="at most 1,000"):
             fsmeu.expect(HAMMING, endless, [0.5])

@@ -10,7 +10,6 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
 
 NBest = fsmeu.models.NBest
 F1 = fsmeu.load("fscore")
-MASKED = np.ma.array([0.5, 0.5], mask=[False, True])
 
 
 class Keeper:
@@ -30,42 +29,13 @@ class Keeper:
 
 
 MISUSES = {
-    "expect, a name": lambda: fsmeu.expect("fscore", "1", [0.5]),
-    "decode, a name": lambda: fsmeu.decode("fscore", [0.5]),
-    "evaluate, a name": lambda: fsmeu.evaluate("fscore", "1", "1"),
-    "gradient, a name": lambda: fsmeu.gradient("fscore", "1", [0.5]),
-    "expect_many, a name": lambda: fsmeu.expect_many("fscore", ["1"], [[0.5]]),
-    "decode_many, a name": lambda: fsmeu.decode_many("fscore", [[0.5]]),
     "evaluate_corpus, a name": lambda: fsmeu.evaluate_corpus("fscore", ["1"], ["1"]),
     "expect_corpus, a name": lambda: fsmeu.expect_corpus("fscore", ["1"], [[0.5]]),
     "decode_corpus, a name": lambda: fsmeu.decode_corpus("fscore", [[0.5]]),
     "compile_summed, a name": lambda: fsmeu.compile_summed("fscore", 3),
-    "compose, a number": lambda: fsmeu.compose(5, "1", [0.5]),
-    "types, a text": lambda: fsmeu.load("chunk_fscore", types="NP"),
-    "types, a number": lambda: fsmeu.load("chunk_fscore", types=5),
     "types and labels": lambda: fsmeu.load("chunk_fscore", types=["A"], labels=["O"]),
-    "half a surrogate pair": lambda: fsmeu.load("hamming", labels=["\ud800", "b"]),
-    "half a surrogate pair, a model": lambda: NBest([["\udfff"]], [1.0]),
-    "half a surrogate pair, a type": lambda: fsmeu.load("chunk_fscore", types=["\ud800"]),
-    "a label of 5000 digits": lambda: fsmeu.load("hamming", labels=[10**5000, 1]),
-    "a label of very many digits": lambda: fsmeu.load("hamming", labels=[10**5000, 0]),
     "beta, far too large": lambda: fsmeu.load("fscore", beta=10**400),
-    "max_states, a text": lambda: F1.compile(3, max_states="3"),
-    "max_states, nan": lambda: F1.compile(3, max_states=float("nan")),
     "max_states, summed": lambda: fsmeu.compile_summed(F1, 3, max_states="3"),
-    "max_states, compose": lambda: fsmeu.compose(F1, "1", [0.5], max_states=0),
-    "quantile, a text": lambda: fsmeu.expect(F1, "1", [0.5]).quantile("a"),
-    "method, nothing": lambda: fsmeu.decode(F1, [0.5], method=None),
-    "method, a list": lambda: fsmeu.decode(F1, [0.5], method=["auto"]),
-    "budget, a text": lambda: fsmeu.decode(F1, [0.5], budget="x"),
-    "budget, none": lambda: fsmeu.decode(F1, [0.5], budget=0),
-    "keep, a text": lambda: fsmeu.decode(F1, [0.5], keep="x"),
-    "expect_many, numbers": lambda: fsmeu.expect_many(F1, 5, 5),
-    "decode_many, a number": lambda: fsmeu.decode_many(F1, 5),
-    "a masked probability": lambda: fsmeu.expect(F1, "11", MASKED),
-    "a masked probability of many": lambda: fsmeu.expect_many(F1, ["11"], [MASKED]),
-    "a masked probability to decide": lambda: fsmeu.decode_many(F1, [MASKED, MASKED]),
-    "explain, a number": lambda: fsmeu.explain(5),
     "worth nothing": lambda: fsmeu.evaluate(fsmeu.function_loss(Keeper(None)), [1], [1]),
     "worth a text": lambda: fsmeu.expect(fsmeu.function_loss(Keeper("a")), [1], [0.5]),
     "worth too much": lambda: fsmeu.expect(fsmeu.function_loss(Keeper(10**400)), [1], [0.5]),

@@ -12,10 +12,10 @@ from sklearn.datasets import make_classification
 import fsmeu
 from fsmeu.corpora.columns import read_sentences
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.files import read_arrays, read_bytes, read_text
 from fsmeu.learning import OnlineLogisticClassifier
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.saving import load, save
-from fsmeu.reading import read_arrays, read_bytes, read_text
 
 X, Y = make_classification(40, 4, random_state=0)
 
@@ -219,7 +219,7 @@ def test_an_input_is_not_called_output(capsys, tmp_path):
 
 
 def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
-    from fsmeu.extras import is_installed
+    from fsmeu.errors import is_installed
 
     (tmp_path / "broken_package.py").write_text("raise OSError('no such library')")
     monkeypatch.syspath_prepend(tmp_path)

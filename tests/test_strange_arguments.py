@@ -9,6 +9,7 @@ import pytest
 import fsmeu
 from fsmeu import models
 from fsmeu.errors import FsmeuError
+from tests.support.python_losses import Constant
 
 
 class NotIterable:
@@ -29,19 +30,6 @@ class Frame:
 
     def __len__(self):
         return 2
-
-
-class Constant:
-    """A loss in Python."""
-
-    def start(self):
-        return 0
-
-    def step(self, state, z, y):
-        return state
-
-    def value(self, state):
-        return 1.0
 
 
 STRANGE = {

@@ -21,7 +21,7 @@ import process
 from console import SetupFailure
 
 # What is installed beside the base, from the least to the most; each set holds those before it.
-EXTRAS = ("", "dev")
+EXTRAS = ("", "docs", "dev")
 # The way pynini is built; counting it up makes every machine build it, and its environments, anew.
 BUILD = "2"
 _UV = "uv>=0.9"

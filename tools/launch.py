@@ -202,6 +202,14 @@ def _check(project: Project, arguments: list[str]) -> int:
     return 1 if any(results) else 0
 
 
+def _docs(project: Project, arguments: list[str]) -> int:
+    os.chdir(project.root)
+    verb = "serve" if "--serve" in arguments else "build"
+    words = [word for word in arguments if word != "--serve"]
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme's advice to change to another program
+    _become(project, "mkdocs", [verb, "--strict", "-f", "tools/mkdocs.yml", *words])
+
+
 def _wheel(project: Project, arguments: list[str]) -> int:
     import pynini_wheel
 
@@ -241,6 +249,12 @@ COMMANDS = {
         "dev",
     ),
     "setup": Command("setup", "only set up, with what the tests need", _setup, "dev"),
+    "docs": Command(
+        "docs [--serve]",
+        "the documentation, into out/site; --serve shows it in a browser while it is written",
+        _docs,
+        "docs",
+    ),
     "wheel": Command("wheel", "pynini's wheel for this machine; prints the pip line", _wheel),
     "check": Command("check", "ruff and mypy over the project", _check, "dev"),
 }

@@ -44,7 +44,6 @@ def run_examples(
     *,
     params: Mapping[str, Any] | None = None,
     labels: Alphabet | Sequence[Label] | str | None = None,
-    types: Sequence[str] | None = None,
 ) -> list[ExampleResult]:
     """The outcome of every example of a loss file, with the parameters that it binds.
 
@@ -52,16 +51,15 @@ def run_examples(
         spec: the loss file.
         params: parameters for the examples that do not bind them.
         labels: the labels, where the file leaves them open; else those that its examples use.
-        types: chunk types that make the labels.
 
     >>> from fsmeu.losses.library import read_spec
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """
-    if labels is None and types is None:
+    if labels is None:
         labels = labels_of_examples(spec)
     given = dict(params or {})
-    return [_run(spec, example, given, labels, types) for example in spec.examples]
+    return [_run(spec, example, given, labels) for example in spec.examples]
 
 
 def _run(
@@ -69,14 +67,13 @@ def _run(
     example: Example,
     params: Mapping[str, Any],
     labels: Alphabet | Sequence[Label] | str | None,
-    types: Sequence[str] | None,
 ) -> ExampleResult:
     expected = None
     bindings: dict[str, float] = {}
     try:
         for name, expr in example.bindings:
             bindings[name] = constant(expr, {**params, **bindings}, spec)
-        loss = bind_loss(spec, {**params, **bindings}, labels, types)
+        loss = bind_loss(spec, {**params, **bindings}, labels)
         z = _labels_of(loss, example.z, "hypothesis z")
         y = _labels_of(loss, example.y, "reference y")
         expected = constant_at(loss.bound, example.value, len(z))

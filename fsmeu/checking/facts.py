@@ -13,11 +13,9 @@ from fsmeu.checking.exact_methods import Applies
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
-from fsmeu.losses.algebra.confusion import Counterexample
-from fsmeu.losses.algebra.properties import Properties
-from fsmeu.losses.algebra.ratio import Fractional
-from fsmeu.losses.header import header_data
-from fsmeu.losses.steps import whole_or_float
+from fsmeu.limits import LONG_DECISION
+from fsmeu.losses.algebra.confusion import Counterexample, Fractional
+from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.windows import windows
 
 _ROWS = 7
@@ -50,6 +48,10 @@ def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
     if known.fractional is not None:
         rows.append(("ratio", _ratio_text(known.fractional)))
+    if known.ratios:
+        many = "a ratio" if known.ratios == 1 else f"a sum of {known.ratios} ratios"
+        told = f"{many} of counts: by central moments from {LONG_DECISION:,} labels on"
+        rows.append(("long sequences", told))
     return [*rows, ("TP-monotonic", _monotonic_text(known, found.spec.kind))]
 
 
@@ -169,6 +171,7 @@ def _property_data(known: Properties) -> dict[str, Any]:
         "additive": known.additive,
         "confusion": known.confusion,
         "fractional": ratio and {side: [float(c) for c in getattr(ratio, side)] for side in sides},
+        "ratios": known.ratios,
         "tp_monotonic": known.tp_monotonic,
         "tried": known.tried,
         "counterexample": case and asdict(case),

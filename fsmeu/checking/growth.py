@@ -10,9 +10,9 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError, SizeLimitError
+from fsmeu.fst.distinct import same_up_to_rounding
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.rounding import same_up_to_rounding
 from fsmeu.losses.sum_over_paths import compile_summed
 
 LONGEST = 16

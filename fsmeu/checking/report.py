@@ -14,17 +14,16 @@ from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examp
 from fsmeu.checking.growth import Growth, growth
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.algebra.properties import Properties, properties
+from fsmeu.losses.describe import Properties, properties
 from fsmeu.losses.language.dependencies import names_read, tapes
 from fsmeu.losses.language.syntax import Number, Param, Register, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
 from fsmeu.losses.machine.minimize import same_values
-from fsmeu.losses.machine.partition import group
 from fsmeu.losses.semantics.bind import table_sides
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 _MOST_STATES = 4000
 _MOST_CLOSED = 20_000  # states up to which arcs are followed until nothing new is met

@@ -15,8 +15,8 @@ from fsmeu.cli.output import file_for, note, progress, write_output
 from fsmeu.corpora.records import Source, format_of, open_corpus, read_from
 from fsmeu.corpora.run import BAD, Question, Step, Totals, open_output, run
 from fsmeu.errors import one_of
+from fsmeu.files import STDIN
 from fsmeu.parallel import checked_jobs, workers
-from fsmeu.reading import STDIN
 
 
 def check_corpus_options(given: CorpusAnswers, source: ModelSource) -> None:

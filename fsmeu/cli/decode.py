@@ -10,7 +10,7 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, words
 from fsmeu.cli.output import emit, file_for, line, note, print_json, progress, write_output
-from fsmeu.corpora.run import Question, as_line
+from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.compare import Compared, compare_methods
 from fsmeu.decoding.decode import METHODS, decode
 from fsmeu.decoding.decode import explain as in_words
@@ -72,11 +72,13 @@ def decode_labels(
             must = "methods are compared under one model, given by --probs or --model"
             refuse("--compare", must, "--corpus")
 
-        def ask(form: str) -> Question:
+        def ask(form: str) -> ModelQuestion:
             one_of("decode", "method", method, ["auto", *METHODS])
             every = {**options, "method": method}
             condition = read_constraint("--given", given)
-            return Question("decode", load_loss(loss, binding), form, 0, explain, every, condition)
+            return ModelQuestion(
+                "decode", load_loss(loss, binding), form, 0, explain, every, condition
+            )
 
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
         if not as_json or typed.output is not None or totals.bad:

@@ -9,9 +9,9 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, sequences
 from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.limits import TRACED_LABELS
+from fsmeu.losses.describe import Held, steps_of
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.outputs import evaluate_outputs
-from fsmeu.losses.steps import Held, steps_of
 
 _NOTHING = "."
 

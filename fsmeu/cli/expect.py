@@ -12,8 +12,8 @@ from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.output import checked_picture, emit, line, note, print_json
-from fsmeu.corpora.run import Question, as_line
-from fsmeu.drawing.plots.levels_plot import save_levels
+from fsmeu.corpora.run import ModelQuestion, as_line
+from fsmeu.drawing.plots import save_levels
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
@@ -98,14 +98,14 @@ def _expect_corpus(
     given: str | None,
     as_json: bool,
 ) -> None:
-    def question(form: str) -> Question:
+    def question(form: str) -> ModelQuestion:
         if form == "conll" and column is None:
             must = "the column of the hypothesis must be given for a corpus in columns"
             refuse("--column", must, "none", "For example: --column 3")
         if form != "conll" and column is not None:
             refuse("--column", "it is for a corpus in columns", form)
         condition = read_constraint("--given", given)
-        return Question("expect", load_loss(*chosen), form, column or 0, given=condition)
+        return ModelQuestion("expect", load_loss(*chosen), form, column or 0, given=condition)
 
     def show(data: dict[str, Any]) -> str:
         return as_line(data) if as_json else repr(data["value"])

@@ -119,6 +119,9 @@ def _explain(error: Any) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         remedy = "Use a smaller n, or --beam"
         return sentence("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
+    if isinstance(error, ImportError) and not (error.name or "fsmeu").startswith("fsmeu"):
+        remedy = "'fsmeu doctor' says what is missing and what to do"
+        return sentence("installation", f"it must be complete ({error})", None, remedy), BAD_INPUT
     what = shorten(f"{type(error).__name__}: {error}")
     return f"a fault in fsmeu itself ({what}). Run again with {_DEBUG} to see where.", OUR_FAULT
 

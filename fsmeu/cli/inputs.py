@@ -13,6 +13,7 @@ from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.parse import conditioned
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.openfst import read_constraint
+from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.parse import MAX_SIZE
@@ -23,7 +24,6 @@ from fsmeu.losses.loss import SpecLoss, bind_loss
 from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
-from fsmeu.reading import STDIN, read_text
 
 
 def read_loss_file(name: str) -> Spec:

@@ -1,4 +1,4 @@
-"""The `fsmeu` command: its commands, and the names that they had before.
+"""The `fsmeu` command: its commands.
 
 A command's module is imported when the command is called, so that help is shown at once.
 """
@@ -32,48 +32,8 @@ COMMANDS = {
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),
     "demo": ("Start here", "demo:demo", "A short tour on built-in data."),
+    "doctor": ("Start here", "doctor:doctor", "What is installed, what is missing."),
 }
-
-# Names before this version: the words that stand for them now, and options renamed with them.
-ALIASES: dict[str, tuple[list[str], dict[str, str]]] = {
-    "show": (["losses"], {}),
-    "info": (["check", "--sizes"], {}),
-    "trace": (["evaluate", "--steps"], {}),
-    "levels": (["expect", "--levels"], {}),
-    "compile": (["draw", "--format", "fst"], {}),
-    "explore": (["draw", "--explore"], {}),
-    "segment-k": (["score", "--segment-k"], {}),
-    "online": (["train", "--online"], {"-o": "--plot", "--output": "--plot", "--save": "--output"}),
-    "searn train": (["train", "--searn"], {}),
-    "searn predict": (["predict"], {}),
-    "searn eval": (["score", "--by-type", "--format", "conll"], {}),
-}
-OLD_OPTIONS = {
-    "--keep": "--beam",
-    "--merged": "--minimize",
-    "--bad": "--on-error",
-    "--out": "--output",
-}
-
-
-def renamed(words: list[str]) -> list[str]:
-    """The words of a command line with old names of commands and options replaced."""
-    options = OLD_OPTIONS
-    first = next((k for k, word in enumerate(words) if not word.startswith("-")), 0)
-    for end in (first + 2, first + 1):
-        now, more = ALIASES.get(" ".join(words[first:end]), ([], {}))
-        if now:
-            words, options = [*words[:first], *now, *words[end:]], {**OLD_OPTIONS, **more}
-            break
-    end = words.index("--") if "--" in words else len(words)
-    return [_renamed_option(word, options) for word in words[:end]] + words[end:]
-
-
-def _renamed_option(word: str, names: dict[str, str]) -> str:
-    name, equals, value = word.partition("=")
-    if not word.startswith("--") and len(word) > 2 and word[:2] in names:
-        return f"{names[word[:2]]}={word[2:]}"  # -oFILE
-    return f"{names[name]}{equals}{value}" if name in names else word
 
 
 class _Lazy(TyperCommand):
@@ -97,9 +57,6 @@ class _Commands(Guarded):
         for name, (panel, _, text) in COMMANDS.items():
             self.add_command(_Lazy(name, help=text, short_help=text, rich_help_panel=panel))
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, renamed(args))
-
 
 app = typer.Typer(
     cls=_Commands,
@@ -118,7 +75,7 @@ def version_text() -> str:
     import numpy as np
 
     import fsmeu
-    from fsmeu.fst.versions import openfst_version, pynini_version
+    from fsmeu.fst import openfst_version, pynini_version
 
     versions = {
         "fsmeu": fsmeu.__version__,

@@ -16,8 +16,7 @@ from sklearn.base import ClassifierMixin
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.output import Tell, checked_picture, note, progress
-from fsmeu.drawing.plots.measure_plots import plot_threshold
-from fsmeu.drawing.plots.plot_file import save_plot
+from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, one_of, sentence
 from fsmeu.learning.given_loss import confusion_loss, decision_scores
 from fsmeu.learning.saving import PROBABILISTIC, estimators

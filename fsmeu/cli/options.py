@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 
@@ -93,7 +93,6 @@ ENGINE = option(
 )
 BEAM = option("--beam L", "Follow only the L most probable states of each layer.", min=1)
 JSON = option("--json", "Print one JSON document instead.")
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]  # searn
 SEED = option("--seed N", "Random seed.", 0, min=0)
 
 

@@ -148,7 +148,7 @@ def checked_picture(name: str | None, instead: str = "") -> Path | None:
 
     What works without matplotlib is said by ``instead``.
     """
-    from fsmeu.drawing.plots.plot_file import checked_plot
+    from fsmeu.drawing.plots import checked_plot
 
     return None if name is None else file_for("--plot", str(checked_plot(name, instead)[0]))
 

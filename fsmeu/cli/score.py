@@ -19,22 +19,21 @@ from fsmeu.cli.output import (
     file_for,
     line,
     note,
-    print_json,
     progress,
     write_output,
 )
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import WAYS, ScoreQuestion, answer_scores, type_scores
+from fsmeu.corpora.score import WAYS, ScoreQuestion, type_scores
 from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
-from fsmeu.drawing.plots.measure_plots import save_intervals
-from fsmeu.errors import EmptyError, InputError, one_of, sentence
+from fsmeu.drawing.plots import save_intervals
+from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
+from fsmeu.files import STDIN
 from fsmeu.fst.alphabet import BINARY
 from fsmeu.limits import MOST_DRAWS
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import STDIN, read_text
 
 _FORMS = ("json", "csv")
 _BY_TYPE = ("chunk_fscore", "chunk_precision", "chunk_recall", "accuracy")
@@ -100,9 +99,6 @@ def score_corpus(
     plot: str | None = opt.option(
         "--plot FILE", "Plot values and intervals: a .png, .pdf or .svg file."
     ),
-    segment_k: bool = opt.option(
-        "--segment-k", "Print the k of a file of segmentations.", hidden=True
-    ),
     as_json: bool = opt.JSON,
 ) -> None:
     """Score decisions for a corpus against its references, by one loss or several.
@@ -119,9 +115,6 @@ def score_corpus(
         must = "the corpus is given by CORPUS or by --corpus FILE, one of them"
         refuse("corpus", must, "neither" if file is None else "both")
     name = file or typed.corpus or ""
-    if segment_k:
-        _print_segment_k(name, as_json)
-        return
     form, place = _checked_form("json" if as_json else None, output)
     picture = checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, typed.format)
@@ -236,7 +229,7 @@ def _tallied(name: str, question: ScoreQuestion, typed: opt.CorpusRun) -> Tally:
         faults += len(step.faults)
 
     with corpus_source(name) as source:
-        run_corpus(question, typed, source, take, work=answer_scores)
+        run_corpus(question, typed, source, take)
     if faults:
         note(f"{len(tally.n):,} records, {faults:,} bad ones skipped")
     return tally
@@ -249,12 +242,12 @@ def _decide_whole(tally: Tally, question: ScoreQuestion) -> None:
         def bounds(low: float, high: float) -> None:
             tell(text=f"the best is between {low:.6f} and {high:.6f}")
 
-        for one in decide_whole(tally, question.losses, bounds):
-            if one.decision is None:
-                note(f"{one.name}: {one.refused}")
+        for name, found in decide_whole(tally, question.losses, bounds):
+            if isinstance(found, str):
+                note(f"{name}: {found}")
             else:
-                gap = "proven best" if one.decision.exact else f"within {one.decision.gap:.1g}"
-                note(f"{one.name}: expected {one.decision.value:.6f}, {gap} under the models")
+                gap = "proven best" if found.exact else f"within {found.gap:.1g}"
+                note(f"{name}: expected {found.value:.6f}, {gap} under the models")
 
 
 def _print_tables(facts: dict[str, Any], rows: Sequence[Row]) -> None:
@@ -316,18 +309,3 @@ def _plot_scores(path: Path, rows: Sequence[Row]) -> None:
         one = row.score
         panel.setdefault(row.level, {})[row.decision] = (one.value, one.low, one.high)
     save_intervals(path, panels)
-
-
-def _print_segment_k(file: str, as_json: bool) -> None:
-    """Prints half the mean segment of a file with one segmentation per line; # begins a comment."""
-    lines = enumerate(read_text(file, file).splitlines(), 1)
-    texts = ((k, text.partition("#")[0].strip()) for k, text in lines)
-    rows = [BINARY.parse(text, f"{file}, line {k}").tolist() for k, text in texts if text]
-    if not rows:
-        raise EmptyError(sentence(file, "must hold at least one segmentation"))
-    mean, k = half_mean_segment(rows)
-    if as_json:
-        print_json({"k": k, "mean": float(mean), "sequences": len(rows)})
-        return
-    line(str(k))
-    note(f"mean segment: {float(mean):.6g} units, {len(rows):,} segmentations")

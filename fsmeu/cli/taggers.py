@@ -12,11 +12,12 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.models import estimating, parameters
 from fsmeu.cli.output import fourths, note, print_json, write_output
 from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.errors import one_of
 from fsmeu.learning.saving import save
 from fsmeu.searn.features.templates import SETS, template_set
 from fsmeu.searn.searn import Searn
-from fsmeu.searn.tagger import ColumnTagger, are_chunk_tags, tag_scores
+from fsmeu.searn.tagger import ColumnTagger
 
 _SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
 

@@ -22,15 +22,13 @@ from fsmeu.cli.models import (
 )
 from fsmeu.cli.output import emit, file_for, write_output
 from fsmeu.cli.taggers import TaggerOptions, train_tagger
-from fsmeu.drawing.plots.measure_plots import plot_curves
-from fsmeu.drawing.plots.plot_file import PLOT_FORMATS, checked_plot, save_plot
+from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
-from fsmeu.learning.examples import read_labelled
+from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.online.base import OnlineClassifier
 from fsmeu.learning.online.streaming import (
     Outcome,
-    Plan,
     curves_csv,
     run_orders,
     summary,
@@ -157,10 +155,11 @@ def _train_classifier(
 ) -> dict[str, Any]:
     """Trains and saves a classifier; returns what it has seen and how good it is."""
     model = made_classifier(name, classifiers(), parameters(param))
-    data = read_labelled(files[0], **vars(reading))
+    data = read_examples(files[0], **vars(reading), labelled=True)
     others = None
     if files[1] is not None:
-        others = read_labelled(files[1], **vars(reading), features=int(data.rows.shape[1]))
+        features = int(data.rows.shape[1])
+        others = read_examples(files[1], **vars(reading), features=features, labelled=True)
     picture = checked_decision_plot(plot, None if others is None else others.labels)
     begin = perf_counter()
     with estimating(f"train {name}", "training"):
@@ -226,26 +225,26 @@ def _stream(
     if model is not None and len(learners) > 1:
         refuse("--output", "one learner can be saved", f"{len(learners)} learners", "Give one -c")
     path = None if curves is None else _checked_curves(curves)
-    data = two_classes(file, read_labelled(file, **vars(reading)), stream.positive)
+    data = two_classes(file, read_examples(file, **vars(reading), labelled=True), stream.positive)
     examples, features = map(int, data.rows.shape)
     others = None
     if test is not None:
-        held = read_labelled(test, **vars(reading), features=features)
+        held = read_examples(test, **vars(reading), features=features, labelled=True)
         others = two_classes(test, held, stream.positive, data)
-    plan = Plan(stream.passes, stream.shuffles, seed)
+    plan = {"passes": stream.passes, "shuffles": stream.shuffles, "seed": seed}
     found = []
     for name, one in learners.items():
-        total = max(plan.shuffles, 1) * plan.passes * examples
+        total = max(stream.shuffles, 1) * stream.passes * examples
         with estimating(f"online {name}", name, total) as tell:
 
             def told(more: int, text: str, tell: Any = tell) -> None:
                 tell(advance=more, text=text)
 
-            found.append(run_orders(name, one, data, others, plan, told))
+            found.append(run_orders(name, one, data, others, **plan, tell=told))
     if model is not None:
         save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive}
-    facts |= {"passes": plan.passes, "shuffles": plan.shuffles, "seed": plan.seed}
+    facts |= plan
     if path is not None:
         _write_curves(path, facts, found)
     _print_outcomes(facts, found, as_json)

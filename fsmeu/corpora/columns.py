@@ -16,9 +16,9 @@ from pathlib import Path
 
 from fsmeu.checking.examples import as_labels
 from fsmeu.errors import InputError, sentence
+from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
-from fsmeu.reading import STDIN, read_text
 
 __all__ = [
     "LineError",

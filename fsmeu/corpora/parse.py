@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,6 @@ from fsmeu.models import Model, from_json
 from fsmeu.models.interchange import parse_json
 
 __all__ = [
-    "GoldItem",
     "Item",
     "Places",
     "conditioned",
@@ -62,18 +61,24 @@ class Item:
         number: the number of the record.
         line: where it begins.
         id: what the corpus calls it; None where it does not.
-        model: its label model.
-        z: its hypothesis, a list of labels or a text of them; None where it has none.
+        model: its label model, or None.
+        z: its hypothesis, a list of labels or a text of them; None where none is asked for.
+        gold: its reference, where one is asked for.
+        systems: decisions by the key or column that they stand in, each as long as the reference.
+        lines: the line of each label, in columns; empty where the record is one line.
     """
 
     number: int
     line: int
     id: str | int | None
-    model: Model
+    model: Any
     z: Any = None
+    gold: Sequence[Label] = ()
+    systems: Mapping[str, Sequence[Label]] = field(default_factory=dict)
+    lines: Sequence[int] = ()
 
 
-def parse(record: Record, form: str, column: int = 0) -> Item:
+def parse(record: Record, form: str, column: int = 0, given: Any = None) -> Item:
     """The record as data.
 
     In JSON, a record is a model as ``from_json`` reads it, with "id" and "z" beside its own keys;
@@ -83,6 +88,7 @@ def parse(record: Record, form: str, column: int = 0) -> Item:
         record: the record.
         form: "jsonl" or "conll".
         column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
+        given: the constraint on which its model is conditioned, or None.
 
     Raises:
         FsmeuError: it is no such record.
@@ -90,11 +96,13 @@ def parse(record: Record, form: str, column: int = 0) -> Item:
     text = text_of(record)
     if form == "conll":
         model, tags = read_sentence(text, column, record.line)
+        model = conditioned(model, given)
         return Item(record.number, record.line, None, model, tags if column else None)
     content = object_of(text)
     name = id_of(content)
     rest = {key: value for key, value in content.items() if key not in _OURS}
-    return Item(record.number, record.line, name, from_json(rest), content.get("z"))
+    model = conditioned(from_json(rest), given)
+    return Item(record.number, record.line, name, model, content.get("z"))
 
 
 def text_of(record: Record) -> str:
@@ -168,30 +176,7 @@ class Places:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class GoldItem:
-    """A record with a reference.
-
-    Attributes:
-        number: the number of the record.
-        line: where it begins.
-        id: what the corpus calls it; None where it does not.
-        model: its label model, or None.
-        gold: its reference.
-        systems: decisions by the key or column that they stand in, each as long as the reference.
-        lines: the line of each label, in columns; empty where the record is one line.
-    """
-
-    number: int
-    line: int
-    id: str | int | None
-    model: Model | None
-    gold: Sequence[Label]
-    systems: Mapping[str, Sequence[Label]]
-    lines: Sequence[int] = ()
-
-
-def read_gold(record: Record, form: str, places: Places, given: Any = None) -> GoldItem:
+def read_gold(record: Record, form: str, places: Places, given: Any = None) -> Item:
     """The record as data.
 
     Args:
@@ -220,7 +205,7 @@ def read_gold(record: Record, form: str, places: Places, given: Any = None) -> G
         must = f"the model must be as long as the reference, {len(gold)}"
         raise InputError(sentence("record", must, model.n))
     model = None if model is None else conditioned(model, given)
-    return GoldItem(record.number, record.line, name, model, gold, systems, lines)
+    return Item(record.number, record.line, name, model, None, gold, systems, lines)
 
 
 def _of_columns(

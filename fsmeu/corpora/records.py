@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fsmeu.errors import one_of
+from fsmeu.files import readable, unpacked
 from fsmeu.limits import BLOCK_BYTES, RECORD_BYTES, RECORDS_AT_ONCE
-from fsmeu.reading import readable, unpacked
 
 __all__ = ["Record", "Source", "blocks", "format_of", "open_corpus", "read_from", "records"]
 

@@ -13,13 +13,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol
 
 from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import Item, conditioned, parse, spelled
+from fsmeu.corpora.parse import Item, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
@@ -28,46 +27,44 @@ from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, sentence
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.models import Model
 from fsmeu.parallel import Workers
 
 __all__ = [
     "BAD",
+    "ModelQuestion",
     "Question",
-    "Result",
     "Totals",
-    "answer_block",
     "as_line",
     "open_output",
     "run",
-    "unpacked",
 ]
 
 Data = dict[str, Any]
 
 
-class Numbered(Protocol):
-    """What every record that was read has: its place in the corpus, and maybe a name and model."""
+class Question(Protocol):
+    """What is asked of every record; it can be pickled."""
 
     @property
-    def number(self) -> int: ...
-    @property
-    def line(self) -> int: ...
-    @property
-    def id(self) -> str | int | None: ...
-    @property
-    def model(self) -> Model | None: ...
+    def form(self) -> str:
+        """The format of the records, "jsonl" or "conll"."""
 
+    def read(self, record: Record) -> Item:
+        """A record as data."""
 
-T = TypeVar("T", bound=Numbered)
+    def answers(self, items: Sequence[Item]) -> list[Data]:
+        """The answers for records together."""
+
+    def answer(self, item: Item) -> Data:
+        """The answer for one alone, asked where that for all fails, to see which fails."""
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is asked of every record.
+class ModelQuestion:
+    """A decision for the model of each record, or the expected value of its hypothesis.
 
     Attributes:
-        kind: one of ``QUESTIONS``.
+        kind: "decode" or "expect".
         loss: the loss.
         form: the format of the records.
         column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
@@ -83,6 +80,44 @@ class Question:
     explain: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     given: Any = None
+
+    def read(self, record: Record) -> Item:
+        """A record as data."""
+        return parse(record, self.form, self.column, self.given)
+
+    def answers(self, items: Sequence[Item]) -> list[Data]:
+        """The answers for records together."""
+        models = [item.model for item in items]
+        if self.kind == "decode":
+            return [self._told(one) for one in decode_many(self.loss, models, **self.options)]
+        values = expect_many(self.loss, [_hypothesis(item) for item in items], models)
+        return [{"value": float(value)} for value in values]
+
+    def answer(self, item: Item) -> Data:
+        """The answer for one alone."""
+        if self.kind == "decode":
+            return self._told(decode(self.loss, item.model, **self.options))
+        return {"value": float(expect(self.loss, _hypothesis(item), item.model).value)}
+
+    def _told(self, decision: Decision) -> Data:
+        data: Data = {
+            "labels": decision.labels,
+            "value": float(decision.value),
+            "method": decision.method,
+            "exact": decision.exact,
+            "candidates": decision.candidates,
+        }
+        return {**data, "explanation": explain(decision)} if self.explain else data
+
+
+def _hypothesis(item: Item) -> list[Any]:
+    """The labels of the hypothesis; a text is read as on the command line."""
+    if item.z is None:
+        must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
+        raise InputError(sentence("record", must, "none"))
+    if not isinstance(item.z, str | list):
+        raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
+    return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
 
 
 @dataclass(frozen=True)
@@ -102,139 +137,60 @@ class Result:
     fault: str = ""
 
 
-class _Kept(threading.local):
+class _Cached(threading.local):
     """The question of the last block of this thread: what is known of its loss is used again."""
 
     key: bytes = b""
     question: Any = None
 
 
-_kept = _Kept()
+_cached = _Cached()
 
 
-def unpacked(question: bytes) -> Any:
-    """What was pickled; the same object as before when it was the last that was asked for."""
-    if _kept.key != question:
-        _kept.question, _kept.key = pickle.loads(question), question
-    return _kept.question
-
-
-def answer(question: bytes, block: bytes) -> list[Result]:
-    """The results for a block of records, in their order.
+def answer_block(question: bytes, block: bytes) -> list[Result]:
+    """The results for a block of records, in their order; one that is bad spoils no other.
 
     Args:
         question: a pickled ``Question``.
         block: a pickled list of records.
     """
-    asked: Question = unpacked(question)
-    together, one = QUESTIONS[asked.kind]
-    return answer_block(
-        pickle.loads(block),
-        partial(_read, asked),
-        partial(together, asked),
-        partial(one, asked),
-    )
-
-
-def _read(asked: Question, record: Record) -> Item:
-    item = parse(record, asked.form, asked.column)
-    return replace(item, model=conditioned(item.model, asked.given))
-
-
-def answer_block(
-    records: Sequence[Record],
-    read: Callable[[Record], T],
-    together: Callable[[Sequence[T]], list[Data]],
-    one: Callable[[T], Data],
-) -> list[Result]:
-    """The results for records, in their order; a record that is bad spoils no other.
-
-    Args:
-        records: a block of them.
-        read: a record as data.
-        together: the answers for all that were read.
-        one: the answer for one, asked where that for all fails, to see which fails.
-    """
-    results: dict[int, Result] = {}
-    items: list[T] = []
+    if _cached.key != question:
+        _cached.question, _cached.key = pickle.loads(question), question
+    asked: Question = _cached.question
+    found: dict[int, Result] = {}
+    items: list[Item] = []
+    records: list[Record] = pickle.loads(block)
     for record in records:
         try:
-            items.append(read(record))
+            items.append(asked.read(record))
         except FsmeuError as error:
-            results[record.number] = _fault(record, error)
+            found[record.number] = _fault(record, error)
     try:
-        found = [_result(item, data) for item, data in zip(items, together(items), strict=True)]
+        answers = asked.answers(items)
+        found |= {i.number: _result(i, data) for i, data in zip(items, answers, strict=True)}
     except FsmeuError:
-        found = [_alone(one, item) for item in items]
-    results.update((result.number, result) for result in found)
-    return [results[record.number] for record in records]
+        found |= {item.number: _alone(asked, item) for item in items}
+    return [found[record.number] for record in records]
 
 
-def _alone(one: Callable[[T], Data], item: T) -> Result:
+def _alone(asked: Question, item: Item) -> Result:
     try:
-        return _result(item, one(item))
+        return _result(item, asked.answer(item))
     except FsmeuError as error:
         return _fault(item, error)
 
 
-def _fault(item: Numbered | Record, error: FsmeuError) -> Result:
+def _fault(item: Item | Record, error: FsmeuError) -> Result:
     """What is wrong with a record, and in which line."""
     line = error.line if isinstance(error, LineError) else item.line
     return Result(item.number, line, None, str(error))
 
 
-def _result(item: Numbered, data: Data) -> Result:
+def _result(item: Item, data: Data) -> Result:
     names: Data = {"record": item.number}
     if item.id is not None:
         names["id"] = item.id
     return Result(item.number, item.line, {**names, **data})
-
-
-def _decide_all(asked: Question, items: Sequence[Item]) -> list[Data]:
-    models = [item.model for item in items]
-    return [_told(asked, one) for one in decode_many(asked.loss, models, **asked.options)]
-
-
-def _decide(asked: Question, item: Item) -> Data:
-    return _told(asked, decode(asked.loss, item.model, **asked.options))
-
-
-def _told(asked: Question, decision: Decision) -> Data:
-    data: Data = {
-        "labels": decision.labels,
-        "value": float(decision.value),
-        "method": decision.method,
-        "exact": decision.exact,
-        "candidates": decision.candidates,
-    }
-    return {**data, "explanation": explain(decision)} if asked.explain else data
-
-
-def _expect_all(asked: Question, items: Sequence[Item]) -> list[Data]:
-    zs = [_hypothesis(item) for item in items]
-    values = expect_many(asked.loss, zs, [item.model for item in items])
-    return [{"value": float(value)} for value in values]
-
-
-def _expect(asked: Question, item: Item) -> Data:
-    return {"value": float(expect(asked.loss, _hypothesis(item), item.model).value)}
-
-
-def _hypothesis(item: Item) -> list[Any]:
-    """The labels of the hypothesis; a text is read as on the command line."""
-    if item.z is None:
-        must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
-        raise InputError(sentence("record", must, "none"))
-    if not isinstance(item.z, str | list):
-        raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
-    return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
-
-
-QUESTIONS: dict[
-    str,
-    tuple[Callable[[Question, Sequence[Item]], list[Data]], Callable[[Question, Item], Data]],
-] = {"decode": (_decide_all, _decide), "expect": (_expect_all, _expect)}
-"""What can be asked: how it is answered for many records together, and for one."""
 
 
 _BEGIN = b'{"record": '
@@ -328,15 +284,6 @@ def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | N
     raise InputError(sentence(where, must, "another text"))
 
 
-class Asked(Protocol):
-    """What is asked of every record: it can be pickled, and knows their format."""
-
-    @property
-    def form(self) -> str:
-        """The format of the records."""
-        ...
-
-
 BAD = ("stop", "skip")
 _SAME = 1e-9
 """How far, relatively, a value may be from the one that was written before."""
@@ -349,7 +296,7 @@ class Totals:
     Attributes:
         records: records that it answered.
         proven: decisions of these that are proven best.
-        bad: records that it passed over.
+        bad: records that it skipped.
     """
 
     records: int = 0
@@ -373,12 +320,11 @@ class Step:
 
 
 def run(
-    question: Asked,
+    question: Question,
     source: Source,
     workers: Workers,
     bad: str = "stop",
     last: dict[str, Any] | None = None,
-    work: Callable[[bytes, bytes], list[Result]] = answer,
 ) -> Iterator[Step]:
     """What came of each block of a corpus, in order.
 
@@ -391,7 +337,6 @@ def run(
         bad: "stop" at a record that cannot be answered, or "skip" it.
         last: the last result of a run that is resumed: the block that it belongs to is computed
             again, and what it lacks is given.
-        work: what answers a pickled question for a pickled block of records.
 
     Raises:
         EmptyError: there is no record.
@@ -403,7 +348,7 @@ def run(
     tasks = _tasks(source, question.form, max(done, 1), positions.append)
     shared = pickle.dumps(question)
     seen = 0
-    for results in workers.in_order(work, shared, tasks):
+    for results in workers.in_order(answer_block, shared, tasks):
         seen = results[-1].number
         if last is not None and results[0].number <= done <= seen:
             _check_last(last, results[done - results[0].number], source.where)
@@ -429,11 +374,7 @@ def _tasks(source: Source, form: str, first: int, tell: Callable[[int], None]) -
     for block in blocks(records(source.lines(), form)):
         if block[-1].number >= first:
             tell(source.position)
-            yield _packed(block)
-
-
-def _packed(block: list[Record]) -> bytes:
-    return pickle.dumps(block)
+            yield pickle.dumps(block)
 
 
 def _check_last(last: dict[str, Any], again: Result, where: str) -> None:

@@ -6,10 +6,9 @@ the level of the corpus, counts are summed over the sentences and the value is t
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.checking.examples import as_labels
 from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import GoldItem, Places, read_gold
-from fsmeu.corpora.run import Result, answer_block, unpacked
+from fsmeu.corpora.parse import Item, Places, read_gold
+from fsmeu.corpora.records import Record
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
@@ -34,11 +33,12 @@ __all__ = [
     "CORPUS",
     "WAYS",
     "ScoreQuestion",
-    "answer_scores",
+    "are_chunk_tags",
     "named",
     "over_labels",
     "scores_of",
     "sums_up",
+    "tag_scores",
     "type_scores",
 ]
 
@@ -152,6 +152,34 @@ def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
+    """Whether all tags are O, B-X or I-X, and one of them is not O."""
+    seen = {tag for one in tags for tag in one} - {"O"}
+    return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
+
+
+def tag_scores(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Precision, recall and F1 of chunks, accuracy of tags and share of right sequences, by name.
+
+    The first three are there for chunk tags only, and 0 where they are 0/0.
+
+    Args:
+        found: the predicted tags of each sentence.
+        given: its tags, as many.
+    """
+    pairs = list(zip(found, given, strict=True))
+    same = [a == b for z, y in pairs for a, b in zip(z, y, strict=True)]
+    scores = {
+        "accuracy": sum(same) / max(1, len(same)),
+        "sequences": sum(list(z) == list(y) for z, y in pairs) / max(1, len(pairs)),
+    }
+    if not are_chunk_tags([*found, *given]):
+        return scores
+    total = np.sum([part.sum(axis=0) for part in chunk_counts(found, given).values()], axis=0)
+    chunks = type_scores({"": total})[""]
+    return {**{name: chunks[name] for name in ("precision", "recall", "F1")}, **scores}
+
+
 Pairs = list[tuple[Ints, Ints]]
 
 
@@ -175,38 +203,30 @@ class ScoreQuestion:
     given: Any = None
     by_type: bool = False
 
+    def read(self, record: Record) -> Item:
+        """A record as data."""
+        return read_gold(record, self.form, self.places, self.given)
 
-def answer_scores(question: bytes, block: bytes) -> list[Result]:
-    """The scores of a block of records, in their order.
+    def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
+        """The scores of each record.
 
-    Each is data with the names of "decisions", the length "n", and for each loss "values",
-    (decisions,), and "counts", (decisions, counts), or None where the value is no function of
-    sums; with the "labels" of the block; with the "item" itself, where the corpus is decided
-    as a whole, else None; and with "types", for each decision the chunks by type, (3,) each.
+        Each has the names of "decisions", the length "n", "values", (losses, decisions), for each
+        loss "counts", (decisions, counts), or None where the value is no function of sums; the
+        "labels" of the block; the "item" itself, where the corpus is decided as a whole, else
+        None; and "types", for each decision the chunks by type, (3,) each.
+        """
+        return _scores(self, items)
 
-    Args:
-        question: a pickled ``ScoreQuestion``.
-        block: a pickled list of records.
-    """
-    asked: ScoreQuestion = unpacked(question)
-    return answer_block(
-        pickle.loads(block),
-        partial(read_gold, form=asked.form, places=asked.places, given=asked.given),
-        partial(_scores, asked),
-        partial(_alone, asked),
-    )
-
-
-def _alone(asked: ScoreQuestion, item: GoldItem) -> dict[str, Any]:
-    """What one record is worth; a label that a loss does not know is told with its line."""
-    try:
-        return _scores(asked, [item])[0]
-    except InputError as error:
-        for k, line in enumerate(item.lines):
-            labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
-            if not all(_knows(loss, label) for _, loss in asked.losses for label in labels):
-                raise LineError(str(error), line) from None
-        raise
+    def answer(self, item: Item) -> dict[str, Any]:
+        """The scores of one; a label that a loss does not know is told with its line."""
+        try:
+            return _scores(self, [item])[0]
+        except InputError as error:
+            for k, line in enumerate(item.lines):
+                labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
+                if not all(_knows(loss, label) for _, loss in self.losses for label in labels):
+                    raise LineError(str(error), line) from None
+            raise
 
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
@@ -216,31 +236,35 @@ def _knows(loss: SpecLoss, label: Label) -> bool:
     return not loss.spec.scheme or label == "O" or is_tag(str(label), KINDS[loss.spec.scheme])
 
 
-def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, Any]]:
+def _scores(asked: ScoreQuestion, items: Sequence[Item]) -> list[dict[str, Any]]:
     """What each record is worth by each loss under each decision."""
     if not items:
         return []
-    decided = _decided(asked, items)
-    labels = _labels_of(items)
-    tables = []
-    for name, loss in asked.losses:
-        bound = over_labels(loss, labels)
-        tables.append([scores_of(bound, each, items, name) for each in decided.values()])
-    known = {"decisions": tuple(decided), "labels": labels}
-    keep = CORPUS in asked.ways
+    decided, labels = _decided(asked, items), _labels_of(items)
+    scores = [
+        [scores_of(over_labels(loss, labels), each, items, name) for each in decided.values()]
+        for name, loss in asked.losses
+    ]
+    values = np.array([[value for value, _ in of_loss] for of_loss in scores])
+    values = values.reshape(len(scores), len(decided), len(items))
+    counts = [
+        None if not of_loss or of_loss[0][1] is None else np.stack([c for _, c in of_loss], axis=1)
+        for of_loss in scores
+    ]  # (records, decisions, counts) each
     golds = [item.gold for item in items]
     types = {
         name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()
     }
     return [
         {
-            **known,
+            "decisions": tuple(decided),
+            "labels": labels,
             "n": len(item.gold),
-            "item": item if keep else None,
-            "values": [np.array([values[row] for values, _ in table]) for table in tables],
-            "counts": [_counts_of_row(table, row) for table in tables],
+            "item": item if CORPUS in asked.ways else None,
+            "values": values[:, :, row],
+            "counts": [None if one is None else one[row] for one in counts],
             "types": {
-                name: {kind: counts[row] for kind, counts in by_type.items()}
+                name: {kind: each[row] for kind, each in by_type.items()}
                 for name, by_type in types.items()
             },
         }
@@ -248,13 +272,7 @@ def _scores(asked: ScoreQuestion, items: Sequence[GoldItem]) -> list[dict[str, A
     ]
 
 
-def _counts_of_row(table: Sequence[tuple[Floats, Floats | None]], row: int) -> Floats | None:
-    """What a record adds under each decision, (decisions, counts), or None."""
-    found = [counts[row] for _, counts in table if counts is not None]
-    return np.array(found) if found else None
-
-
-def _decided(asked: ScoreQuestion, items: Sequence[GoldItem]) -> dict[str, list[Any]]:
+def _decided(asked: ScoreQuestion, items: Sequence[Item]) -> dict[str, list[Any]]:
     """The decisions for all records, by name: those of systems, then those of models."""
     found: dict[str, list[Any]] = {
         name: [item.systems[name] for item in items] for name in items[0].systems
@@ -270,7 +288,7 @@ def _decided(asked: ScoreQuestion, items: Sequence[GoldItem]) -> dict[str, list[
     return found
 
 
-def _labels_of(items: Iterable[GoldItem]) -> tuple[Label, ...]:
+def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
     """The labels of models, references and systems: those of models first, others in order."""
     known: dict[str, Label] = {}
     more: set[str] = set()
@@ -300,7 +318,7 @@ def sums_up(loss: SpecLoss) -> str:
 
 
 def scores_of(
-    loss: SpecLoss, decided: Sequence[Any], items: Sequence[GoldItem], name: str
+    loss: SpecLoss, decided: Sequence[Any], items: Sequence[Item], name: str
 ) -> tuple[Floats, Floats | None]:
     """Values, (records,), and what is added to the counts, (records, counts), or None.
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.bootstrap import Estimate, drawn_weights, estimate
-from fsmeu.corpora.parse import GoldItem
+from fsmeu.corpora.parse import Item
 from fsmeu.corpora.score import CORPUS, named, over_labels, scores_of, sums_up
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.errors import EmptyError, FsmeuError, InputError, sentence
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.bound import BoundLoss
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 __all__ = ["LEVELS", "Row", "Tally", "decide_whole", "row_data", "rows_csv", "rows_of"]
 
@@ -35,7 +36,7 @@ class Tally:
         decisions: their names.
         labels: all labels that occur, by their text.
         n: the lengths.
-        values: for each block and loss, (sentences, decisions).
+        values: for each block, (sentences, losses, decisions).
         counts: for each block and loss, (sentences, decisions, counts), or None.
         items: the records themselves, where they are kept.
         types: for each decision, agreeing, decided and given chunks by type, (3,) each.
@@ -44,43 +45,35 @@ class Tally:
     decisions: tuple[str, ...] = ()
     labels: dict[str, Label] = field(default_factory=dict)
     n: list[int] = field(default_factory=list)
-    values: list[list[Floats]] = field(default_factory=list)
+    values: list[Floats] = field(default_factory=list)
     counts: list[list[Floats | None]] = field(default_factory=list)
-    items: list[GoldItem] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     types: dict[str, dict[str, Floats]] = field(default_factory=dict)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:
-        """Adds a block of what ``answer_scores`` found.
+        """Adds a block of what ``ScoreQuestion.answers`` found.
 
         Raises:
             InputError: other decisions than before.
         """
         for data in results:
-            if not self.n:
-                self.decisions = data["decisions"]
+            self.decisions = self.decisions if self.n else data["decisions"]
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
                 raise InputError(sentence(where, must, ", ".join(data["decisions"])))
             self.n.append(data["n"])
-            if data["item"] is not None:
-                self.items.append(data["item"])
+            self.items += [] if data["item"] is None else [data["item"]]
             for name, counts in data["types"].items():
                 mine = self.types.setdefault(name, {})
                 for kind, each in counts.items():
                     mine[kind] = mine.get(kind, 0.0) + each
-        for labels in {data["labels"] for data in results}:
-            for label in labels:
-                self.labels.setdefault(str(label), label)
+        for label in chain(*dict.fromkeys(data["labels"] for data in results)):
+            self.labels.setdefault(str(label), label)
         if results:
-            self.values.append([np.array(of) for of in _by_loss(results, "values")])
-            counts = _by_loss(results, "counts")
-            self.counts.append([None if of[0] is None else np.array(of) for of in counts])
-
-
-def _by_loss(results: Sequence[dict[str, Any]], key: str) -> list[list[Any]]:
-    """What the results hold under a key, for each loss."""
-    return [list(of) for of in zip(*(data[key] for data in results), strict=True)]
+            self.values.append(np.array([data["values"] for data in results]))
+            by_loss = zip(*(data["counts"] for data in results), strict=True)
+            self.counts.append([None if of[0] is None else np.array(of) for of in by_loss])
 
 
 @dataclass(frozen=True)
@@ -127,67 +120,44 @@ def rows_of(
     """
     if not tally.n:
         raise EmptyError(sentence("corpus", "must hold at least one record"))
-    sides = [side for k, named in enumerate(losses) for side in _sides(tally, k, *named)]
-    ones = np.ones((1, len(tally.n)))
-    values = [side.of(ones)[0] for side in sides]
+    sides = [
+        (name, loss.kind, level, values_of)
+        for k, (name, loss) in enumerate(losses)
+        for level, values_of in _levels(tally, k, loss)
+    ]
     drawn: list[list[Floats]] = [[] for _ in sides]
     for weights in drawn_weights(len(tally.n), draws, seed):
-        for found, side in zip(drawn, sides, strict=True):
-            found.append(side.of(weights))
+        for found, (*_, values_of) in zip(drawn, sides, strict=True):
+            found.append(values_of(weights))
         tell(len(weights))
-    rows = []
-    for side, value, parts in zip(sides, values, drawn, strict=True):
-        every = np.concatenate(parts) if parts else np.zeros((0, len(value)))
-        rows += side.rows(tally.decisions, value, every, baseline)
+    rows, at = [], tally.decisions.index(baseline) if tally.decisions else 0
+    for (name, kind, level, values_of), parts in zip(sides, drawn, strict=True):
+        value = values_of(np.ones((1, len(tally.n))))[0]
+        every = np.concatenate([np.zeros((0, len(value))), *parts])
+        for k, decision in enumerate(tally.decisions):
+            score = estimate(float(value[k]), every[:, k])
+            less = estimate(float(value[k] - value[at]), every[:, k] - every[:, at])
+            rows.append(Row(name, kind, decision, level, score, None if k == at else less))
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """One loss on one level.
+def _levels(
+    tally: Tally, k: int, loss: SpecLoss
+) -> Iterator[tuple[str, Callable[[Floats], Floats]]]:
+    """The levels of a loss, each with a function that gives the values of decisions.
 
-    Attributes:
-        loss: the name of the loss.
-        kind: "loss" or "utility".
-        level: one of ``LEVELS``.
-        of: the values of the decisions, (corpora, decisions), given how often each sentence is in
-            each corpus, (corpora, sentences).
+    The function is given how often each sentence is in each corpus, (corpora, sentences), and
+    returns (corpora, decisions).
     """
-
-    loss: str
-    kind: str
-    level: str
-    of: Callable[[Floats], Floats]
-
-    def rows(
-        self, decisions: Sequence[str], value: Floats, drawn: Floats, baseline: str
-    ) -> list[Row]:
-        """A row for each decision: values (decisions,), those of drawn corpora (draws, ...)."""
-        at = decisions.index(baseline)
-        found = []
-        for k, name in enumerate(decisions):
-            score = estimate(float(value[k]), drawn[:, k])
-            less = estimate(float(value[k] - value[at]), drawn[:, k] - drawn[:, at])
-            difference = None if k == at else less
-            found.append(Row(self.loss, self.kind, name, self.level, score, difference))
-        return found
-
-
-def _sides(tally: Tally, k: int, name: str, loss: SpecLoss) -> list[_Side]:
-    values = np.concatenate([block[k] for block in tally.values])
-    sides = [_Side(name, loss.kind, "sentence", lambda weights: weights @ values / len(values))]
-    bound_loss = over_labels(loss, tuple(tally.labels.values()))
-    if sums_up(bound_loss):
-        return sides
-    bound = check_totals(bound_loss, "corpus")
-    parts = [block[k] for block in tally.counts]
-    counts = np.concatenate([part for part in parts if part is not None])
-    lengths = np.array(tally.n, np.float64)
-
-    def whole(weights: Floats) -> Floats:
-        return _values_of_totals(bound, weights, counts, lengths)
-
-    return [*sides, _Side(name, loss.kind, "corpus", whole)]
+    values = np.concatenate([block[:, k] for block in tally.values])
+    yield "sentence", lambda weights: weights @ values / len(values)
+    loss = over_labels(loss, tuple(tally.labels.values()))
+    if not sums_up(loss):
+        bound = check_totals(loss, "corpus")
+        parts = [block[k] for block in tally.counts]
+        counts = np.concatenate([part for part in parts if part is not None])
+        lengths = np.array(tally.n, np.float64)
+        yield "corpus", lambda weights: _values_of_totals(bound, weights, counts, lengths)
 
 
 def _values_of_totals(bound: BoundLoss, weights: Floats, counts: Floats, lengths: Floats) -> Floats:
@@ -230,49 +200,31 @@ _GAP = 1e-5
 """How far below the best expected value that of a decision may be: less than scores are shown."""
 
 
-@dataclass(frozen=True)
-class Decided:
-    """What became of the decision for a corpus.
-
-    Attributes:
-        name: what it is called.
-        decision: the decision, or None.
-        refused: why there is none; empty where there is one.
-    """
-
-    name: str
-    decision: CorpusDecision | None = None
-    refused: str = ""
-
-
 def decide_whole(
     tally: Tally,
     losses: Sequence[tuple[str, SpecLoss]],
     tell: Callable[[float, float], None] | None = None,
-) -> list[Decided]:
-    """Adds to a tally the hypotheses that are best for the corpus, by each loss that allows it.
+) -> list[tuple[str, CorpusDecision | str]]:
+    """The decisions that are best for the corpus, by name, or why there is none; added to a tally.
 
     Args:
         tally: what was found for each sentence; it has kept the records.
         losses: names and losses.
         tell: called with bounds of the best expected value now and then.
-
-    Returns:
-        What became of the decision for each loss.
     """
     models = [item.model for item in tally.items]
     if not models or None in models:
         return []
-    found = []
+    found: list[tuple[str, CorpusDecision | str]] = []
     for name, loss in losses:
         way = named(f"meu {CORPUS}", name, len(losses))
         try:
             decision = decode_corpus(loss, models, gap=_GAP, progress=tell)
         except FsmeuError as error:
-            found.append(Decided(way, None, str(error)))
+            found.append((way, str(error)))
             continue
         _add(tally, way, decision, losses)
-        found.append(Decided(way, decision))
+        found.append((way, decision))
     return found
 
 
@@ -285,13 +237,14 @@ def _add(
     counts: list[Floats | None] = []
     for k, (name, loss) in enumerate(losses):
         bound = over_labels(loss, tuple(tally.labels.values()))
-        worth, added = scores_of(bound, decision.labels, tally.items, name)
-        before = np.concatenate([block[k] for block in tally.values])
-        values.append(np.column_stack([before, worth]))
+        value, added = scores_of(bound, decision.labels, tally.items, name)
+        values.append(value)
         parts = [part for block in tally.counts if (part := block[k]) is not None]
         if added is None:
             counts.append(None)
         else:
-            sums = np.concatenate(parts) if parts else np.zeros((len(worth), 0, added.shape[1]))
+            sums = np.concatenate(parts) if parts else np.zeros((len(value), 0, added.shape[1]))
             counts.append(np.concatenate([sums, added[:, None]], axis=1))
-    tally.values, tally.counts = [values], [counts]
+    new = np.stack(values, axis=1)[:, :, None]
+    tally.values = [np.concatenate([np.concatenate(tally.values), new], axis=2)]
+    tally.counts = [counts]

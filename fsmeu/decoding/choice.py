@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from fsmeu.decoding.method import Method
+from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ranking_fast import RANKING_FAST
@@ -15,7 +16,7 @@ from fsmeu.limits import FEW_SEQUENCES
 
 __all__ = ["EXACT", "METHODS", "UNPROVEN", "WITH_KEEP", "exact_in_order", "first_among", "fitting"]
 
-_EXACT = (RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
+_EXACT = (MOMENTS, RANKING_FAST, ADDITIVE, COUNTING, VITERBI, RANKING, EXHAUSTIVE)
 
 METHODS: dict[str, Method] = {method.name: method for method in (*_EXACT, SEARCH, NBEST, MARGINAL)}
 """Every method by name, in the order in which "auto" takes those that it takes."""

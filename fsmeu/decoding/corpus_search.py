@@ -31,7 +31,7 @@ from fsmeu.decoding.corpus_values import (
 from fsmeu.decoding.corpus_worths import tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.limits import CORPUS_TOTALS
-from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["Bracket", "best_of_corpus"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fsmeu.decoding.corpus_parts import Parts
 from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.limits import CORPUS_VALUES, WINDOW_CELLS
-from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
 

@@ -24,7 +24,7 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, TapeLoss
-from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.count_windows import Others, Window, count_window, without_each
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import values_at

@@ -17,7 +17,7 @@ from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import as_model
 
 __all__ = ["EXACT", "METHODS", "decision", "decode", "decode_problem", "explain"]

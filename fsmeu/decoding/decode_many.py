@@ -19,12 +19,11 @@ from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, one_of, sentence
 from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
-from fsmeu.fst.alphabet import BINARY
+from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.fst.sequences import listed
 from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, RANKED_CELLS, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.parallel import checked_jobs, in_shares
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from fsmeu.decoding.problem import Problem
 from fsmeu.decoding.ranking import ranked_problem
 from fsmeu.limits import LARGEST_DENOMINATOR
-from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.algebra.ratio import Fractional, fractional
+from fsmeu.losses.algebra.confusion import Fractional, fractional, value_of_counts
 from fsmeu.models import Independent
 
 __all__ = ["average", "extremes", "fast_ratio", "in_best_order", "whole_weights"]

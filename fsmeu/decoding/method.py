@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import LossFileError, SizeLimitError, sentence
-from fsmeu.losses.semantics.declared_range import RangeError
+from fsmeu.losses.semantics.domains import RangeError
 
 __all__ = ["Method", "always"]
 

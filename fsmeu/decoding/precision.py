@@ -25,8 +25,8 @@ from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import any_layers, pair_layers
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.declared_range import RangeError, check_range, declared_range
+from fsmeu.losses.semantics.domains import RangeError, check_range, declared_range
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.models import Model
 from fsmeu.trellis.roundings import LEAST
 

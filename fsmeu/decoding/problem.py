@@ -25,7 +25,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
 from fsmeu.models.chains import chances_of_ones
-from fsmeu.models.most_probable import most_probable
+from fsmeu.models.paths import most_probable
 
 __all__ = ["Answer", "Decision", "Problem", "RefusalError"]
 

@@ -24,10 +24,8 @@ from fsmeu.decoding.ranking import (
     ranked_fault,
     ranked_problem,
 )
-from fsmeu.decoding.ranking_windows import windowed_values
 from fsmeu.limits import RANKED_AT_ONCE
-from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
-from fsmeu.losses.algebra.ratio import Fractional
+from fsmeu.losses.algebra.confusion import Confusion, Fractional, value_of_counts
 from fsmeu.trellis.roundings import LEAST, relative_error
 
 __all__ = ["RANKING_FAST", "WHY", "fast_values"]
@@ -46,6 +44,8 @@ def _condition(problem: Problem) -> str | None:
     fault = ranked_fault(problem)
     if fault is None and problem.keep is not None:
         fault = "keep is for methods that value one candidate at a time"
+    if fault is None and problem.n > RANKED_AT_ONCE:
+        fault = f"one table holds the counts of up to {RANKED_AT_ONCE:,} labels"
     if fault is not None:
         return fault
     ratio = fast_ratio(problem)
@@ -77,26 +77,11 @@ def _best_ranked(problem: Problem) -> Answer:
     """
     _, p = ranked_problem(problem)
     order = np.argsort(-p, kind="stable")
-    if problem.n > RANKED_AT_ONCE:
-        return _in_windows(problem, p, order)
     values, errors = (table[0] for table in fast_values(problem, p[None, order]))
     best = int((problem.sign * values).argmax())
     chosen = ranked(order, best)
     proven = is_proven(problem, problem.sign * values, errors, best, chosen)
     return Answer(chosen, proven, WHY, problem.n + 1, float(values[best]))
-
-
-def _in_windows(problem: Problem, p: Floats, order: Ints) -> Answer:
-    """The same for long sequences: counts in windows, and bounds for most candidates."""
-    found = windowed_values(problem, p[order])
-    best = int((problem.sign * found.values).argmax())
-    chosen = ranked(order, int(found.ones[best]))
-    values = np.append(problem.sign * found.values, found.left)
-    errors = np.append(found.errors, np.zeros(len(found.left)))
-    proven = is_proven(problem, values, errors, best, chosen)
-    why = f"{WHY}; counts are held in windows that lack {found.lost:.0e} of the mass at most"
-    value, error = float(found.values[best]), float(found.errors[best])
-    return Answer(chosen, proven, why, problem.n + 1, value, error)
 
 
 def fast_values(problem: Problem, p: Floats) -> tuple[Floats, Floats]:

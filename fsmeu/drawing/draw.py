@@ -12,11 +12,9 @@ from typing import Any
 from fsmeu.drawing.layout.layered import Placement, place
 from fsmeu.drawing.render.bars import Summary, summarize, summary_picture
 from fsmeu.drawing.render.dot import dot, summary_dot
+from fsmeu.drawing.render.formats import paint, svg, tikz
 from fsmeu.drawing.render.picture import Picture, machine_picture
-from fsmeu.drawing.render.raster import paint
-from fsmeu.drawing.render.svg import svg
 from fsmeu.drawing.render.text import Cell, Row, canvas, listing, summary_listing
-from fsmeu.drawing.render.tikz import tikz
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.parts import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject

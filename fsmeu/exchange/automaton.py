@@ -17,13 +17,19 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.expectation.composition import Composition
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.alphabet import Alphabet, listed, plain
 from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
-from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
-from fsmeu.fst.sequences import listed, plain
-from fsmeu.fst.symbols import EPSILON, names_of, symbol_name, table_of_names
+from fsmeu.fst.image import (
+    EPSILON,
+    Fst,
+    fst_from_table,
+    names_of,
+    symbol_name,
+    table_from_fst,
+    table_of_names,
+)
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model

@@ -17,7 +17,7 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.arcs import MAX_NUMBER, ArcTable
-from fsmeu.fst.symbols import EPSILON
+from fsmeu.fst.image import EPSILON
 
 if TYPE_CHECKING:
     import networkx as nx  # type: ignore[import-untyped]

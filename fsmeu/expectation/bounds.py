@@ -15,7 +15,7 @@ from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.fst.layers import Layered, pair_layers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import declared_range
+from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import Sums, relative_error
 
 __all__ = ["bounded_expectation", "kept_expectation", "sums_of_levels"]

@@ -27,9 +27,8 @@ from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
-from fsmeu.fst.image import Fst, fst_from_table, table_from_fst
+from fsmeu.fst.image import Fst, fst_from_table, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs, pair_layers
-from fsmeu.fst.symbols import symbol_table
 from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine

@@ -21,7 +21,7 @@ from fsmeu.expectation.corpus_query import Corpus, encoded_corpus
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import check_range, declared_range
+from fsmeu.losses.semantics.domains import check_range, declared_range
 
 __all__ = ["expect_corpus", "linear_expectation", "mass_to_cut"]
 

@@ -23,12 +23,12 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import MOST_CORPUS_TABLE
-from fsmeu.losses.algebra.affine import starts_of
+from fsmeu.losses.algebra.rewrite import starts_of
 from fsmeu.losses.corpus import sentence_counts, value_of_totals
 from fsmeu.losses.language.dependencies import names_read, tapes
 from fsmeu.losses.language.syntax import Binary, Expr, Name, Number
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.domains import domain_of
+from fsmeu.losses.semantics.domains import Pool, domain_of
 from fsmeu.models import Model
 from fsmeu.trellis.roundings import relative_error
 
@@ -116,7 +116,7 @@ def _spans(loss: SpecLoss, z: Ints, model: Model, names: Sequence[str]) -> dict[
         if name in names:
             domain = domain_of(loss.bound, register, len(z))
             low, size = domain.low, domain.size
-            if domain.pool is not None:
+            if isinstance(domain, Pool):
                 low, size = _reached(_levels(loss, z, model, Name(name)).values, name)
             found[name] = _Span(low, size, starts[name])
     return found

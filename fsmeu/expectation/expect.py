@@ -19,7 +19,6 @@ from fsmeu.expectation.composition import (
     window_form,
 )
 from fsmeu.expectation.levels import Levels, level_sets
-from fsmeu.expectation.long_chains import long_chain_value
 from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
@@ -33,7 +32,7 @@ from fsmeu.losses.outputs import (
     output_view,
 )
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.domains import check_range
 from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.walk import walk, walk_value, walk_windows
 
@@ -89,13 +88,9 @@ def expect(
 
 
 def _streamed(asked: Query, max_states: int | None) -> Expectation:
-    long = long_expectation(asked)
+    long = long_expectation(asked, lambda: _levels(asked, max_states))
     if long is not None:
         return long
-    chain = long_chain_value(asked)
-    if chain is not None:
-        bounds = (chain.lower, chain.upper, chain.kept)
-        return Expectation(chain.value, *bounds, lambda: _levels(asked, max_states))
     found = _windowed(asked, max_states) or _by_tape(asked, max_states)
     found = found or walked(asked, max_states)
     if found.errors[0] > DIGITS * abs(found.values[0]):

@@ -21,11 +21,10 @@ from fsmeu.expectation.query import (
     refuse_exchanged,
 )
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.declared_range import check_range
+from fsmeu.losses.semantics.domains import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.parallel import checked_jobs, in_shares

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fsmeu.display import Text
 from fsmeu.errors import InputError, sentence
-from fsmeu.losses.semantics.rounding import same_up_to_rounding
+from fsmeu.fst.distinct import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
 

@@ -1,20 +1,21 @@
-"""Expectations of long sequences of independent labels, where the value looks at counts alone.
+"""Expectations of long sequences of two labels, where the value looks at counts alone.
 
-With z given, tp is a count of independent events, those of the positions where z is a one, and
-ref - tp is one of all others. Both are held in windows that lack a mass far below rounding, so that
-the sum over all tables has a few million terms for a million labels. What is missing enters the
-bounds.
+Sums of ratios of counts come from central moments (``trellis/moments.py``), for independent labels
+and chains of any order. Other values of independent labels: with z given, tp is a count of
+independent events, those of the positions where z is a one, and ref - tp is one of all others. Both
+are held in windows that lack a mass far below rounding, so that the sum over all tables has a few
+million terms for a million labels. What is missing enters the bounds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query
@@ -22,14 +23,14 @@ from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import LONG_SEQUENCE, MOST_LEVEL_CELLS, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.declared_range import check_range, declared_range
-from fsmeu.models.chains import chances_of_ones
+from fsmeu.losses.semantics.domains import check_range, declared_range
+from fsmeu.models import Model
+from fsmeu.models.chains import binary_chain, chances_of_ones
 from fsmeu.trellis.count_windows import Window, count_window
+from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["long_expectation"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,24 +65,55 @@ class _Tables:
             yield values, self.first.chances[begin : begin + rows, None] * self.last.chances
 
 
-def long_expectation(asked: Query) -> Expectation | None:
+def long_expectation(asked: Query, levels: Callable[[], Levels]) -> Expectation | None:
     """The expectation of a long sequence; None where this way does not serve.
 
-    Requires a hypothesis that is given, a value of the confusion table of two labels whose declared
-    range is finite, and independent labels.
+    Requires a hypothesis that is given, a value of the confusion table of two labels, and
+    independent labels or a chain.
+
+    Args:
+        asked: the query.
+        levels: the distribution of the value under a chain, when it is asked for.
     """
-    tables = _tables(asked)
-    if tables is None:
+    loss, z = asked.loss, asked.z
+    if asked.n < LONG_SEQUENCE or z is None or not isinstance(loss, SpecLoss):
         return None
-    assert isinstance(asked.loss, SpecLoss)
-    low, high = declared_range(asked.loss.bound, asked.n)
+    form, p = loss.confusion, chances_of_ones(asked.model)
+    if form is None:
+        return None
+    found = independent_value(form, z, p) if p is not None else _chain_value(form, z, asked.model)
+    if found is not None and found[1] <= PROMISED * abs(found[0]):
+        value, error = found
+        check_finite("expect", value)
+        check_range(loss.bound, asked.n, np.array([value]))
+        if p is not None:
+            levels = lambda: _levels(_tables(form, z, p))  # noqa: E731
+        return Expectation(value, value - error, value + error, 1.0, levels)
+    if p is None or not all(map(math.isfinite, declared_range(loss.bound, asked.n))):
+        return None
+    return _windowed(loss, _tables(form, z, p))
+
+
+def _chain_value(form: Confusion, z: Ints, model: Model) -> tuple[float, float] | None:
+    """The value under a chain and a bound on its error; None where the model is no such chain."""
+    tables = binary_chain(model)
+    found = None if tables is None else chain_value(form, z, chain_of(*tables))
+    if found is None or found[1] > PROMISED * found[2]:
+        return None
+    return found[:2]
+
+
+def _windowed(loss: SpecLoss, tables: _Tables) -> Expectation:
+    """The expectation by windows of counts; the declared range is finite."""
+    n = tables.n
+    low, high = declared_range(loss.bound, n)
     value = size = kept = 0.0
     for values, chances in tables.blocks():
         value += float((values * chances).sum())
         size += float((np.abs(values) * chances).sum())
         kept += float(chances.sum())
     check_finite("expect", value)
-    check_range(asked.loss.bound, asked.n, np.array([value / kept]))
+    check_range(loss.bound, n, np.array([value / kept]))
     first, last = tables.first, tables.last
     operations = first.operations + last.operations + len(first.chances) + len(last.chances) + 8
     lost, rounding = first.lost + last.lost, relative_error(operations) * size
@@ -89,19 +121,10 @@ def long_expectation(asked: Query) -> Expectation | None:
     return Expectation(value, lower, upper, kept, lambda: _levels(tables))
 
 
-def _tables(asked: Query) -> _Tables | None:
-    """The tables that have mass; None where the query is of another kind."""
-    loss, z = asked.loss, asked.z
-    if asked.n < LONG_SEQUENCE or z is None or not isinstance(loss, SpecLoss):
-        return None
-    p, form = chances_of_ones(asked.model), loss.confusion
-    if p is None or form is None:
-        return None
-    if not all(map(math.isfinite, declared_range(loss.bound, asked.n))):
-        return None
+def _tables(form: Confusion, z: Ints, p: Floats) -> _Tables:
+    """The tables that have mass."""
     ones = z == 1
-    first, last = count_window(p[ones]), count_window(p[~ones])
-    return _Tables(form, asked.n, int(ones.sum()), first, last)
+    return _Tables(form, len(z), int(ones.sum()), count_window(p[ones]), count_window(p[~ones]))
 
 
 def _levels(tables: _Tables) -> Levels:

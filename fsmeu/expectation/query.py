@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence, shorten
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
-from fsmeu.fst.sequences import listed
 from fsmeu.losses.machine.view import View
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model

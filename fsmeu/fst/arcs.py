@@ -10,8 +10,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FstError, sentence
 
-__all__ = ["MAX_NUMBER", "ArcTable", "by_depth", "check_table", "without_zero_arcs"]
-
 MAX_NUMBER = 2**31 - 1
 """Greatest number of a label on a tape."""
 
@@ -66,11 +64,7 @@ class ArcTable:
 
 
 def check_table(table: ArcTable, where: str) -> None:
-    """Refuses what OpenFst's algorithms take on trust.
-
-    Raises:
-        FstError: a state does not exist, a label is negative, a weight is not a number.
-    """
+    """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
     last = table.states - 1
     if not -1 <= table.start <= last:
         raise FstError(sentence(where, f"the start must be a state, 0 to {last}", table.start))

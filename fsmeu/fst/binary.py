@@ -20,8 +20,6 @@ from fsmeu.errors import FstError, sentence
 from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.compose import guard_arcs, guard_size
 
-__all__ = ["MACHINE_START", "MAGIC", "MachineFile", "read_machine"]
-
 MAGIC = 2125659606
 MACHINE_START = struct.pack("<i", MAGIC)
 """The first bytes of an OpenFst file."""

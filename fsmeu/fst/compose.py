@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 import pywrapfst
 
-from fsmeu.errors import FstError, InputError, SizeLimitError, as_number, sentence, whole
+from fsmeu.errors import FstError, SizeLimitError, limit_from, sentence, whole
 from fsmeu.fst.engine import pynini
 from fsmeu.limits import ARCS_PER_STATE
-
-__all__ = [
-    "compose",
-    "guard_arcs",
-    "guard_layers",
-    "guard_pairs",
-    "guard_size",
-    "guard_work",
-    "max_states",
-]
 
 _MOST_STATES = 5_000_000
 """States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
@@ -33,16 +21,11 @@ _VARIABLE = "FSMEU_MAX_STATES"
 
 def max_states(limit: int | None = None) -> int:
     """The limit on states of a machine: the argument, the environment, or five million."""
-    if limit is not None:
-        return whole("machine", "max_states", limit)
-    text = os.environ.get(_VARIABLE, "").strip()
-    if not text:
-        return _MOST_STATES
-    number = as_number(text)
-    if number is None or number < 1:
-        must = "must be a whole number of at least 1, such as 5000000"
-        raise InputError(sentence(f"environment variable {_VARIABLE}", must, text))
-    return number
+    return (
+        limit_from(_VARIABLE, _MOST_STATES)
+        if limit is None
+        else whole("machine", "max_states", limit)
+    )
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
@@ -55,71 +38,50 @@ def guard_size(where: str, states: int, limit: int | None = None, least: bool = 
         least: whether there may be more than that, not fewer.
 
     Raises:
-        SizeLimitError: naming the estimate, the limit, and how to raise it.
+        SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
     """
-    _guard(where, "states", states, max_states(limit), "Use a smaller n", least)
+    _guard_machine(where, "states", states, max_states(limit), "Use a smaller n", least)
 
 
 def guard_arcs(where: str, arcs: int, limit: int | None = None, least: bool = False) -> None:
-    """Refuses to build a machine with more arcs than memory takes, as with very many labels.
-
-    Raises:
-        SizeLimitError: naming the estimate, the limit, and how to raise it.
-    """
-    _guard(where, "arcs", arcs, _max_arcs(limit), "Use fewer labels", least)
+    """Refuses to build a machine with more arcs than memory takes, as with very many labels."""
+    most = ARCS_PER_STATE * max(max_states(limit), max_states())
+    _guard_machine(where, "arcs", arcs, most, "Use fewer labels", least)
 
 
-def _max_arcs(limit: int | None) -> int:
-    return ARCS_PER_STATE * max(max_states(limit), max_states())
-
-
-def guard_work(where: str, steps: int, limit: int | None = None) -> None:
-    """Refuses a walk over layers that would take very long.
-
-    Args:
-        where: what is walked.
-        steps: how many (state, symbol) steps are foreseen, in all layers.
-        limit: the limit on states, if not the general one.
-
-    Raises:
-        SizeLimitError: naming the estimate, the limit, and how to raise it.
-    """
-    most = _WALK_STEPS_PER_STATE * max_states(limit)
-    if steps > most:
-        must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
-        remedy = f"raise the limit on states with {_VARIABLE} or the argument max_states"
-        advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given, or"
-        raise SizeLimitError(sentence(where, must, None, f"{advice} {remedy}"))
-
-
-def guard_layers(where: str, n: int, limit: int | None = None) -> None:
-    """Refuses a machine of so many layers that finding them one by one takes very long.
-
-    Raises:
-        SizeLimitError: naming the length, the limit, and how to raise it.
-    """
-    most = max_states(limit) // _STATES_PER_LAYER
-    _guard(where, "layers", n, most, "Use a smaller n")
+def guard_layers(where: str, n: int) -> None:
+    """Refuses a machine of so many layers that finding them one by one takes very long."""
+    most = max_states() // _STATES_PER_LAYER
+    _guard_machine(where, "layers", n, most, "Use a smaller n")
 
 
 def guard_pairs(where: str, labels: int) -> None:
-    """Refuses steps that read pairs of so many labels that those of one state fill the memory.
-
-    Raises:
-        SizeLimitError: naming the number of pairs, the limit, and how to raise it.
-    """
-    most = max_states() // _STATES_PER_PAIR
-    if labels * labels > most:
-        pairs = f"these {labels:,} labels make {labels * labels:,}"
-        must = f"a step may read one of at most {most:,} pairs of labels, {pairs}"
-        remedy = f"Use fewer labels, or raise {_VARIABLE} from {max_states():,}"
-        raise SizeLimitError(sentence(where, must, None, remedy))
+    """Refuses steps that read pairs of so many labels that those of one state fill the memory."""
+    most, pairs = max_states() // _STATES_PER_PAIR, labels * labels
+    must = f"a step may read one of at most {most:,} pairs of labels"
+    _guard(where, pairs > most, f"{must}, {labels:,} labels make {pairs:,}", "Use fewer labels")
 
 
-def _guard(where: str, what: str, count: int, bound: int, advice: str, least: bool = False) -> None:
-    if count > bound:
-        about = f"{'at least' if least else 'up to'} {count:,}"
-        must = f"a machine may have at most {bound:,} {what}, this one would have {about}"
+def guard_work(where: str, steps: int, limit: int | None = None) -> None:
+    """Refuses a walk that takes so many (state, symbol) steps in all layers that it lasts long."""
+    most = _WALK_STEPS_PER_STATE * max_states(limit)
+    must = f"a walk may take at most {most:,} steps, this one would take about {steps:,}"
+    advice = "Use a smaller n or fewer labels, keep fewer states where keep can be given"
+    _guard(where, steps > most, must, advice)
+
+
+def _guard_machine(
+    where: str, what: str, count: int, most: int, advice: str, least: bool = False
+) -> None:
+    if count <= most:
+        return
+    about = f"{'at least' if least else 'up to'} {count:,}"
+    must = f"a machine may have at most {most:,} {what}, this one would have {about}"
+    _guard(where, True, must, advice)
+
+
+def _guard(where: str, refused: bool, must: str, advice: str) -> None:
+    if refused:
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
         raise SizeLimitError(sentence(where, must, None, remedy))
 

@@ -17,8 +17,6 @@ from fsmeu.fst.layers import Layer, Layered
 from fsmeu.fst.regex import regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
 
-__all__ = ["Constraint", "Neighbours", "Walk", "as_constraint", "neighbours", "restricted", "walk"]
-
 
 @dataclass(frozen=True, eq=False)
 class Constraint:

@@ -9,16 +9,8 @@ from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.engine import pynini
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import fst_from_table, names_of, symbol_name, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs
-from fsmeu.fst.symbols import names_of, symbol_name, symbol_table
-
-__all__ = [
-    "fst_from_layered",
-    "label_numbers",
-    "log_layers_from_fst",
-    "table_from_layered",
-]
 
 
 def table_from_layered(layered: Layered) -> ArcTable:

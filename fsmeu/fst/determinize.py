@@ -24,20 +24,6 @@ from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
-__all__ = [
-    "STATES_BEFORE",
-    "Acceptor",
-    "Effort",
-    "TooLargeError",
-    "acceptor_of_arcs",
-    "acceptor_table",
-    "any_sequence",
-    "deterministic",
-    "determinized",
-    "intersection",
-    "is_machine",
-]
-
 Acceptor = tuple[Ints, int, Ints]
 """Next state (states, symbols) with -1 for none, the start state, the accepting states."""
 
@@ -125,22 +111,14 @@ def any_sequence(symbols: int, length: int | None = None, exactly: bool = False)
 
 
 def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
-    """The acceptor of what both accept; epsilons are removed from the first.
-
-    Raises:
-        TooLargeError: there may be very many pairs of states.
-    """
+    """The acceptor of what both accept, without epsilons; a TooLargeError if very large."""
     if left.num_states() * right.num_states() > _MOST_PAIRS:
         raise TooLargeError
     return pynini.intersect(pynini.rmepsilon(left), right)
 
 
 def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
-    """The minimal deterministic acceptor of the same sequences.
-
-    Raises:
-        TooLargeError: it has more states than given, or would take very long to find.
-    """
+    """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
     if fst.num_states() > STATES_BEFORE * states:
         raise TooLargeError
     plain: pynini.Fst = pynini.rmepsilon(fst)

@@ -19,9 +19,6 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.arcs import ArcTable, without_zero_arcs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 
-__all__ = ["backward", "forward", "minus_log", "signed_parts", "total_weight", "weights_of_inputs"]
-
-
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
 

@@ -8,18 +8,19 @@ costs as much as the algebra does. The binary image has neither fault. Machines 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 import numpy as np
 import pywrapfst
 from numpy.typing import NDArray
+from pywrapfst import SymbolTable, SymbolTableView
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FstError, sentence
+from fsmeu.errors import FstError, InputError, as_whole, sentence
+from fsmeu.fst.alphabet import Alphabet, is_text
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MACHINE_START, read_machine
 from fsmeu.fst.engine import pynini
-
-__all__ = ["Fst", "fst_from_table", "table_from_fst", "trimmed"]
 
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
@@ -69,8 +70,11 @@ def trimmed(table: ArcTable) -> ArcTable:
 
 def _const_image(fst: Fst, where: str) -> bytes:
     plain = fst.copy()
-    if plain.arc_type() != "log64":
-        plain = _to_log64(plain, where)
+    if plain.arc_type() in ("standard", "log"):
+        plain = pynini.arcmap(plain, map_type="to_log64")
+    elif plain.arc_type() != "log64":
+        must = "the arc type must be standard, log or log64"
+        raise FstError(sentence(where, must, plain.arc_type()))
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
         plain = Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
@@ -80,13 +84,6 @@ def _const_image(fst: Fst, where: str) -> bytes:
     plain.set_properties(pywrapfst.POS_TRINARY_PROPERTIES, pywrapfst.TRINARY_PROPERTIES)
     image: bytes = pywrapfst.convert(plain, "const").write_to_string()
     return image
-
-
-def _to_log64(fst: Fst, where: str) -> Fst:
-    if fst.arc_type() not in ("standard", "log"):
-        must = "the arc type must be standard, log or log64"
-        raise FstError(sentence(where, must, fst.arc_type()))
-    return pynini.arcmap(fst, map_type="to_log64")
 
 
 def _header(table: ArcTable) -> bytes:
@@ -124,3 +121,41 @@ def _put(words: NDArray[np.uint32], at: Ints, values: NDArray[np.generic]) -> No
     parts = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), size)
     for k in range(size):
         words[at + k] = parts[:, k]
+
+
+EPSILON = "<eps>"
+_MOST = 2**63
+
+
+def symbol_table(alphabet: Alphabet) -> SymbolTable:
+    """The table that names label index k as number k + 1; 0 is epsilon."""
+    table = SymbolTable()
+    table.add_symbol(EPSILON, 0)
+    for k, label in enumerate(alphabet.labels):
+        table.add_symbol(symbol_name(str(label)), k + 1)
+    return table
+
+
+def symbol_name(label: str) -> str:
+    """What a label is called in a symbol table, where the name of epsilon is taken."""
+    return f"label {EPSILON}" if label == EPSILON else label
+
+
+def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
+    """The names in a symbol table by number, none without a table; an FstError if not UTF-8."""
+    try:
+        return {} if table is None else {int(number): str(name) for number, name in table}
+    except UnicodeDecodeError:
+        raise FstError(sentence(where, "the names in a symbol table must be UTF-8")) from None
+
+
+def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
+    """The symbol table with these names by number, of at least 0; None without names."""
+    table = SymbolTable()
+    for number, name in names.items():
+        whole = as_whole(number, least=0)
+        if whole is None or whole >= _MOST or not is_text(name):
+            must = "a symbol table must map numbers from 0 to names that UTF-8 can write"
+            raise InputError(sentence(where, must, f"{number!r}: {name!r}"))
+        table.add_symbol(name, whole)
+    return table if names else None

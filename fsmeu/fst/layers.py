@@ -19,26 +19,6 @@ from fsmeu.errors import InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
-__all__ = [
-    "ArcWeights",
-    "Floats",
-    "Ints",
-    "Layer",
-    "Layered",
-    "LogLayered",
-    "all_arcs",
-    "all_weights",
-    "any_layers",
-    "arc_weights",
-    "arcs_by_label",
-    "check_layers",
-    "from_logs",
-    "in_logs",
-    "pair_layers",
-    "reordered",
-    "string_layers",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Layer:
@@ -119,11 +99,7 @@ class LogLayered(Layered):
 
 
 def check_layers(layered: object) -> None:
-    """Refuses what is not a layered acceptor.
-
-    Raises:
-        InputError: it is something else.
-    """
+    """Refuses what is not a layered acceptor, by an InputError."""
     if not isinstance(layered, Layered):
         must = "the layers of a model are needed, as model.layered() gives them"
         raise InputError(sentence("layers", must, type(layered).__name__))

@@ -36,9 +36,6 @@ from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
-__all__ = ["regex_acceptor"]
-
-
 _SIGNS = "()[]{}|&!*+?.^"
 _TOKEN = re.compile(
     r'\s+|"[^"]*"|\{\s*\d*\s*(?:,\s*\d*\s*)?\}|[()\[\]|&!*+?.^]|[^\s()\[\]{}|&!*+?.^"]+'
@@ -179,11 +176,7 @@ class _Builder:
         self._known: dict[_Term, pynini.Fst] = {}
 
     def acceptor(self, term: _Term) -> pynini.Fst:
-        """The acceptor of an expression, not deterministic.
-
-        Raises:
-            TooLargeError: there are too many states on the way.
-        """
+        """The acceptor of an expression, not deterministic; a TooLargeError if it is very large."""
         inner = _Builder(self._numbers, self._symbols, self._n, self._most, self._cut)
         end = inner.add(term, inner.state())
         return acceptor_of_arcs(inner._states, inner._arcs, [end])

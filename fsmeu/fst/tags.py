@@ -16,23 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.alphabet import Alphabet, Label
+from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
-from fsmeu.fst.sequences import listed
-
-__all__ = [
-    "KINDS",
-    "SCHEMES",
-    "Tags",
-    "bio",
-    "check_tags",
-    "chunk_types",
-    "iob1",
-    "iobes",
-    "is_tag",
-    "tag_labels",
-    "tag_parts",
-]
 
 KINDS = {"bio": "BI", "iob1": "BI", "iobes": "BIES"}
 """The kinds of tags beside O, by scheme."""
@@ -58,11 +43,7 @@ def tag_labels(types: Iterable[str], scheme: str = "bio") -> tuple[Label, ...]:
 
 
 def check_tags(alphabet: Alphabet, scheme: str, where: str, remedy: str = "") -> None:
-    """Refuses labels that are no tags of a scheme.
-
-    Raises:
-        InputError: the message names the first such label.
-    """
+    """Refuses labels that are no tags of a scheme, by an InputError that names the first."""
     kinds = KINDS[scheme]
     for label in alphabet.labels:
         if label != "O" and not is_tag(str(label), kinds):
@@ -106,11 +87,7 @@ class Tags:
 
 
 def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
-    """Chunk types that were given, checked.
-
-    Raises:
-        InputError: they are no list of texts.
-    """
+    """Chunk types that were given; an InputError if they are no list of texts."""
     must = 'types must be a list such as ["NP", "VP"]'
     given = None if isinstance(types, str) else listed(types, where, must)
     if given is None or not all(isinstance(name, str) for name in given):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags, indexable
@@ -25,6 +26,7 @@ from fsmeu.errors import InputError, sentence
 __all__ = [
     "BinaryClassifier",
     "Climb",
+    "LogisticClassifier",
     "OuterClassifier",
     "Rows",
     "climb",
@@ -80,10 +82,8 @@ def number_between(where: str, name: str, value: object, low: float, high: float
     Raises:
         InputError: it is no number, or not between both bounds.
     """
-    if isinstance(value, Real) and not isinstance(value, bool) and low <= float(value) <= high:
-        return float(value)
     span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-    raise InputError(sentence(where, f"{name} must be a number {span}", value))
+    return real(where, name, value, f"number {span}", lambda number: low <= number <= high)
 
 
 Rows: TypeAlias = Any
@@ -153,6 +153,32 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _named(self, positive: NDArray[np.bool_]) -> NDArray[Any]:
         """The class of each example, from whether it is positive."""
         return self.classes_[positive.astype(np.int64)]
+
+
+class LogisticClassifier(BinaryClassifier):
+    """A classifier of linear scores, whose logistic function is the positive class's probability.
+
+    Attributes:
+        coef_: the coefficients, (1, features).
+        intercept_: the intercept, (1,).
+    """
+
+    coef_: Floats
+    intercept_: Floats
+
+    def decision_function(self, X: Any) -> Floats:
+        """The logarithm of the odds of the positive class, (examples,)."""
+        scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
+        return scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, (examples, 2)."""
+        scores = self.decision_function(X)
+        return np.stack([expit(-scores), expit(scores)], axis=1)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The more probable class of each example, (examples,)."""
+        return self._named(self.decision_function(X) > 0)
 
 
 class OuterClassifier(BinaryClassifier):

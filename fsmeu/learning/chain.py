@@ -229,6 +229,6 @@ class TrainingSentences:
         states, moves = self.tables(weights)
         return self.rows @ states, moves
 
-    def pulled(self, single: Floats, double: Floats) -> Floats:
+    def weight_gradient(self, single: Floats, double: Floats) -> Floats:
         """Derivatives for the weights, from those for both tables of scores."""
         return np.concatenate((self.columns @ single, double)).ravel()

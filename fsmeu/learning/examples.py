@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, as_number, one_of, sentence
-from fsmeu.reading import TABLES, read_arrays, read_bytes, readable
+from fsmeu.files import TABLES, read_arrays, read_bytes, readable
 
-__all__ = ["Examples", "read_examples", "read_labelled"]
+__all__ = ["Examples", "read_examples"]
 
 FORMATS = ("svmlight", "csv", "npz")
 _ENDINGS = {"csv": "csv", "tsv": "csv", "npz": "npz"}
@@ -46,6 +46,7 @@ def read_examples(
     label: str | None = None,
     features: int | None = None,
     zero_based: bool = False,
+    labelled: bool = False,
 ) -> Examples:
     """The examples of a file.
 
@@ -57,6 +58,7 @@ def read_examples(
         features: the number of features that there must be, if it is known. A csv file with that
             many columns then has no labels.
         zero_based: svmlight: features are counted from 0.
+        labelled: whether there must be labels.
 
     Raises:
         InputError: the file cannot be read, or holds something else.
@@ -77,23 +79,7 @@ def read_examples(
     if features is not None and found.rows.shape[1] != features:
         must = f"the model was trained with {features} features"
         raise InputError(sentence(name, must, f"{found.rows.shape[1]} features"))
-    return found
-
-
-def read_labelled(
-    name: str,
-    form: str | None = None,
-    label: str | None = None,
-    features: int | None = None,
-    zero_based: bool = False,
-) -> Examples:
-    """The examples of a file that must have labels; the arguments are those of ``read_examples``.
-
-    Raises:
-        InputError: as there, or the file has no labels.
-    """
-    found = read_examples(name, form, label, features, zero_based)
-    if found.labels is None:
+    if labelled and found.labels is None:
         raise InputError(sentence(name, "the examples must have labels", "none"))
     return found
 

@@ -18,14 +18,13 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.expectation.gradient import value_and_gradient
-from fsmeu.learning.base import BinaryClassifier, Objective, Rows, climb, nonnegative
+from fsmeu.learning.base import LogisticClassifier, Objective, Rows, climb, nonnegative
 from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.limits import CONFUSION_CELLS
@@ -173,7 +172,7 @@ class _ByComposition:
 
 
 @register
-class MaxExpectedUtilityClassifier(BinaryClassifier):
+class MaxExpectedUtilityClassifier(LogisticClassifier):
     """A logistic classifier that maximises the exact expected utility of the training labels.
 
     The labels Z of a batch are independent, P(Z_i = 1) = 1 / (1 + exp(-(w x_i + b))), the labels y
@@ -193,7 +192,7 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
     There is no ``sample_weight``: labels of a sequence have no weights in a loss.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss over two labels.
+        loss: a built-in name, the path of a loss file, or a loss over two labels.
         loss_params: parameters of the loss by name, such as {"beta": 2}.
         batch_size: the greatest number of examples of a batch; None for one batch of all.
         l2: the penalty on the weights.
@@ -211,8 +210,6 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
     """
 
     loss_: Loss
-    coef_: Floats
-    intercept_: Floats
 
     def __init__(
         self,
@@ -272,21 +269,6 @@ class MaxExpectedUtilityClassifier(BinaryClassifier):
         shuffled = random.permutation(n)
         dealt = shuffled[np.argsort(positive[shuffled], kind="stable")]
         return [np.sort(dealt[k::count]) for k in range(count)]
-
-    def decision_function(self, X: Any) -> Floats:
-        """The logarithm of the odds of the positive class, (examples,)."""
-        rows = self._rows(X)
-        found: Floats = rows @ self.coef_[0] + self.intercept_[0]
-        return found
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class, (examples, 2)."""
-        scores = self.decision_function(X)
-        return np.stack((expit(-scores), expit(scores)), axis=1)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The more probable class of each example, (examples,)."""
-        return self._named(self.decision_function(X) > 0)
 
 
 def _likelihood(rows: Rows, positive: Floats, l2: float) -> Objective:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -17,7 +18,14 @@ from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError, sentence
 
-__all__ = ["checked_sentences", "feature_items", "feature_matrix", "feature_names"]
+__all__ = [
+    "checked_labels",
+    "checked_sentences",
+    "feature_items",
+    "feature_matrix",
+    "feature_names",
+    "share_of_labels",
+]
 
 
 def feature_items(position: Any) -> Iterator[tuple[str, float]]:
@@ -75,6 +83,33 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
 
 def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
+
+
+def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
+    """The labels of each sentence, as many as it has positions.
+
+    Raises:
+        InputError: they are not, or there is no position at all.
+    """
+    lines = checked_sentences(y, where)
+    found = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
+    if [len(one) for one in found] != list(lengths):
+        must = "there must be one label for each position of each sentence"
+        pairs = zip(lengths, found, strict=False)
+        at = next((k for k, (n, one) in enumerate(pairs) if n != len(one)), None)
+        got = f"{len(lengths)} sentences and {len(found)} label sequences"
+        if at is not None:
+            got = f"{lengths[at]} positions and {len(found[at])} labels in sentence {at}"
+        raise InputError(sentence(where, must, got))
+    if not any(found):
+        raise InputError(sentence(where, "there must be a sentence that is not empty"))
+    return found
+
+
+def share_of_labels(found: Any, given: Any) -> float:
+    """The share of positions of all sentences whose label was found."""
+    both = zip(chain(*found), chain(*given), strict=True)
+    return float(np.mean([one == other for one, other in both]))
 
 
 def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:

@@ -20,7 +20,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.fst.sequences import plain as python_value
+from fsmeu.fst.alphabet import plain as python_value
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.library import load, read_spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
@@ -46,7 +46,7 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     """The loss that was asked for.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss.
+        loss: a built-in name, the path of a loss file, or a loss.
         params: parameters of the loss by name, or None; for names and paths.
         where: the estimator, for messages.
         labels: the labels of both tapes, where the file leaves them open.

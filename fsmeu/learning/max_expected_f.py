@@ -20,8 +20,8 @@ from sklearn.utils import check_random_state
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.base import (
-    BinaryClassifier,
     Climb,
+    LogisticClassifier,
     Rows,
     climb,
     nonnegative,
@@ -112,7 +112,7 @@ _MOST, _IN_VAIN = 32, 4
 
 
 @register
-class MaxExpectedFClassifier(BinaryClassifier):
+class MaxExpectedFClassifier(LogisticClassifier):
     """A logistic regression whose parameters maximise an approximate F-measure (Jansche 2005).
 
     The objective is F~ of equation 6 less l2 / 2 times the sum of the squared coefficients; the
@@ -123,6 +123,9 @@ class MaxExpectedFClassifier(BinaryClassifier):
     since the intercept goes free: to no coefficients and an infinite intercept, where all examples
     are called positive. Where a climb ends on such a way is a matter of rounding. Features should
     be of like size and near 0 (``StandardScaler``).
+
+    Probabilities (equation 1, whatever gamma is) are parameters of a decision rule rather than
+    estimates: training for F pushes them towards 0 and 1.
 
     F_alpha = 1 / (alpha / R + (1 - alpha) / P) is F_beta for alpha = beta^2 / (1 + beta^2).
 
@@ -213,24 +216,6 @@ class MaxExpectedFClassifier(BinaryClassifier):
             text = f"the best start was still rising after max_iter={self.max_iter} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """The scores x theta, (examples,); positive ones mean the positive class."""
-        scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
-        return scores
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The probabilities of both classes, (examples, 2): equation 1, whatever gamma is.
-
-        They are parameters of a decision rule rather than estimates: training for F pushes them
-        towards 0 and 1.
-        """
-        scores = self.decision_function(X)
-        return np.stack([expit(-scores), expit(scores)], axis=1)
-
-    def predict(self, X: Any) -> Any:
-        """The classes, (examples,): positive where the probability exceeds 1/2 (section 2)."""
-        return self._named(self.decision_function(X) > 0)
 
     def _search(self, smooth: SmoothF, progress: Callable[[float], None] | None) -> list[Climb]:
         """Where the climb from every start ended.

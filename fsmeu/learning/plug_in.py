@@ -231,7 +231,7 @@ class DTAClassifier(PlugInClassifier):
     longer.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss of the confusion table.
+        loss: a built-in name, the path of a loss file, or a loss of the confusion table.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
         calibration: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
         folds: the number of folds for that.
@@ -291,7 +291,7 @@ class EUMClassifier(PlugInClassifier):
     (Koyejo et al. 2014, Algorithm 1; Narasimhan et al. 2014, Algorithm 1).
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss of the confusion table.
+        loss: a built-in name, the path of a loss file, or a loss of the confusion table.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
         calibration: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
         folds: the number of folds for that.
@@ -374,7 +374,7 @@ class ExampleWiseClassifier(OuterClassifier):
     is a sequence of one label.
 
     Args:
-        loss: a name on the shelf such as "fscore" or "jaccard", a path, or a loss over two labels.
+        loss: a built-in name such as "fscore" or "jaccard", a path, or a loss over two labels.
         estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
 
     Attributes:

@@ -30,12 +30,11 @@ from sklearn.svm import LinearSVC
 
 import fsmeu.learning
 from fsmeu.errors import FsmeuError, InputError, as_whole, sentence, shorten
-from fsmeu.files import write_file
+from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import loads
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.reading import TABLES, input_limit, read_arrays
 
 __all__ = ["PROBABILISTIC", "estimators", "first_use", "load", "register", "save"]
 
@@ -48,11 +47,6 @@ def register(kind: type) -> type:
     return kind
 
 
-def registered() -> dict[str, Any]:
-    """The classes that are known so far, by name."""
-    return dict(_CLASSES)
-
-
 def estimators() -> dict[str, Any]:
     """The registered classes by name, in alphabetical order; all modules are loaded for that.
 
@@ -61,7 +55,7 @@ def estimators() -> dict[str, Any]:
     for module in pkgutil.walk_packages(fsmeu.learning.__path__, "fsmeu.learning."):
         if not module.name.endswith(".kernels"):
             import_module(module.name)
-    ours = {n: kind for n, kind in registered().items() if kind.__module__.startswith("fsmeu.")}
+    ours = {n: kind for n, kind in _CLASSES.items() if kind.__module__.startswith("fsmeu.")}
     return dict(sorted(ours.items()))
 
 
@@ -90,93 +84,6 @@ _SAVED = {**_PLAIN, "Ridge": Ridge}
 PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "predict_proba")}
 """Those of them that tell probabilities, by name."""
 
-KINDS = ("loss", "own", "estimator", "pipeline")
-"""The words by which such parts stand in a file; an own estimator is one of this package."""
-
-
-def taken_apart(value: Any, where: str) -> tuple[str, dict[str, Any]] | None:
-    """The kind of a part and what it is made of, a dictionary; None for what is no such part.
-
-    Args:
-        value: a loss, an estimator or something else.
-        where: where it stands, for messages.
-
-    Raises:
-        InputError: it is a loss whose text does not say all of it, such as ``loss.swapped``, or
-            an estimator of another class.
-    """
-    if isinstance(value, SpecLoss):
-        return "loss", _loss_apart(value, where)
-    if type(value) is Pipeline:
-        return "pipeline", {"steps": [list(step) for step in value.steps]}
-    name = type(value).__name__
-    for kind, classes in (("own", registered()), ("estimator", _SAVED)):
-        if classes.get(name) is type(value):
-            return kind, {"class": name, **estimator_apart(value)}
-    if isinstance(value, BaseEstimator):
-        must = f"an estimator within must be of fsmeu.learning or one of {', '.join(_PLAIN)}"
-        raise InputError(sentence(where, f"{must}, or a Pipeline of these", name))
-    return None
-
-
-def estimator_apart(estimator: Any) -> dict[str, Any]:
-    """The parameters of an estimator and what it has learned, two dictionaries by name."""
-    return {"parameters": estimator.get_params(deep=False), "learned": learned(estimator)}
-
-
-def put_together(kind: str, parts: dict[str, Any]) -> Any:
-    """The part itself; where it has ``check_parts``, its arrays fit together.
-
-    Raises:
-        KeyError, TypeError, ValueError, InputError: it is none that ``taken_apart`` has made.
-    """
-    if kind == "loss":
-        return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
-    if kind == "pipeline":
-        return Pipeline([(str(name), step) for name, step in parts["steps"]])
-    classes = registered() if kind == "own" else _SAVED
-    made = with_learned(classes[parts["class"]](**parts["parameters"]), parts["learned"])
-    if hasattr(made, "check_parts"):
-        made.check_parts()
-    return made
-
-
-def learned(estimator: Any) -> dict[str, Any]:
-    """What an estimator has learned: its attributes that end in an underscore, by name."""
-    held = vars(estimator).items()
-    return {name: value for name, value in held if _is_learned(name)}
-
-
-def with_learned(estimator: Any, found: dict[str, Any]) -> Any:
-    """The estimator, after it was given what it once learned.
-
-    Raises:
-        ValueError: a name is none of a learned attribute.
-    """
-    for name, value in found.items():
-        if not name.isidentifier() or not _is_learned(name):
-            raise ValueError(name)
-        setattr(estimator, name, value)
-    return estimator
-
-
-def _is_learned(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
-
-
-def _loss_apart(loss: SpecLoss, where: str) -> dict[str, Any]:
-    text = loss.spec.source
-    if _meaning(read(text, loss.spec.origin)) != _meaning(loss.spec):
-        must = "a loss can be saved if it is that of its file"
-        raise InputError(sentence(where, must, loss, "Write a file of its own for it"))
-    labels = None if loss.labels_given is None else list(loss.labels_given.labels)
-    return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
-
-
-def _meaning(spec: Spec) -> tuple[object, ...]:
-    return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value
-
-
 _FORMAT = "fsmeu estimator 1"
 _FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """What files that ``save`` has not written may raise."""
@@ -193,13 +100,14 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
         InputError: it is none of them, holds what is neither an array nor JSON, or the file cannot
             be written.
     """
-    kind = type(estimator).__name__
-    if registered().get(kind) is not type(estimator):
+    if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
-    header: dict[str, Any] = {"format": _FORMAT, "class": kind}
-    for part, held in estimator_apart(estimator).items():
-        header[part] = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
+    header: dict[str, Any] = {"format": _FORMAT}
+    for part, held in _apart(estimator).items():
+        if part != "class":
+            held = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
+        header[part] = held
     arrays["header"] = np.array(json.dumps(header))
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
@@ -219,12 +127,12 @@ def load(path: str | PathLike[str]) -> Any:
         raise InputError(sentence(where, _WRITTEN))
     try:
         header = json.loads(str(arrays.pop("header")[()]))
-        if header.get("format") != _FORMAT or header.get("class") not in registered():
+        if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
             raise InputError(sentence("estimator", f"a file must hold one of {_known()}"))
         parts: dict[str, Any] = {"class": header["class"]}
         for part in ("parameters", "learned"):
             parts[part] = {k: _unpacked(v, arrays) for k, v in header[part].items()}
-        made = put_together("own", parts)
+        made = _made("own", parts)
     except FsmeuError as error:
         message = f"{where}: {error}"
         raise InputError(message) from None
@@ -269,7 +177,7 @@ def _try(made: Any, cells: int) -> None:
         classes = made.classes_
         if classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes)):
             raise ValueError(classes.shape)
-    if not hasattr(made, "predict") or not learned(made):
+    if not hasattr(made, "predict") or not _learned(made):
         return
     if hasattr(made, "_examples"):
         examples = made._examples()
@@ -302,7 +210,7 @@ def _features(made: Any) -> list[Any]:
 
 
 def _known() -> str:
-    return ", ".join(sorted(registered()))
+    return ", ".join(sorted(_CLASSES))
 
 
 def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -324,11 +232,58 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
-    parts = taken_apart(value, f"save, {place}")
-    if parts is not None:
-        return {parts[0]: _packed(place, parts[1], arrays)}
+    kind, parts = _kind_and_parts(value, f"save, {place}")
+    return {kind: _packed(place, parts, arrays)}
+
+
+def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
+    """The word by which a loss or an estimator stands in a file, and what it is made of.
+
+    Raises:
+        InputError: it is something else, or a loss whose text does not say all of it.
+    """
+    if isinstance(value, SpecLoss):
+        return "loss", _loss_apart(value, where)
+    if type(value) is Pipeline:
+        return "pipeline", {"steps": [list(step) for step in value.steps]}
+    name = type(value).__name__
+    for kind, classes in (("own", _CLASSES), ("estimator", _SAVED)):
+        if classes.get(name) is type(value):
+            return kind, _apart(value)
     must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
-    raise InputError(sentence(f"save, {place}", must, value))
+    if isinstance(value, BaseEstimator):
+        must = f"an estimator within must be of fsmeu.learning or one of {', '.join(_PLAIN)}"
+        raise InputError(sentence(where, f"{must}, or a Pipeline of these", name))
+    raise InputError(sentence(where, must, value))
+
+
+def _apart(estimator: Any) -> dict[str, Any]:
+    """The class of an estimator, its parameters and what it has learned, both by name."""
+    parameters = estimator.get_params(deep=False)
+    name = type(estimator).__name__
+    return {"class": name, "parameters": parameters, "learned": _learned(estimator)}
+
+
+def _learned(estimator: Any) -> dict[str, Any]:
+    """What an estimator has learned: its attributes that end in an underscore, by name."""
+    return {name: value for name, value in vars(estimator).items() if _is_learned(name)}
+
+
+def _is_learned(name: str) -> bool:
+    return name.isidentifier() and name.endswith("_") and not name.startswith("_")
+
+
+def _loss_apart(loss: SpecLoss, where: str) -> dict[str, Any]:
+    text = loss.spec.source
+    if _meaning(read(text, loss.spec.origin)) != _meaning(loss.spec):
+        must = "a loss can be saved if it is that of its file"
+        raise InputError(sentence(where, must, loss, "Write a file of its own for it"))
+    labels = None if loss.labels_given is None else list(loss.labels_given.labels)
+    return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
+
+
+def _meaning(spec: Spec) -> tuple[object, ...]:
+    return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value
 
 
 def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -348,6 +303,24 @@ def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         return tuple(_unpacked(one, arrays) for one in held)
     if kind == "dict":
         return {k: _unpacked(one, arrays) for k, one in held.items()}
-    if kind in KINDS:
-        return put_together(kind, _unpacked(held, arrays))
-    raise ValueError(kind)
+    return _made(kind, _unpacked(held, arrays))
+
+
+def _made(kind: str, parts: dict[str, Any]) -> Any:
+    """A loss or an estimator of its parts; where it has ``check_parts``, its arrays fit together.
+
+    Raises:
+        KeyError, TypeError, ValueError, InputError: they are none that were taken apart.
+    """
+    if kind == "loss":
+        return loads(parts["text"], labels=parts["labels"], **parts["parameters"])
+    if kind == "pipeline":
+        return Pipeline([(str(name), step) for name, step in parts["steps"]])
+    made = {"own": _CLASSES, "estimator": _SAVED}[kind][parts["class"]](**parts["parameters"])
+    for name, value in parts["learned"].items():
+        if not _is_learned(name):
+            raise ValueError(name)
+        setattr(made, name, value)
+    if hasattr(made, "check_parts"):
+        made.check_parts()
+    return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode_many import decode_many
-from fsmeu.errors import InputError, sentence, truth, whole
+from fsmeu.errors import truth, whole
 from fsmeu.learning.base import Climb, climb, nonnegative
 from fsmeu.learning.chain import (
     Lengths,
@@ -24,7 +23,13 @@ from fsmeu.learning.chain import (
     models_of,
     most_probable,
 )
-from fsmeu.learning.features import checked_sentences, feature_matrix, feature_names
+from fsmeu.learning.features import (
+    checked_labels,
+    checked_sentences,
+    feature_matrix,
+    feature_names,
+    share_of_labels,
+)
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
@@ -49,7 +54,7 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     from deciding for it, not from training for it (``notebooks/conll2000_tagger.py``).
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss over the tags.
+        loss: a built-in name, the path of a loss file, or a loss over the tags.
         loss_params: parameters of the loss by name, such as {"beta": 2}.
         c2: the penalty on weights in the likelihood; 1 as in crfsuite.
         min_freq: features that stand at fewer positions are left out.
@@ -111,7 +116,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         whole(where, "utility_iterations", self.utility_iterations, least=0)
         nonnegative(where, "utility_c2", self.utility_c2)
         c2, least = nonnegative(where, "c2", self.c2), whole(where, "min_freq", self.min_freq, 0)
-        sentences, tags = _pairs(X, y, where)
+        sentences = checked_sentences(X, where)
+        tags = checked_labels(y, [len(one) for one in sentences], where)
         classes = np.array(sorted({tag for one in tags for tag in one}))
         names = feature_names(sentences, least)
         start = self._start(names, classes)
@@ -200,9 +206,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
         found = self.predict(X)
-        _, tags = _pairs(X, y, f"{type(self).__name__}.score")
-        both = zip(chain(*found), chain(*tags), strict=True)
-        return float(np.mean([one == other for one, other in both]))
+        lengths = [len(one) for one in found]
+        return share_of_labels(found, checked_labels(y, lengths, f"{type(self).__name__}.score"))
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger, unless its loss refuses them."""
@@ -227,18 +232,6 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         return rows @ self.state_weights_, Lengths([len(one) for one in sentences])
 
 
-def _pairs(X: Any, y: Any, where: str) -> tuple[list[Sequence[Any]], list[list[Any]]]:
-    """Sentences and their tags, checked to be of the same lengths."""
-    sentences = checked_sentences(X, where)
-    tags = [_plain(one) for one in checked_sentences(y, where)]
-    if [len(one) for one in sentences] != [len(one) for one in tags]:
-        must = "there must be one tag for each position of each sentence"
-        raise InputError(sentence(where, must, f"{len(sentences)} and {len(tags)} sequences"))
-    if not any(tags):
-        raise InputError(sentence(where, "there must be a sentence that is not empty"))
-    return sentences, tags
-
-
 def _shared(names: Sequence[Any], others: Sequence[Any]) -> tuple[Ints, Ints]:
     """Where the names that both lists have stand in each, two arrays of one length."""
     place = {name: k for k, name in enumerate(others)}
@@ -247,16 +240,12 @@ def _shared(names: Sequence[Any], others: Sequence[Any]) -> tuple[Ints, Ints]:
     return found[:, 0], found[:, 1]
 
 
-def _plain(tags: Any) -> list[Any]:
-    return list(tags.tolist() if isinstance(tags, np.ndarray) else tags)
-
-
 def _likelihood(data: TrainingSentences, c2: float) -> Any:
     """The log-likelihood less the penalty, as a function of the weights."""
 
     def objective(weights: Floats) -> tuple[float, Floats]:
         value, single, double = log_likelihood(*data.scores(weights), data.lengths, data.y)
-        slopes = data.pulled(single, double) - 2 * c2 * weights
+        slopes = data.weight_gradient(single, double) - 2 * c2 * weights
         return value - c2 * float(weights @ weights), slopes
 
     return objective
@@ -274,5 +263,5 @@ class _Utility:
         data, moved = self.data, weights - self.centre
         scores = data.scores(weights)
         values, single, double = expected_values(self.loss, *scores, data.lengths, self.y)
-        slopes = self.sign * data.pulled(single, double) - 2 * self.c2 * moved
+        slopes = self.sign * data.weight_gradient(single, double) - 2 * self.c2 * moved
         return self.sign * float(values.sum()) - self.c2 * float(moved @ moved), slopes

@@ -23,23 +23,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import listed
 from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_pairs
-from fsmeu.losses.language.dependencies import increment, names_read
+from fsmeu.losses.language.dependencies import names_read, steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant_at
-
-__all__ = [
-    "added_counts",
-    "check_totals",
-    "counts_read",
-    "evaluate_corpus",
-    "evaluate_many",
-    "sentence_counts",
-    "value_of_totals",
-]
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
 
 
 def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
@@ -94,7 +83,8 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"
         raise InputError(sentence(where, must, f"{loss.kind} {loss.name}, which is a function"))
-    kept = [name for name in counts_read(loss.bound) if not _is_sum(loss.bound, name)]
+    added, read = steps(loss.spec), counts_read(loss.bound)
+    kept = [name for name in read if added[name][0] is None]
     if kept:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
@@ -135,7 +125,7 @@ def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
     state |= {name: starts[name] + each for name, each in added.items()}
-    return value_of_state(bound, state, lanes, n)
+    return value_of_state(bound, state, (lanes,), n)
 
 
 def counts_read(bound: BoundLoss) -> list[str]:
@@ -144,20 +134,10 @@ def counts_read(bound: BoundLoss) -> list[str]:
     return [r.name for r in bound.spec.registers if r.name in read]
 
 
-def _is_sum(bound: BoundLoss, name: str) -> bool:
-    """True for a register that only adds, whatever its steps look at."""
-    register = next(r for r in bound.spec.registers if r.name == name)
-    return increment(register) is not None
-
-
 def _encoded(
     loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str
 ) -> tuple[Loss, list[tuple[Ints, Ints]]]:
-    """The loss over the labels of these sentences, and pairs of their label indices.
-
-    Raises:
-        InputError: a label is unknown, or there are not as many hypotheses or labels as references.
-    """
+    """The loss over the labels of these sentences, and pairs of their label indices."""
     check_loss(loss, where)
     sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
     if len(sides[0]) != len(sides[1]):

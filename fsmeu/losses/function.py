@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,8 +19,6 @@ from fsmeu.fst.layers import Layered
 from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import built, encoded
-
-__all__ = ["FunctionLoss", "FunctionView", "SimpleFunction", "function_loss"]
 
 
 class SimpleFunction(Protocol):
@@ -34,23 +34,14 @@ class SimpleFunction(Protocol):
         """What ending in a state is worth."""
 
 
-@dataclass(frozen=True)
-class _Swapped:
+def _swapped(function: SimpleFunction) -> SimpleFunction:
     """A simple function that reads the tapes of another the other way round."""
+    step = partial(_swapped_step, function)
+    return SimpleNamespace(start=function.start, step=step, value=function.value)
 
-    function: SimpleFunction
 
-    def start(self) -> Hashable:
-        """The state before anything is read."""
-        return self.function.start()
-
-    def step(self, state: Any, z: Label, y: Label) -> Hashable:
-        """The state after one more pair of labels."""
-        return self.function.step(state, y, z)
-
-    def value(self, state: Any) -> float:
-        """What ending in a state is worth."""
-        return self.function.value(state)
+def _swapped_step(function: SimpleFunction, state: Any, z: Label, y: Label) -> Hashable:
+    return function.step(state, y, z)
 
 
 @dataclass
@@ -177,7 +168,7 @@ class FunctionLoss(Card):
     @property
     def swapped(self) -> FunctionLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
-        return replace(self, function=_Swapped(self.function))
+        return replace(self, function=_swapped(self.function))
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
         """The loss as an engine walks it; nothing rides in the weight."""

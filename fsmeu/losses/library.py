@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fsmeu.errors import InputError, nearest, sentence, shorten
+from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.language.parse import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.reading import read_text
-
-__all__ = ["grammar_folder", "library", "load", "loads", "read_spec"]
 
 _SUFFIX = ".loss"
 _OTHER_NAMES = {

@@ -12,9 +12,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.layers import Layered
-from fsmeu.fst.sequences import plain
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.rewrite import swapped_spec
@@ -26,10 +25,8 @@ from fsmeu.losses.machine.machine import Machine, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded
 from fsmeu.losses.semantics.bind import bind
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of
-
-__all__ = ["SpecLoss", "bind_loss"]
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 _MOST_MEMOS = 64
 """Lengths, or sets of labels, for which findings are kept on a loss: as many as sentences have."""
@@ -140,7 +137,9 @@ class SpecLoss(Card):
         order = [own.index[label] for label in new]
         tables = [p.name for p in self.spec.params if p.type == "table"]
         params = {
-            name: _in_order(value, order) if name in tables else value
+            name: np.asarray(value)[np.ix_(*[order] * np.ndim(value))]
+            if name in tables and np.ndim(value)  # a number stands for all entries
+            else value
             for name, value in self.params_given.items()
         }
         spec = self.spec
@@ -244,13 +243,6 @@ def _side(table: Any) -> int:
         return 0 if isinstance(table, str | bytes) else max(np.shape(table), default=0)
     except Exception:  # whatever it raises; it is refused where tables are checked
         return 0
-
-
-def _in_order(table: Any, order: list[int]) -> Any:
-    """A table with the entries of each axis in this order; a number stands for all entries."""
-    if np.ndim(table) == 0:
-        return table
-    return np.asarray(table)[np.ix_(*[order] * np.ndim(table))]
 
 
 def bind_loss(

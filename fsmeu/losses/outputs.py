@@ -13,22 +13,14 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.losses.algebra.affine import slope_in, starts_of
-from fsmeu.losses.evaluate import at_end, encoded_pair, registers_of_pairs
+from fsmeu.losses.algebra.rewrite import slope_in, starts_of
+from fsmeu.losses.evaluate import encoded_pair, registers_of_pairs
 from fsmeu.losses.language.dependencies import linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.bound import BoundLoss
-
-__all__ = [
-    "evaluate_outputs",
-    "expected_outputs",
-    "output_loss",
-    "output_names",
-    "output_values",
-    "output_view",
-]
+from fsmeu.losses.semantics.evaluator import BoundLoss
+from fsmeu.losses.semantics.walk import at_end
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:
@@ -76,7 +68,7 @@ def output_values(bound: BoundLoss, registers: dict[str, Any], n: int) -> Floats
         n: the length of the sequences.
     """
     states = max((np.size(held) for held in registers.values()), default=1)
-    return np.array([at_end(bound, o.value, registers, states, n) for o in bound.spec.outputs])
+    return np.array([at_end(bound, o.value, registers, (states,), n) for o in bound.spec.outputs])
 
 
 def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
@@ -94,5 +86,5 @@ def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
     for k, output in enumerate(view.bound.spec.outputs):
         for row, name in zip(mass[1:], view.linear_names, strict=True):
             rise = slope_in(output.value, name)
-            expected[k] += at_end(view.bound, rise, held, len(codes), view.n) @ row
+            expected[k] += at_end(view.bound, rise, held, codes.shape, view.n) @ row
     return expected

@@ -13,8 +13,6 @@ from fsmeu.losses.machine.machine import Machine, build_machine
 from fsmeu.losses.machine.minimize import minimize as merge_states
 from fsmeu.losses.machine.view import MachineView, View
 
-__all__ = ["Loss", "built", "check_loss", "encoded", "reached_by"]
-
 
 class Loss(Protocol):
     """A loss (to be minimised) or a utility (to be maximised) over pairs of label sequences."""
@@ -59,28 +57,16 @@ class Loss(Protocol):
 
 
 def check_loss(loss: object, where: str) -> None:
-    """Refuses what is no loss, such as the name of one.
-
-    Raises:
-        InputError: it has not what a loss has.
-    """
-    if not all(_has(loss, name) for name in ("view", "compile", "alphabet", "kind")):
+    """Refuses what has not what a loss has, such as the name of one, by an InputError."""
+    parts = ("view", "compile", "alphabet", "kind")
+    if not all(hasattr(type(loss), name) or hasattr(loss, name) for name in parts):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
         raise InputError(sentence(where, must, loss, remedy))
 
 
-def _has(loss: object, name: str) -> bool:
-    """Whether a loss has an attribute, be it a property that is not known yet."""
-    return hasattr(type(loss), name) or hasattr(loss, name)
-
-
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
-    """The label indices of z, for a machine of length n.
-
-    Raises:
-        InputError: n is not a whole number of at least 0, or z is not of that length.
-    """
+    """The label indices of z for a machine of length n; an InputError if they do not suit."""
     if as_whole(n, least=0) is None:
         raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
     if z is None:

@@ -23,17 +23,13 @@ from fsmeu.errors import InputError, sentence, visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.image import Fst, fst_from_table, trimmed
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.image import Fst, fst_from_table, symbol_table, trimmed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import explore, in_blocks, machine_view
 from fsmeu.losses.machine.minimize import minimize
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.windows import Windows, windows
-
-__all__ = ["SummedMachine", "compile_summed", "signed_parts"]
-
 
 _SHIFTED = 0.0
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 import numpy as np
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.algebra.affine import slope, starts_of
-from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts
+from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts, slope, starts_of
 from fsmeu.losses.language.dependencies import names_read, steps, tapes
 from fsmeu.losses.language.syntax import (
     Binary,
@@ -31,12 +29,9 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.semantics.bound import BoundLoss
 from fsmeu.losses.semantics.domains import domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-from fsmeu.losses.semantics.trajectory import trajectories
-
-__all__ = ["Windows", "windows"]
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate
+from fsmeu.losses.semantics.walk import at_end, trajectories
 
 _LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
@@ -46,7 +41,6 @@ _MOST_WINDOW_GAINS = 10_000
 
 _TAPES = frozenset({"z", "y"})
 _ZERO = Number(0.0)
-_NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +88,9 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     if len({memory.depth for memory in memories}) != 1:
         return None
     k = memories[0].depth
-    base = _ending(bound, n, spec.value, starts_of(bound, linear, n))
-    worth = _worth(bound, n, k, {name: _ending(bound, n, slope(spec, name)) for name in linear})
+    base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
+    slopes = {name: float(at_end(bound, slope(spec, name), {}, (), n)) for name in linear}
+    worth = _worth(bound, n, k, slopes)
     if worth is None:
         return None
     counted = _counted(bound, n, k, worth)
@@ -141,12 +136,6 @@ def _remembers_all(bound: BoundLoss, n: int, memory: Register) -> bool:
     except LossFileError:
         return False
     return bool(np.isin(entries, memory_of(bound, memory, n).values).all())
-
-
-def _ending(bound: BoundLoss, n: int, expr: Expr, registers: Mapping[str, float] = _NONE) -> float:
-    """An expression when these registers, the only ones it looks at, end like this."""
-    current = {**registers, "n": float(n)}
-    return float(number(expr, Scope(bound, current, current, {})))
 
 
 def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Expr | None:

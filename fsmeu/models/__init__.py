@@ -24,6 +24,7 @@ there is ``layered_many(models)``, too, which builds the layers of many models t
 asked of numbers and sizes is in ``checks``.
 """
 
+from fsmeu.limits import MAX_ARCS
 from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_logits, hmm
 from fsmeu.models.base import (
     Gradient,
@@ -34,7 +35,6 @@ from fsmeu.models.base import (
     marginals_many,
 )
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
-from fsmeu.models.checks import MAX_ARCS
 from fsmeu.models.derived import calibrate, tempered
 from fsmeu.models.interchange import from_json
 from fsmeu.models.lattices import Acceptor, Mixture, NBest

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence, shorten
-from fsmeu.fst.alphabet import Label
-from fsmeu.fst.sequences import listed, plain
+from fsmeu.fst.alphabet import Label, listed, plain
 from fsmeu.models.chains import Bernoulli, Independent
 from fsmeu.models.checks import (
     alphabet_of,
@@ -31,8 +30,6 @@ from fsmeu.models.checks import (
 )
 from fsmeu.models.paths import logarithm
 from fsmeu.models.potentials import Potentials, first_impossible
-
-__all__ = ["from_crfsuite", "from_hmmlearn", "from_logits", "hmm"]
 
 # -- hidden Markov models --------------------------------------------------------------------------
 

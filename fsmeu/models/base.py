@@ -18,24 +18,14 @@ from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
-from fsmeu.models.most_probable import most_probable
 from fsmeu.models.paths import (
     log_probability,
     marginals,
+    most_probable,
     probability,
     sample,
     total,
 )
-
-__all__ = [
-    "Gradient",
-    "Model",
-    "Parametrized",
-    "arc_weights_many",
-    "layered_many",
-    "marginals_many",
-    "prepare_many",
-]
 
 Gradient = Floats | dict[str, Floats]
 

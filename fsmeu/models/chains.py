@@ -30,16 +30,6 @@ from fsmeu.models.checks import (
     real_array,
 )
 
-__all__ = [
-    "Bernoulli",
-    "Independent",
-    "Markov",
-    "as_model",
-    "chances_of_ones",
-    "initial_layers",
-    "transition_layers",
-]
-
 # -- independent labels ----------------------------------------------------------------------------
 
 
@@ -173,6 +163,19 @@ def chances_of_ones(model: object) -> Floats | None:
     return None
 
 
+def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
+    """Probabilities of a chain of two labels and order m >= 1, else None.
+
+    Returns:
+        P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2).
+    """
+    kind = model.structure
+    if not (isinstance(kind, tuple) and kind[:2] == ("chain", 2) and 0 < kind[2] < model.n):
+        return None
+    states, arcs = 2 ** kind[2], model.arc_weights().arcs
+    return arcs[:states], arcs[states * kind[2] :].reshape(-1, states, 2)
+
+
 # -- Markov chains ---------------------------------------------------------------------------------
 
 
@@ -248,6 +251,17 @@ class Markov(Parametrized):
             layers += built * (self.n - self.order) if self.homogeneous else built
         width = layers[-1].width if layers else 1
         return Layered(self.alphabet, np.ones(1), tuple(layers), np.ones(width), unambiguous=True)
+
+    def arc_weights(self) -> ArcWeights:
+        """The weights of the first tuples, and those of all transitions."""
+        size, depth = len(self.labels), min(self.order, self.n)
+        first = self.initial.sum(axis=tuple(range(depth, self.order))).reshape(-1)
+        guessed = np.ones(max(0, depth - 1) * len(first))  # the rest of a tuple is read
+        steps = normalized_rows(self.transition).ravel() if self.n > self.order else np.zeros(0)
+        if self.homogeneous:
+            steps = np.tile(steps, max(0, self.n - self.order))
+        arcs = np.concatenate([first / first.sum() if depth else np.zeros(0), guessed, steps])
+        return ArcWeights(self.n, arcs, np.ones(1), np.ones(size**depth))
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(initial) and dE/d(transition), every entry being a free variable.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,26 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence
-from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
-from fsmeu.fst.sequences import listed
+from fsmeu.errors import InputError, SizeLimitError, as_whole, limit_from, sentence
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.limits import MAX_ARCS
-
-__all__ = [
-    "MAX_ARCS",
-    "alphabet_of",
-    "check_arcs",
-    "check_entries",
-    "check_rows",
-    "check_shape",
-    "count",
-    "frozen",
-    "label_rows",
-    "labels_of",
-    "normalized_rows",
-    "probability_array",
-    "real_array",
-]
 
 SUM_TOLERANCE = 1e-9
 """How far probabilities in double precision may sum from 1 before they are refused."""
@@ -47,21 +29,9 @@ _UNITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 # -- sizes and counts ------------------------------------------------------------------------------
 
 
-def arc_limit() -> int:
-    """The greatest number of arcs in force: FSMEU_MAX_ARCS if it is set, else ``MAX_ARCS``."""
-    text = os.environ.get("FSMEU_MAX_ARCS", "").strip()
-    if not text:
-        return MAX_ARCS
-    try:
-        return max(0, int(float(text)))
-    except (ValueError, OverflowError):
-        must = "must be a number of arcs, such as 20000000"
-        raise InputError(sentence("environment variable FSMEU_MAX_ARCS", must, text)) from None
-
-
 def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
     """Refuses a machine (or a table) that would have more arcs (entries) than the limit."""
-    limit = arc_limit()
+    limit = limit_from("FSMEU_MAX_ARCS", MAX_ARCS)
     if arcs > limit:
         shown = f"{arcs:,}" if arcs < 10**15 else f"about 10^{math.log10(arcs):.0f}"
         must = f"needs {shown} {what}, more than the limit of {limit:,}"

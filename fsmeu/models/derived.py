@@ -15,10 +15,9 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
-from fsmeu.fst.sequences import listed
 from fsmeu.limits import COLDEST, HOTTEST
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
@@ -26,8 +25,6 @@ from fsmeu.models.checks import normalized_rows, real_array
 from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
-
-__all__ = ["Calibration", "calibrate", "extended", "given", "tempered"]
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Layer, Layered
 from fsmeu.models.adapters import hmm
@@ -25,9 +26,6 @@ from fsmeu.models.chains import Bernoulli, Independent, Markov
 from fsmeu.models.checks import check_arcs, check_entries, count, labels_of, real_array
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.potentials import Potentials
-from fsmeu.reading import read_text
-
-__all__ = ["KINDS", "MAX_NESTING", "from_json", "parse_json"]
 
 MAX_NESTING = 8
 """How deep mixtures of mixtures may go in a file."""
@@ -58,11 +56,7 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
 
 
 def parse_json(text: str, where: str) -> object:
-    """What a JSON text says; numbers must be finite.
-
-    Raises:
-        InputError: it is no JSON.
-    """
+    """What a JSON text says, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
         raise InputError(sentence(where, "numbers must be finite", name))
@@ -116,11 +110,11 @@ def _model(content: object, where: str) -> Model:
         raise type(error)(message) from None
 
 
-def _potentials(unary: object, pairwise: object, labels: object = None) -> Model:
-    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)  # type: ignore[arg-type]
+def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
+    return Potentials(_with_inf(unary), _with_inf(pairwise), labels)
 
 
-def _with_inf(value: object) -> object:
+def _with_inf(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_inf(x) for x in value]
     return float("-inf") if value == "-inf" else value

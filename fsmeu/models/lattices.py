@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, sentence, truth
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain
 from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst
 from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
-from fsmeu.fst.sequences import listed, plain
 from fsmeu.models.base import Model
 from fsmeu.models.checks import (
     check_arcs,
@@ -29,8 +28,6 @@ from fsmeu.models.checks import (
     real_array,
 )
 from fsmeu.models.paths import group_sums, log_total, marginals, normalized
-
-__all__ = ["Acceptor", "Mixture", "NBest"]
 
 _MOST_WEIGHT = 1e300
 """Greatest weight of a sequence, or size of a logarithm, so that no sum of them overflows."""
@@ -81,8 +78,10 @@ class NBest(Model):
         alphabet = _seen(flat) if labels is None else labels_of(labels, "NBest labels")
         n = len(given[0])
         rows = alphabet.encode(flat, "NBest sequences, one after the other").reshape(len(given), n)
-        distinct, group = _merged(rows)
-        merged = group_sums(group, numbers, len(distinct))
+        distinct, group = rows[:1], np.zeros(len(rows), np.int64)
+        if n:
+            distinct, group = np.unique(rows, axis=0, return_inverse=True)
+        merged = group_sums(group.reshape(-1), numbers, len(distinct))
         distinct.setflags(write=False)
         self._keep(indices=distinct, weights=frozen(merged), labels=alphabet.labels, n=n)
 
@@ -148,7 +147,7 @@ def _seen(flat: list[object]) -> Alphabet:
     """The alphabet of the labels that occur, numbers before texts, each in order."""
     must = "each label must be an int or a string"
     try:
-        distinct = {_plain(x) for x in _once(flat)}
+        distinct = {_plain(x) for x in flat}
     except Exception:  # whatever a strange label raises
         raise InputError(sentence("NBest sequences", must)) from None
     odd = [x for x in distinct if not isinstance(x, int | str)]
@@ -159,31 +158,12 @@ def _seen(flat: list[object]) -> Alphabet:
     return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
 
 
-def _once(flat: list[object]) -> Iterable[object]:
-    """The labels, each once where that can be told."""
-    try:
-        return set(flat)
-    except Exception:  # whatever a strange label raises
-        return flat
-
-
 def _plain(label: object) -> Any:
     """The label as an int or a str; other things are left for ``Alphabet`` to refuse."""
     value = plain(label)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
-
-
-def _merged(rows: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows in alphabetical order, and the number of each given row among them."""
-    order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
-    ordered = rows[order]
-    new = np.ones(len(rows), bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    group = np.empty(len(rows), np.int64)
-    group[order] = np.cumsum(new) - 1
-    return ordered[new], group
 
 
 def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:

@@ -33,8 +33,6 @@ from fsmeu.models.checks import (
 )
 from fsmeu.models.paths import forward, normalized
 
-__all__ = ["Potentials", "first_impossible", "from_potentials"]
-
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
 

@@ -12,7 +12,10 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import CancelledError
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
@@ -42,26 +45,23 @@ def checked_jobs(where: str, jobs: object) -> int:
     return number
 
 
+@dataclass(frozen=True)
 class Workers:
     """Processes that compute, or this one alone.
 
     Attributes:
         count: how many tasks they work on at a time.
+        where: who asks, for messages.
+        parallel: joblib's ``Parallel``; None for this process.
+        ends: what it raises when workers, or their scheduler, are gone.
+        local: whether they are processes of this machine.
     """
 
-    def __init__(
-        self,
-        count: int,
-        parallel: Any = None,
-        where: str = "",
-        ends: tuple[type[Exception], ...] = (),
-        local: bool = True,
-    ) -> None:
-        self.count = count
-        self._parallel = parallel
-        self._where = where
-        self._ends = ends  # what joblib raises when workers, or their scheduler, are gone
-        self._local = local
+    count: int
+    where: str = ""
+    parallel: Any = None
+    ends: tuple[type[Exception], ...] = ()
+    local: bool = True
 
     def in_order(
         self, function: Callable[[bytes, bytes], T], shared: bytes, tasks: Iterable[bytes]
@@ -78,33 +78,30 @@ class Workers:
         Raises:
             WorkerError: a worker, or the scheduler, ended before the work was done.
         """
-        if self._parallel is None:
+        if self.parallel is None:
             yield from map(partial(function, shared), tasks)
             return
         from joblib import delayed
 
-        stream = iter(tasks)
-        call = delayed(_watched if self._local else _called)
-        parent = os.getpid()
+        stream, call = iter(tasks), delayed(_called)
+        parent = os.getpid() if self.local else None
         while wave := list(islice(stream, TASKS_PER_JOB * self.count)):
             try:
-                results = self._parallel(call(parent, function, shared, task) for task in wave)
+                results = self.parallel(call(parent, function, shared, task) for task in wave)
                 with closing(results):
                     yield from results
-            except self._ends as error:
+            except self.ends as error:
                 must = "workers must have fsmeu and enough memory, and stay until the work is done"
                 remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
                 got = f"{type(error).__name__}: {error}"
-                raise WorkerError(sentence(self._where, must, got, remedy)) from error
+                raise WorkerError(sentence(self.where, must, got, remedy)) from error
 
 
-def _called(parent: int, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes) -> T:
-    return function(shared, task)
-
-
-def _watched(parent: int, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes) -> T:
-    """The same in a process of this machine, which does not outlive the one it works for."""
-    if not any(thread.name == _WATCH for thread in threading.enumerate()):
+def _called(
+    parent: int | None, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes
+) -> T:
+    """A call in a worker; one of this machine does not outlive the process it works for."""
+    if parent is not None and not any(one.name == _WATCH for one in threading.enumerate()):
         threading.Thread(target=_end_with, args=(parent,), name=_WATCH, daemon=True).start()
     return function(shared, task)
 
@@ -133,31 +130,22 @@ def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[
         WorkerError: a worker, or the scheduler, ended before the work was done.
     """
     count = checked_jobs(where, jobs)
-    if scheduler is not None:
-        with _connected(where, scheduler) as client:
-            some = _dask(where, client)
-            with some._parallel:
-                yield some
-    elif count == 1:
-        yield Workers(1)
-    else:
-        some = _loky(where, count)
-        with some._parallel:
-            yield some
+    with ExitStack() as stack:
+        if scheduler is not None:
+            some = _dask(where, stack.enter_context(_connected(where, scheduler)))
+        elif count > 1:
+            from joblib import Parallel
 
-
-def _loky(where: str, count: int) -> Workers:
-    from concurrent.futures.process import BrokenProcessPool
-
-    from joblib import Parallel
-
-    made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
-    return Workers(count, made, where, (BrokenProcessPool,))
+            made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
+            some = Workers(count, where, made, (BrokenProcessPool,))
+        else:
+            some = Workers(1)
+        if some.parallel is not None:
+            stack.enter_context(some.parallel)
+        yield some
 
 
 def _dask(where: str, client: Any) -> Workers:
-    from concurrent.futures import CancelledError
-
     from distributed import KilledWorker
     from joblib import Parallel, parallel_config
 
@@ -167,7 +155,7 @@ def _dask(where: str, client: Any) -> Workers:
     with parallel_config(backend="dask", client=client):
         made = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
     ends = (KilledWorker, ImportError, OSError, CancelledError)  # the latter of its scheduler
-    return Workers(cores, made, where, ends, local=False)
+    return Workers(cores, where, made, ends, local=False)
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 from fsmeu.searn.learners.protocol import CostSensitiveModel
-from fsmeu.searn.spaces.protocol import Search
+from fsmeu.searn.spaces.protocol import Space
 
 __all__ = [
     "Mixture",
@@ -33,6 +34,7 @@ _EQUAL = 1e-12
 """Costs up to this are those of optimal actions: sums of a few costs that are 0 up to rounding."""
 
 
+@register
 @dataclass(frozen=True)
 class Mixture:
     """A mixture of the optimal policy and of learned ones.
@@ -49,6 +51,10 @@ class Mixture:
     weights: tuple[float, ...] = ()
     models: tuple[Sequence[CostSensitiveModel], ...] = ()
     folds: Ints | None = field(default=None, compare=False)
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What it is made of, by name."""
+        return dict(vars(self))
 
     def without_optimal(self) -> Mixture:
         """The mixture of the learned policies alone (Figure 1, line 18)."""
@@ -138,10 +144,10 @@ def sampled_actions(
     return found
 
 
-def policy_actions(policy: Mixture, search: Search, states: Any) -> list[Ints]:
+def policy_actions(policy: Mixture, space: Space, states: Any) -> list[Ints]:
     """What each policy of a mixture with a probability above 0 decides, (B,) each."""
-    allowed, features = search.allowed(states), search.rows(states)
-    found = [optimal_actions(*search.costs(states))] if policy.optimal > 0 else []
+    allowed, features = space.allowed(states), space.rows(states)
+    found = [optimal_actions(*space.costs(states))] if policy.optimal > 0 else []
     for k, weight in enumerate(policy.weights):
         if weight > 0:
             alone = Mixture(0.0, (1.0,), (policy.models[k],), policy.folds)

@@ -11,16 +11,17 @@ expectation is a sweep over these, backwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, sentence
-from fsmeu.searn.features.hashing import stacked, uniform
+from fsmeu.searn.features.hashing import uniform
 from fsmeu.searn.learners.protocol import Decisions
 from fsmeu.searn.policies import (
     Mixture,
@@ -30,7 +31,7 @@ from fsmeu.searn.policies import (
     sampled_actions,
     targets_of,
 )
-from fsmeu.searn.spaces.protocol import Search
+from fsmeu.searn.spaces.protocol import Space, joined
 
 __all__ = [
     "COSTS",
@@ -43,123 +44,109 @@ __all__ = [
     "sampled_costs",
 ]
 
-Costs = Callable[[Search, Mixture, int, Any], Floats]
+Costs = Callable[[Space, Mixture, int, Any], Floats]
 
 
-def _lockstep(
-    search: Search,
-    states: Any,
-    decide: Callable[[Any], Ints],
-    finish: Callable[[Ints, Any], None],
-) -> None:
-    """Moves states until all are finished.
+def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
+    """The finished states of searches, in the order of the states that they begin with.
 
     Args:
-        search: the search.
-        states: where it begins.
-        decide: the action of each state.
-        finish: is called with the numbers of finished states among the first ones, and the states.
+        space: the space over examples.
+        states: where the searches begin.
+        decide: the action of each state, (B,).
     """
-    places = np.arange(len(states))
-    while len(states):
-        done = search.is_done(states)
-        if done.any():
-            finish(places[done], states.take(done))
-        states, places = states.take(~done), places[~done]
-        if len(states):
-            states = search.step(states, decide(states))
+    going, parts, places = np.arange(len(states)), [], []
+    while True:
+        done = space.is_done(states)
+        if done.any() or not len(states):
+            parts.append(states.take(done))
+            places.append(going[done])
+        states, going = states.take(~done), going[~done]
+        if not len(states):
+            return joined(parts).take(np.argsort(np.concatenate(places)))
+        states = space.step(states, decide(states))
 
 
-def _outputs(search: Search, examples: Ints, decide: Callable[[Any], Ints]) -> list[Any]:
-    found: list[Any] = [None] * len(examples)
-
-    def finish(places: Ints, states: Any) -> None:
-        for k, output in zip(places.tolist(), search.outputs(states), strict=True):
-            found[k] = output
-
-    _lockstep(search, search.start(examples), decide, finish)
-    return found
-
-
-def _losses(search: Search, states: Any, decide: Callable[[Any], Ints]) -> Floats:
-    found = np.zeros(len(states))
-
-    def finish(places: Ints, finished: Any) -> None:
-        found[places] = search.losses(finished)
-
-    _lockstep(search, states, decide, finish)
-    return found
-
-
-def _greedily(search: Search, policy: Mixture) -> Callable[[Any], Ints]:
+def _greedily(space: Space, policy: Mixture) -> Callable[[Any], Ints]:
     def decide(states: Any) -> Ints:
-        scores = mixed_scores(policy, search.allowed(states), search.rows(states))
+        scores = mixed_scores(policy, space.allowed(states), space.rows(states))
         return np.asarray(scores.argmax(axis=1), np.int64)
 
     return decide
 
 
-def _by_draws(search: Search, policy: Mixture, seed: int) -> Callable[[Any], Ints]:
+def _by_draws(space: Space, policy: Mixture, seed: int) -> Callable[[Any], Ints]:
     def decide(states: Any) -> Ints:
-        best = optimal_actions(*search.costs(states)) if policy.optimal > 0 else None
+        best = optimal_actions(*space.costs(states)) if policy.optimal > 0 else None
         numbers = uniform(seed, states.examples, states.progress)
-        allowed, features = search.allowed(states), search.rows(states)
+        allowed, features = space.allowed(states), space.rows(states)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
     return decide
 
 
-def greedy(search: Search, policy: Mixture, examples: Ints) -> list[Any]:
+def greedy(space: Space, policy: Mixture, examples: Ints) -> list[Any]:
     """The output of each example, by the best action of the averaged policies in each state."""
-    return _outputs(search, examples, _greedily(search, policy))
+    return space.outputs(_ends(space, space.start(examples), _greedily(space, policy)))
 
 
-def greedy_losses(search: Search, policy: Mixture, examples: Ints) -> Floats:
+def greedy_losses(space: Space, policy: Mixture, examples: Ints) -> Floats:
     """The loss of each example's output by greedy search, (S,); the search must know gold."""
-    return _losses(search, search.start(examples), _greedily(search, policy))
+    return space.losses(_ends(space, space.start(examples), _greedily(space, policy)))
 
 
-def sampled(search: Search, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
+def sampled(space: Space, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
     """The output of each example, where in each state a drawn policy decides (section 3.2.3)."""
-    return _outputs(search, examples, _by_draws(search, policy, seed))
+    decide = _by_draws(space, policy, seed)
+    return space.outputs(_ends(space, space.start(examples), decide))
+
+
+class _Waiting:
+    """States by progress, with arrays of their first axis beside them."""
+
+    def __init__(self, *first: Any) -> None:
+        self.parts: dict[int, list[Any]] = {}
+        self.add(*first)
+
+    def add(self, states: Any, *beside: Any) -> None:
+        """Adds states, each to those of its progress."""
+        for progress in np.unique(states.progress).tolist():
+            at = np.flatnonzero(states.progress == progress)
+            part = (states.take(at), *(one[at] for one in beside))
+            self.parts.setdefault(progress, []).append(part)
+
+    def layers(self) -> Iterator[tuple[Any, ...]]:
+        """The states of least progress with what is beside them, until none are left."""
+        while self.parts:
+            states, *beside = zip(*self.parts.pop(min(self.parts)), strict=True)
+            yield joined(states), *map(np.concatenate, beside)
 
 
 # -- beam -----------------------------------------------------------------------------------------
 
 
-def beam(search: Search, policy: Mixture, examples: Ints, size: int) -> list[Any]:
+def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> list[Any]:
     """The output of each example, by the best of ``size`` partial ones of equal progress.
 
     Partial outputs are compared by the sum of their decisions' scores: the logarithm of their
     probability, where the learner tells probabilities.
     """
     outputs: list[Any] = [None] * len(examples)
-    best = np.full(len(examples), -np.inf)
-    waiting: dict[int, list[Any]] = {}
-
-    def put(states: Any, places: Ints, totals: Floats) -> None:
-        """Puts states to those of the same progress."""
-        for progress in np.unique(states.progress).tolist():
-            at = np.flatnonzero(states.progress == progress)
-            waiting.setdefault(progress, []).append((states.take(at), places[at], totals[at]))
-
-    put(search.start(examples), np.arange(len(examples)), np.zeros(len(examples)))
-    while waiting:
-        parts = waiting.pop(min(waiting))
-        states = search.join([part[0] for part in parts])
-        places, totals = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
+    best, count = np.full(len(examples), -np.inf), len(examples)
+    waiting = _Waiting(space.start(examples), np.arange(count), np.zeros(count))
+    for states, places, totals in waiting.layers():
         kept = _best_of(places, totals, size)
         states, places, totals = states.take(kept), places[kept], totals[kept]
-        done = search.is_done(states)
+        done = space.is_done(states)
         better = np.flatnonzero(done & (totals > best[places]))
         better = better[_best_of(places[better], totals[better], 1)] if len(better) else better
-        found = search.outputs(states.take(better))
+        found = space.outputs(states.take(better))
         for k, total, output in zip(places[better].tolist(), totals[better], found, strict=True):
             best[k], outputs[k] = total, output
         at = np.flatnonzero(~done)
         if len(at):
-            rows, actions, after = _followers(search, policy, states.take(at), totals[at], size)
-            put(search.step(states.take(at[rows]), actions), places[at[rows]], after)
+            rows, actions, after = _followers(space, policy, states.take(at), totals[at], size)
+            waiting.add(space.step(states.take(at[rows]), actions), places[at[rows]], after)
     return outputs
 
 
@@ -173,10 +160,10 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
 
 
 def _followers(
-    search: Search, policy: Mixture, states: Any, totals: Floats, size: int
+    space: Space, policy: Mixture, states: Any, totals: Floats, size: int
 ) -> tuple[Ints, Ints, Floats]:
     """States, actions and totals of the best steps from each state, three arrays of one length."""
-    scores = mixed_scores(policy, search.allowed(states), search.rows(states))
+    scores = mixed_scores(policy, space.allowed(states), space.rows(states))
     sums = totals[:, None] + scores
     width = min(size, sums.shape[1])
     actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
@@ -205,32 +192,30 @@ class RollIn:
 
 
 def roll_in(
-    search: Search,
+    space: Space,
     policy: Mixture,
     examples: Ints,
     seed: int,
     ties: str = "gold",
     costs_of: Costs | None = None,
-    callback: Callable[[int], None] | None = None,
 ) -> RollIn:
     """The examples of decisions that a policy runs through, all sentences in lockstep.
 
     Args:
-        search: the space, with gold outputs.
+        space: the space, with gold outputs.
         policy: the policy that decides.
         examples: the examples to run through.
         seed: says which policy of a mixture decides where.
         ties: see ``targets_of``.
-        costs_of: costs of the actions of states, one of ``COSTS``; those of the search (with the
+        costs_of: costs of the actions of states, one of ``COSTS``; those of the space (with the
             optimal policy from there on) unless others are given.
-        callback: is called with the number of states after each step.
     """
     rows, costs, targets, owners, counts = [], [], [], [], []
 
     def decide(states: Any) -> Ints:
-        optimal, gold_action = search.costs(states)
-        cost = optimal if costs_of is None else costs_of(search, policy, seed, states)
-        features = search.rows(states)
+        optimal, gold_action = space.costs(states)
+        cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
+        features = space.rows(states)
         numbers = uniform(seed, states.examples, states.progress)
         best, allowed = optimal_actions(optimal, gold_action), np.isfinite(optimal)
         width, begins = features[0].shape[0], features[1]
@@ -239,14 +224,14 @@ def roll_in(
         counts.append(np.ones(len(states), np.int64) if begins is None else np.diff(begins))
         costs.append(_unpadded(cost, begins, width))
         targets.append(_unpadded(targets_of(cost, gold_action, ties), begins, width))
-        if callback is not None:
-            callback(len(states))
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
-    losses = _losses(search, search.start(examples), decide)
+    losses = space.losses(_ends(space, space.start(examples), decide))
     begins = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    found = Decisions(stacked(rows), np.concatenate(costs), np.concatenate(targets), begins)
-    return RollIn(found, np.concatenate(owners), losses)
+    parts = (np.concatenate(part) for part in (costs, targets))
+    return RollIn(
+        Decisions(vstack(rows, format="csr"), *parts, begins), np.concatenate(owners), losses
+    )
 
 
 def _unpadded(table: NDArray[Any], begins: Ints | None, rows: int) -> NDArray[Any]:
@@ -263,12 +248,12 @@ def _unpadded(table: NDArray[Any], begins: Ints | None, rows: int) -> NDArray[An
 # -- costs under the current policy ---------------------------------------------------------------
 
 
-def sampled_costs(search: Search, policy: Mixture, seed: int, states: Any) -> Floats:
+def sampled_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
     """The loss after each action and one run of the policy, less the least, (B, C)."""
-    allowed = search.allowed(states)
+    allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
-    after = search.step(states.take(rows), actions)
-    losses = _losses(search, after, _by_draws(search, policy, seed))
+    after = space.step(states.take(rows), actions)
+    losses = space.losses(_ends(space, after, _by_draws(space, policy, seed)))
     return _table(allowed, rows, actions, losses)
 
 
@@ -278,20 +263,19 @@ def _table(allowed: Any, rows: Ints, actions: Ints, losses: Floats) -> Floats:
     return np.asarray(found - found.min(axis=1, keepdims=True))
 
 
-def expected_costs(search: Search, policy: Mixture, seed: int, states: Any) -> Floats:
+def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
     """The expected loss after each action when the policy goes on, less the least, (B, C).
 
     Raises:
         InputError: the space does not say what its states depend on.
     """
-    if not hasattr(search, "keys"):
+    if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError(sentence("Searn", must, None, 'Use costs="sampled" or "optimal"'))
-    allowed = search.allowed(states)
+    allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
-    nodes = _Nodes(search, policy)
-    nodes.add(search.step(states.take(rows), actions))
-    return _table(allowed, rows, actions, nodes.values())
+    after = space.step(states.take(rows), actions)
+    return _table(allowed, rows, actions, _Nodes(space, policy).values(after))
 
 
 COSTS: dict[str, Costs | None] = {
@@ -299,59 +283,46 @@ COSTS: dict[str, Costs | None] = {
     "expected": expected_costs,
     "sampled": sampled_costs,
 }
-"""How costs are found: a function of a search, a policy, a seed and states that returns them,
-(B, C); None for those with the optimal policy from there on, which the search knows."""
+"""How costs are found: a function of a space, a policy, a seed and states that returns them,
+(B, C); None for those with the optimal policy from there on, which the space knows."""
 
 
 class _Nodes:
-    """States by progress, those that nothing later can tell apart as one.
+    """The expected losses of states; those that nothing later can tell apart are one node.
 
     An *entry* is a state that was added; entries of the same progress and key share a node.
     """
 
-    def __init__(self, search: Any, policy: Mixture) -> None:
-        self.search, self.policy = search, policy
+    def __init__(self, space: Any, policy: Mixture) -> None:
+        self.space, self.policy = space, policy
         weights = np.array((policy.optimal, *policy.weights))
         self.weights = weights[weights > 0]
-        self.waiting: dict[int, list[tuple[Any, Ints]]] = {}
-        self.entries = 0
 
-    def add(self, states: Any) -> Ints:
-        """The numbers of the states' entries, (B,)."""
-        numbers = self.entries + np.arange(len(states))
-        self.entries += len(states)
-        for progress in np.unique(states.progress).tolist():
-            at = np.flatnonzero(states.progress == progress)
-            self.waiting.setdefault(progress, []).append((states.take(at), numbers[at]))
-        return numbers
-
-    def values(self) -> Floats:
-        """The expected loss of each entry that was there at first, in the order of adding."""
-        count = self.entries
-        layers: list[tuple[Ints, Ints, Ints, Ints, Floats]] = []
-        while self.waiting:
-            layers.append(self._layer(self.waiting.pop(min(self.waiting))))
+    def values(self, states: Any) -> Floats:
+        """The expected loss of each state, (B,)."""
+        self.entries = len(states)
+        self.waiting = _Waiting(states, np.arange(len(states)))
+        layers = [self._layer(*layer) for layer in self.waiting.layers()]
         value = np.zeros(self.entries)
         for entries, node, open_nodes, followers, losses in reversed(layers):
             losses[open_nodes] = value[followers] @ self.weights
             value[entries] = losses[node]
-        return value[:count]
+        return value[: len(states)]
 
-    def _layer(self, parts: Sequence[tuple[Any, Ints]]) -> tuple[Ints, Ints, Ints, Ints, Floats]:
+    def _layer(self, states: Any, entries: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
         """Entries, the node of each, nodes that go on, entries that follow them, and losses."""
-        states = self.search.join([part[0] for part in parts])
-        entries = np.concatenate([part[1] for part in parts])
-        keys = np.column_stack((states.examples, self.search.keys(states)))
+        keys = np.column_stack((states.examples, self.space.keys(states)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         states = states.take(first)
-        done = self.search.is_done(states)
-        losses = np.zeros(len(states))
+        done, losses = self.space.is_done(states), np.zeros(len(first))
         if done.any():
-            losses[done] = self.search.losses(states.take(done))
+            losses[done] = self.space.losses(states.take(done))
         open_nodes = np.flatnonzero(~done)
         followers = np.zeros((len(open_nodes), len(self.weights)), np.int64)
         if len(open_nodes):
             going = states.take(open_nodes)
-            for k, line in enumerate(policy_actions(self.policy, self.search, going)):
-                followers[:, k] = self.add(self.search.step(going, line))
+            for k, line in enumerate(policy_actions(self.policy, self.space, going)):
+                followers[:, k] = self.entries + np.arange(len(going))
+                self.entries += len(going)
+                self.waiting.add(self.space.step(going, line), followers[:, k])
         return entries, np.asarray(node).ravel(), open_nodes, followers, losses

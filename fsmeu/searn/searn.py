@@ -15,30 +15,27 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, one_of, sentence, truth, whole
 from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
-from fsmeu.learning.saving import first_use, register
+from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
 from fsmeu.searn.policies import Mixture
 from fsmeu.searn.search import COSTS, beam, greedy, greedy_losses, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import OneByOne, is_own_space
-from fsmeu.searn.spaces.joint import Alternating
+from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
 from fsmeu.searn.spaces.labels import LabelSpace
-from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from fsmeu.searn.training import (
-    BarProgress,
     Progress,
     Settings,
     Trained,
-    chooser,
     fingerprint,
     fold_numbers,
+    interpolation_rule,
     iterations_of,
+    progress_bar,
     read_checkpoint,
     train,
-    trained_of,
-    write_checkpoint,
 )
 
 __all__ = ["Searn", "given_space"]
@@ -68,8 +65,8 @@ def given_space(value: Any, where: str) -> Any:
     if isinstance(value, str):
         return SPACES[one_of(where, "space", value, SPACES)]()
     if not isinstance(value, type) and is_own_space(value):
-        return OneByOne(value)
-    return _checked(value, SPACES, where, "space", "task")
+        return CustomSpace(value)
+    return _checked(value, SPACES, where, "space", "over")
 
 
 def given_learner(value: Any, where: str) -> Any:
@@ -92,7 +89,7 @@ def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: s
     raise InputError(sentence(where, must, value))
 
 
-_APART = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
+INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
 """Parameters that training does not depend on."""
 _HELD_OUT = 10
 """One of so many sentences is development data where none are given."""
@@ -109,7 +106,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     policy is left out.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss over the labels; for two
+        loss: a built-in name, the path of a loss file, or a loss over the labels; for two
             streams of labels, also a pair of these.
         loss_params: parameters of the loss by name.
         space: "left-to-right", "right-to-left", "word-at-a-time", "chunk-at-a-time",
@@ -143,14 +140,14 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         labels_: the labels.
-        task_: the search space with its actions.
+        space_: the search space with its actions.
         weights_: the probability of each learned policy, (I,).
         models_: the models of the learned policies.
         reports_: what was seen in each iteration.
     """
 
     labels_: list[Any]
-    task_: Any
+    space_: Any
     weights_: Any
     models_: list[Any]
     reports_: list[dict[str, float]]
@@ -218,77 +215,80 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             y_dev: their outputs.
             on_iteration: is called after each iteration with its number (from 1) and this
                 estimator, which predicts with the policies learned so far.
-            progress: is told what happens; a bar is shown instead where ``verbose`` is true.
+            progress: is called now and then with the number of iterations that are done, a number
+                with parts of one; a bar is shown instead where ``verbose`` is true.
         """
         where = type(self).__name__
         space = given_space(self.space, where)
-        inputs = space.inputs(X, self._bits(), self.crossed, where)
-        ys = space.outputs(y, inputs, where)
-        self.labels_ = space.labels(ys)
-        self.task_ = space.task(self.labels_, ys)
-        search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys))
-        examples, judge = np.arange(len(ys)), None
+        inputs = space.read_inputs(X, self._bits(), self.crossed, where)
+        ys = space.read_outputs(y, inputs, where)
+        self.space_ = space.fitted(ys)
+        self.labels_ = self.space_.labels_
+        search = self.space_.over(inputs, self.space_.read_gold(self._loss, ys))
+        examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
-            examples, judge = self._judge(space, search, examples, X_dev, y_dev)
-        longest = int(self.task_.longest_search(inputs))
+            examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
         mark = "" if self.checkpoint is None else self._mark(inputs, ys)
-        found = read_checkpoint(self.checkpoint, mark)
-        seed = _seed(self.random_state) if found is None else found.seed
+        trained = read_checkpoint(self.checkpoint, mark)
+        seed = _seed(self.random_state) if trained is None else trained.seed
         folds = fold_numbers(len(ys), min(whole(where, "folds", self.folds), len(examples)), seed)
         with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained_of(found, folds)
+            trained = trained or Trained(Mixture(), Mixture(folds=folds), seed, mark)
+            trained.check(folds)
             for model in chain(*trained.final.models, *trained.held_out.models):
                 for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
                     greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
-        how = self._settings(int(folds.max()) + 1, seed, longest, judge)
-        bar: Any = nullcontext(progress or Progress())
+        how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
+        bar: Any = nullcontext(progress or (lambda done: None))
         if truth(where, "verbose", self.verbose):
-            states = int(self.task_.states(inputs))
-            bar = BarProgress(states, how.folds + 1, how.iterations, trained.iterations)
-        with bar as shown:
-            train(search, examples, how, trained, _Watch(self, shown, on_iteration, mark, seed))
+            bar = progress_bar(how.iterations)
+        with bar as tell:
+            for _ in train(search, examples, how, trained, tell):
+                self._keep(trained)
+                if self.checkpoint is not None:
+                    save(trained, self.checkpoint)
+                if on_iteration is not None:
+                    on_iteration(len(trained.reports), self)
         self._keep(trained)
         return self
 
-    def _settings(self, folds: int, seed: int, longest: int, judge: Any) -> Settings:
+    def _settings(self, longest: int, loss_of: Any) -> Settings:
         where = type(self).__name__
         influence = number_between(where, "influence", self.influence, 0, 1)
         return Settings(
             learner=given_learner(self.learner, where),
             iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
             influence=influence,
-            beta=chooser(self.beta, where, longest, judge),
-            folds=folds,
+            beta=interpolation_rule(self.beta, where, longest, loss_of),
             ties=one_of(where, "ties", self.ties, ("gold", "all")),
-            seed=seed,
             jobs=whole(where, "n_jobs", self.n_jobs),
             costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
         )
 
-    def _judge(
-        self, space: Any, search: Any, examples: Ints, X_dev: Any, y_dev: Any
+    def _development_loss(
+        self, search: Any, examples: Ints, X_dev: Any, y_dev: Any
     ) -> tuple[Ints, Callable[[Mixture], float]]:
         """The examples to train on, and the mean loss of a mixture on development data."""
         where = type(self).__name__
         if (X_dev is None) != (y_dev is None):
             raise InputError(sentence(where, "X_dev and y_dev must be given together"))
         if X_dev is not None:
-            inputs = space.inputs(X_dev, self._bits(), self.crossed, where)
-            ys = space.outputs(y_dev, inputs, where)
-            search = self.task_.search(inputs, space.gold(self._loss, self.labels_, ys, False))
+            inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
+            ys = search.read_outputs(y_dev, inputs, where)
+            search = search.over(inputs, search.read_gold(self._loss, ys, False))
             held = np.arange(len(ys))
         else:
             held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
             examples = np.setdiff1d(examples, held)
 
-        def judge(policy: Mixture) -> float:
+        def loss_of(policy: Mixture) -> float:
             return float(np.mean(greedy_losses(search, policy, held))) if len(held) else 0.0
 
-        return examples, judge
+        return examples, loss_of
 
     def _mark(self, inputs: Any, ys: Any) -> str:
-        held = self.get_params(deep=False).items()
-        return fingerprint({name: one for name, one in held if name not in _APART}, inputs, ys)
+        held = self.get_params(deep=False)
+        return fingerprint({k: held[k] for k in held if k not in INFERENCE_PARAMS}, inputs, ys)
 
     def _keep(self, trained: Trained) -> None:
         final = trained.final.without_optimal()
@@ -299,10 +299,10 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
         """The loss whose k-th label stands for the k-th of these, of one of two streams."""
         where, names = type(self).__name__, [label_name(one) for one in labels]
-        asked = self.loss
-        if stream is not None and isinstance(asked, tuple | list) and len(asked) == 2:
-            asked = asked[stream]
-        return over_classes(given_loss(asked, self.loss_params, where, names), names, where)
+        loss = self.loss
+        if stream is not None and isinstance(loss, tuple | list) and len(loss) == 2:
+            loss = loss[stream]
+        return over_classes(given_loss(loss, self.loss_params, where, names), names, where)
 
     def _bits(self) -> int:
         bits = whole(type(self).__name__, "bits", self.bits)
@@ -316,8 +316,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The output that is decided for each sentence."""
         check_is_fitted(self)
         where = type(self).__name__
-        inputs = given_space(self.space, where).inputs(X, self._bits(), self.crossed, where)
-        search, examples = self.task_.search(inputs), np.arange(len(inputs))
+        inputs = self.space_.read_inputs(X, self._bits(), self.crossed, where)
+        search, examples = self.space_.over(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
             return sampled(search, policy, examples, _seed(self.random_state))
@@ -328,7 +328,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit the space; none where it is one's own."""
-        known = isinstance(given_space(self.space, "Searn"), LabelSpace)
+        known = isinstance(self.space_, LabelSpace)
         return [[{"": 1.0}] * 2] * 3 if known else []
 
     def predict_single(self, x: Any) -> Any:
@@ -339,28 +339,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The share of positions whose label is predicted, as in sklearn-crfsuite."""
         check_is_fitted(self)
         where = f"{type(self).__name__}.score"
-        space = given_space(self.space, where)
-        inputs = space.inputs(X, self._bits(), self.crossed, where)
-        return float(space.score(self.predict(X), space.outputs(y, inputs, where)))
-
-
-class _Watch(Progress):
-    """Keeps what was learned after each iteration, and tells of it."""
-
-    def __init__(
-        self, owner: Searn, shown: Progress, on_iteration: Any, mark: str, seed: int
-    ) -> None:
-        self.owner, self.on_iteration, self.mark, self.seed = owner, on_iteration, mark, seed
-        self.rolled, self.learned = shown.rolled, shown.learned  # type: ignore[method-assign]
-        self.shown = shown
-
-    def iterated(self, trained: Trained) -> None:
-        self.owner._keep(trained)
-        if self.owner.checkpoint is not None:
-            write_checkpoint(self.owner.checkpoint, self.mark, self.seed, trained)
-        self.shown.iterated(trained)
-        if self.on_iteration is not None:
-            self.on_iteration(trained.iterations, self.owner)
+        inputs = self.space_.read_inputs(X, self._bits(), self.crossed, where)
+        ys = self.space_.read_outputs(y, inputs, where)
+        return float(self.space_.score(self.predict(X), ys))
 
 
 def _seed(random_state: Any) -> int:

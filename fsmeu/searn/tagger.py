@@ -15,48 +15,12 @@ from fsmeu.searn.features.sentences import HashedSentences, templated_sentences
 from fsmeu.searn.features.templates import SETS, Template, TemplateSet, parse_templates
 from fsmeu.searn.searn import Searn, given_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.labels import chunks_of
 
-__all__ = ["ColumnTagger", "are_chunk_tags", "tag_scores"]
+__all__ = ["ColumnTagger"]
 
 _MOST_COLUMNS = 1000
 
 Rows = Sequence[Sequence[Sequence[str]]]
-
-
-def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
-    """Whether all tags are O, B-X or I-X, and one of them is not O."""
-    seen = {tag for one in tags for tag in one}
-    return seen != {"O"} and all(tag == "O" or tag[:2] in ("B-", "I-") for tag in seen)
-
-
-def tag_scores(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 of chunks, accuracy of tags and share of right sequences, by name.
-
-    The first three are there for chunk tags only, and 0 where they are 0/0.
-
-    Args:
-        found: the predicted tags of each sentence.
-        given: its tags, as many.
-    """
-    pairs = list(zip(found, given, strict=True))
-    same = [a == b for z, y in pairs for a, b in zip(z, y, strict=True)]
-    scores = {
-        "accuracy": sum(same) / max(1, len(same)),
-        "sequences": sum(list(z) == list(y) for z, y in pairs) / max(1, len(pairs)),
-    }
-    if not are_chunk_tags([*found, *given]):
-        return scores
-    chunks = [(set(chunks_of(z)), set(chunks_of(y))) for z, y in pairs]
-    agreed, hyp, ref = (
-        sum(map(len, part)) for part in zip(*((z & y, z, y) for z, y in chunks), strict=True)
-    )
-    return {
-        "precision": agreed / hyp if hyp else 0.0,
-        "recall": agreed / ref if ref else 0.0,
-        "F1": 2 * agreed / (hyp + ref) if hyp + ref else 0.0,
-        **scores,
-    }
 
 
 @register

@@ -15,7 +15,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, sentence
 from fsmeu.limits import AMOUNTS_AT_ONCE
-from fsmeu.losses.algebra.separate import terms_of_sum
+from fsmeu.losses.algebra.rewrite import terms_of_sum
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import Expr, Unary

@@ -36,7 +36,7 @@ from fsmeu.limits import (
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.quotient_given_z import quotient_given_z
 from fsmeu.losses.machine.view import SpecView, View
-from fsmeu.losses.semantics.trajectory import trajectories
+from fsmeu.losses.semantics.walk import trajectories
 from fsmeu.losses.windows import Windows
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels

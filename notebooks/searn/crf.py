@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.extras import need_installed
+from fsmeu.errors import need_installed
 
 __all__ = ["crf_predictions"]
 

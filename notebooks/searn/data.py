@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from data_folder import data_file
 from numpy.typing import NDArray
 
 from fsmeu.corpora.columns import Sentence, read_sentences
-from fsmeu.data_folder import data_file
 from fsmeu.errors import FsmeuError, InputError, sentence
-from fsmeu.reading import read_text
+from fsmeu.files import read_text
 
 __all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters"]
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fsmeu.errors import InputError, sentence
-from fsmeu.extras import is_installed
+from fsmeu.errors import InputError, is_installed, sentence
 from searn.measures import Measure, interval
 from searn.methods import runs_of
 from searn.results import Result, mark_of, read_results, result_file, write_results

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from fsmeu.searn.features.sentences import dense_sentences
+from fsmeu.searn.features.sentences import HashedSentences
 from searn.data import Letters, letters
 from searn.task import Part, Split, held_out, part_of
 
@@ -23,7 +25,19 @@ BITS = 16
 def _whole(data: Letters) -> Part:
     starts = data.starts.tolist()
     names = [data.names[a:b] for a, b in pairwise(starts)]
-    return Part(dense_sentences(data.pixels, data.starts, BITS), names)
+    return Part(_pixel_features(data.pixels, data.starts), names)
+
+
+def _pixel_features(pixels: NDArray[np.float64], starts: NDArray[np.int64]) -> HashedSentences:
+    """Sentences whose positions have pixels, (positions, pixels), and a constant.
+
+    Most of the 2^BITS columns are for what was decided before.
+    """
+    count = len(pixels)
+    shown = csr_array(np.concatenate([pixels, np.ones((count, 1))], axis=1))
+    held = (shown.data.astype(np.float32), shown.indices.astype(np.int32), shown.indptr)
+    matrix = csr_array(held, shape=(count, 1 << BITS))
+    return HashedSentences(matrix, starts, np.empty((count, 0), np.uint64))
 
 
 def folds(small: bool, quick: bool) -> Iterator[Split]:

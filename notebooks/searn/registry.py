@@ -36,8 +36,7 @@ from typing import Any
 
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.joint import Alternating
-from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, WordAtATime
 from searn.measures import pair_counts
 from searn.ocr import folds, held_out_folds
 from searn.summarisation import LIMIT, collections, rouge_means

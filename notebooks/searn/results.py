@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, sentence
-from fsmeu.files import write_file
-from fsmeu.reading import read_text
+from fsmeu.files import read_text, write_file
 from searn.measures import MEASURES, Measure
 from searn.task import Method, Split
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "notebooks")]
 
+from data_folder import data_file  # noqa: E402
 from pynini_wheel import cache_directory  # noqa: E402
 
 TYPES = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")

@@ -51,19 +51,6 @@ def roots_of_unity(n):
     return points, np.stack((values.real, -values.imag), axis=1).reshape(-1, n)
 
 
-@lru_cache(maxsize=128)
-def quadrature(n):
-    """The same for 1 / (k + s) = integral of x^(k + s - 1) over 0 .. 1, by Gauss and Legendre.
-
-    All points are real and all terms positive. n points are exact; on this interval x^m is so close
-    to a polynomial of degree 6 sqrt(m) that fewer (39 at n = 80) integrate it to about 1e-15.
-    """
-    size = min(n, int(3.0 * np.sqrt(2 * n)) + 2)
-    points, weights = np.polynomial.legendre.leggauss(size)
-    points, weights = (1.0 + points) / 2.0, weights / 2.0
-    return points, 2.0 * weights[:, None] * points[:, None] ** np.arange(n)
-
-
 # -- the distribution of chunks -------------------------------------------------------------------
 
 
@@ -211,7 +198,7 @@ def decide(first, steps, tags, points=roots_of_unity):
         first: P(y_1), shape (L,).
         steps: P(y_{i+1} | y_i), shape (n - 1, L, L).
         tags: the L labels, O and B-X and I-X for every type X, in any order.
-        points: ``roots_of_unity`` or ``quadrature``.
+        points: a function such as ``roots_of_unity``.
     """
     first, steps, types = canonical(first, steps, tags)
     n = len(steps) + 1

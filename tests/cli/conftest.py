@@ -1,6 +1,10 @@
 """Commands run in this process."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +44,23 @@ class Ran:
         first, *shown = self.err.rstrip("\n").split("\n")
         assert first.endswith((".", "?"))
         assert not shown or (len(shown) == 2 and set(shown[1].strip()) == {"^"})
+
+
+def on_terminal(*args: str, **environment: str) -> tuple[str, int]:
+    """What the program shows on a terminal of 80 columns, and its exit code."""
+    ours, theirs = pty.openpty()
+    settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
+    command = [sys.executable, "-m", "fsmeu.cli.main", *args]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # Linux says so when the other end is closed
+        pass
+    os.close(ours)
+    return shown.decode(), process.wait(timeout=120)
 
 
 @pytest.fixture

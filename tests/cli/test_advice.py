@@ -17,44 +17,10 @@ def tags(tmp_path):
     return file
 
 
-def test_tags_are_those_of_the_model(fsmeu, tags):
-    model = package.models.Independent(ROWS, TAGS["labels"])
-    loss = package.load("chunk_fscore", types=["X"])
-    names = [(a, b) for a in model.labels for b in model.labels]
-    worth = {z: sum(model.probability(y) * loss(z, y) for y in names) for z in names}
-    ran = fsmeu("decode", "chunk_fscore", "--model", tags, "--json")
-    assert ran.json["value"] == pytest.approx(max(worth.values()), rel=1e-12)
-    told = fsmeu("expect", "chunk_fscore", "B-X I-X", "--model", tags)
-    assert float(told.out) == pytest.approx(worth["B-X", "I-X"], rel=1e-12)
-
-
 def test_other_labels_are_told_with_options(fsmeu, tags):
     ran = fsmeu("decode", "fscore", "--model", tags)
     ran.is_refused("must have the same labels", "Give --labels")
     assert "labels=" not in ran.err
-
-
-def test_unknown_parameters_come_first(fsmeu):
-    fsmeu("decode", "pk", "--probs", "0.1", "-p", "kk=2").is_refused("'kk' is not a parameter")
-    fsmeu("decode", "pk", "--probs", "0.1").is_refused("'k' has no default", "--param k=VALUE")
-
-
-def test_tables_are_measured_by_their_longer_side(fsmeu):
-    ran = fsmeu("decode", "cost_matrix", "--probs", "0.2,0.3", "-p", "cost=[[0,1]]")
-    ran.is_refused("shape (2, 2)", "shape (1, 2)")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("decode", "hamming", "--model", "nowhere.json"),
-        ("decode", "hamming", "--corpus", "nowhere.jsonl"),
-    ],
-)
-def test_missing_files(fsmeu, command):
-    ran = fsmeu(*command)
-    ran.is_refused("the file cannot be read (No such file or directory)")
-    assert "Got No such file" not in ran.err
 
 
 def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
@@ -70,17 +36,17 @@ def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
 
 def test_plots_promise_no_other_format(fsmeu, tmp_path, monkeypatch):
     """Without matplotlib a plot of levels is no .svg either."""
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     plot = ("--plot", tmp_path / "x.svg")
-    ran = fsmeu("levels", "fscore", "110", "--probs", "0.9,0.5,0.3", *plot)
+    ran = fsmeu("expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3", *plot)
     ran.is_refused("matplotlib must be installed", "pip install")
     assert "work without it" not in ran.err
 
 
 def test_probabilities_of_the_page_are_checked(fsmeu, tmp_path):
     page = tmp_path / "x.html"
-    fsmeu("explore", "fscore", "--n", 2, "--probs", "1.7", "-o", page).is_refused("1.7")
-    assert fsmeu("explore", "fscore", "--n", 2, "-o", page).code == 0
+    fsmeu("draw", "--explore", "fscore", "--n", 2, "--probs", "1.7", "-o", page).is_refused("1.7")
+    assert fsmeu("draw", "--explore", "fscore", "--n", 2, "-o", page).code == 0
     assert "must be a number from 0 to 1; it stays" in page.read_text()
 
 

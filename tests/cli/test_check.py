@@ -1,12 +1,11 @@
-"""`fsmeu check`: examples are run, and what follows from a definition is said."""
+"""`fsmeu check`: examples are run, what follows from a definition is said, sizes are counted."""
+
+from itertools import product
+from math import comb
 
 import pytest
 
-from fsmeu.checking.examples import labels_in, run_examples
-from fsmeu.losses.language.read import read
-from fsmeu.losses.library import library, read_spec
-from tests.cli.oracle import WINDOWS
-from tests.support.nightly import mostly_nightly
+from tests.cli.oracle import WINDOWS, f_score
 
 TAGS = """
 utility kinds "share of positions whose chunk kinds agree, less half for other types"
@@ -38,17 +37,6 @@ example 01 002 = 1
 example 01 0 = 1
 example 01 01 = 0 with k = 1
 """
-
-
-@pytest.mark.parametrize("name", mostly_nightly(library(), quick=8))
-@pytest.mark.thirds
-def test_every_example_of_the_shelf_holds(fsmeu, name):
-    """The files on the shelf keep what they promise."""
-    ran = fsmeu("check", name)
-    assert ran.code == 0, ran.out
-    assert "FAILS" not in ran.out
-    count = len(read_spec(name).examples)
-    assert f"{count} of {count} examples hold." in ran.out
 
 
 def test_failing_examples_are_told_one_by_one(fsmeu):
@@ -130,49 +118,50 @@ def test_derived_properties_of_the_f_score(fsmeu):
     }
 
 
-def test_a_register_that_waits_for_the_clock_reads_it(fsmeu):
-    """Windows begin to count at position k; an age of z is known when z is."""
-    rows = {
-        row["name"]: row for row in fsmeu("check", "-", "--json", stdin=WINDOWS).json["registers"]
-    }
-    assert {name: row["tapes"] for name, row in rows.items()} == {
-        "az": ["z"],
-        "ay": ["y"],
-        "bad": ["z", "y", "i"],
-    }
-    assert [row["given"] for row in rows.values()] == ["constant", "state", "weight"]
-
-
-def test_example_results_can_be_had_in_python():
-    """The function behind the command, with a value that differs in the tenth digit."""
-    file = "loss third value 1/3\nexample 0 0 = 0.3333333333\nexample 0 0 = 0.33333333"
-    assert [result.holds for result in run_examples(read(file))] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("texts", "tags", "labels"),
-    [
-        (["0110", "0100"], False, ()),
-        (["", ""], False, ()),
-        (["012", "210"], False, (0, 1, 2)),
-        (["10 9", "9 -1"], False, (-1, 9, 10)),
-        (["ABA", "B"], False, ("A", "B")),
-        (["1A", "A1"], False, ("1", "A")),
-        (["DT NN", "NN,VB", "NN"], False, ("DT", "NN", "VB")),
-        (["007"], False, (0, 7)),
-        (["B-NP", "O"], True, ("O", "B-NP")),
-        (["OOO", ""], True, ("O",)),
-        (["I-NP B-NP", "O O"], True, ("O", "B-NP", "I-NP")),
-    ],
-)
-def test_labels_are_read_off_texts(texts, tags, labels):
-    """Numbers stay numbers and in order, tags begin with O, words are kept whole."""
-    assert labels_in(texts, tags) == labels
-
-
 def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
     """Values that doubles cannot hold: the report says so, numpy does not."""
     ran = fsmeu("check", "cost_matrix", "--n", "4", "-p", "cost=1e308")
     assert "not a finite number" in " ".join(ran.out.split())
     fsmeu("check", "cost_matrix", "-n", "4", "-p", "cost=[[1e308,-1e308],[-1e308,1e308]]")
     assert [str(w.message) for w in recwarn if issubclass(w.category, RuntimeWarning)] == []
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 8])
+def test_f_score_has_as_many_states_as_counts(fsmeu, n):
+    """States are triples of counts that fit into n positions; values are counted by enumeration."""
+    data = fsmeu("check", "--sizes", "fscore", "--n", n, "--json").json
+    assert data["states"] == comb(n + 3, 3)
+    assert data["arcs"] == 4 * comb(n + 2, 3)
+    assert data["final"] == comb(n + 3, 3)
+    half = min(n, 5)
+    pairs = product(product((0, 1), repeat=half), repeat=2)
+    if half == n:
+        assert data["values"] == len({f_score(z, y) for z, y in pairs})
+
+
+def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
+    """Hamming distance counts to n."""
+    data = fsmeu("check", "--sizes", "hamming", "-n", 20, "--labels", "A,B,C", "--json").json
+    assert [size["n"] for size in data["growth"]] == [5, 10, 20]
+    assert [size["states"] for size in data["growth"]] == [6, 11, 21]
+    assert [size["arcs"] for size in data["growth"]] == [45, 90, 180]
+    assert [size["values"] for size in data["growth"]] == [6, 11, 21]
+    assert data["labels"] == ["A", "B", "C"]
+
+
+def test_the_table_for_people(fsmeu):
+    """The same numbers, the registers, at most 80 columns."""
+    ran = fsmeu("check", "--sizes", "-", "-p", "k=2", "--n", 4, stdin=WINDOWS)
+    assert ran.code == 0
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert ran.rows()[0] == ["loss", "windows(k:", "int", "in", "1..)"]
+    assert ["bad", "count", "z", "y", "i", "weight", "weight"] in ran.rows()
+    # One window at n = 2, so values 0 and 1; three at n = 4, so four values; none at n = 1.
+    assert {row[0]: row[-1] for row in ran.rows()[-3:]} == {"1": "1", "2": "2", "4": "4"}
+
+
+def test_tags_make_labels(fsmeu):
+    """Two chunk types make five tags."""
+    data = fsmeu("check", "--sizes", "zero_one", "--types", "NP,VP", "-n", 3, "--json").json
+    assert data["labels"] == ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
+    assert (data["states"], data["arcs"], data["values"]) == (2, 50, 2)

@@ -1,14 +1,18 @@
-"""All commands: their help, their old names, and what merged commands print beside each other."""
+"""All commands: help, versions, the tour, and what commands print that do several things."""
 
 import subprocess
 import sys
+from importlib import metadata
+from itertools import product
+from math import prod
 
 import pytest
 from nltk.metrics.segmentation import pk as nltk_pk
 from sklearn.metrics import precision_score, recall_score
+from typer.testing import CliRunner
 
-from fsmeu.cli.main import ALIASES, COMMANDS, renamed
-from tests import brute_force
+from fsmeu.cli.demo import INDEPENDENT
+from fsmeu.cli.main import COMMANDS, app
 
 
 def test_help_imports_no_numpy():
@@ -41,50 +45,6 @@ def test_every_line_of_the_list_is_whole(fsmeu, monkeypatch):
         assert f"{name} " in shown
         assert panel in shown
         assert text in shown
-    assert not any(f" {old} " in shown for old in ALIASES if " " not in old and old != "show")
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (["show", "pk"], ["losses", "pk"]),
-        (["info", "pk", "-p", "k=2"], ["check", "pk", "--sizes", "-p", "k=2"]),
-        (
-            ["trace", "pk", "01", "10", "-p", "k=2"],
-            ["evaluate", "pk", "01", "10", "--steps", "-pk=2"],
-        ),
-        (
-            ["levels", "recall", "1", "--probs", ".5"],
-            ["expect", "recall", "1", "--probs=.5", "--levels"],
-        ),
-        (
-            ["expect", "recall", "10", "--probs", ".5,.5", "--keep", 1],
-            ["expect", "recall", "10", "--probs", ".5,.5", "--beam", 1],
-        ),
-        (["draw", "fscore", "-n2", "--merged"], ["draw", "fscore", "-n2", "--minimize"]),
-    ],
-)
-def test_old_names_do_what_the_new_ones_do(fsmeu, old, new):
-    ran, now = fsmeu(*old), fsmeu(*new)
-    assert (ran.code, ran.out, ran.err) == (0, now.out, now.err)
-    assert now.out
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (["compile", "f", "-ox.fst"], ["draw", "--format", "fst", "f", "-ox.fst"]),
-        (
-            ["online", "f", "-oc.csv", "--save=m"],
-            ["train", "--online", "f", "--plot=c.csv", "--output=m"],
-        ),
-        (["--debug", "searn", "train", "f"], ["--debug", "train", "--searn", "f"]),
-        (["decode", "f", "--bad=skip"], ["decode", "f", "--on-error=skip"]),
-        (["trace", "f", "--", "--keep", "1"], ["evaluate", "--steps", "f", "--", "--keep", "1"]),
-    ],
-)
-def test_old_words(old, new):
-    assert renamed(old) == new
 
 
 def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
@@ -98,26 +58,13 @@ def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
     assert ran.err == "".join(f"{name} {value!r}\n" for name, value in data["outputs"].items())
 
 
-@pytest.mark.parametrize("engine", ["lattice", "openfst"])
-def test_expected_outputs_are_those_of_enumeration(fsmeu, engine):
-    p, z = [0.9, 0.5, 0.3], [1, 1, 0]
-    wanted = {"precision": 0.0, "recall": 0.0}
-    for y, chance in brute_force.bernoulli(p).items():
-        wanted["precision"] += chance * precision_score(y, z, zero_division=1)
-        wanted["recall"] += chance * recall_score(y, z, zero_division=1)
-    options = ["--probs", "0.9,0.5,0.3", "--engine", engine, "--json"]
-    assert fsmeu("expect", "fscore", "110", *options).json["outputs"] == pytest.approx(wanted)
-
-
 def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
-    """k=auto is half the mean segment of the references, as segment-k prints it."""
+    """k=auto is half the mean segment of the references."""
     golds, decided = ["0100010000", "0001000100"], ["0010000100", "0001001000"]
     file = tmp_path / "s.conll"
     pairs = (zip(*pair, strict=True) for pair in zip(golds, decided, strict=True))
     file.write_text("\n\n".join("\n".join(f"{y} {z}" for y, z in pair) for pair in pairs) + "\n")
-    lines = tmp_path / "gold.txt"
-    lines.write_text("\n".join(golds))
-    k = int(fsmeu("segment-k", lines).out)
+    k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
     ran = fsmeu("score", file, "-l", "pk:k=auto", "--draws", 0, "--json")
     assert f"k = {k}, " in ran.err
     mean = sum(nltk_pk(y, z, k=k) for y, z in zip(golds, decided, strict=True)) / 2
@@ -128,11 +75,11 @@ def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
 
 def test_endings_say_what_is_drawn(fsmeu, tmp_path):
     """A machine, a page, or a picture."""
-    for ending, old in (("fst", "compile"), ("html", "explore")):
-        new = tmp_path / f"new.{ending}"
+    for ending, words in (("fst", ["--format", "fst"]), ("html", ["--explore"])):
+        new, old = tmp_path / f"new.{ending}", tmp_path / "old"
         assert fsmeu("draw", "fscore", "--n", 2, "-o", new).code == 0
-        assert fsmeu(old, "fscore", "--n", 2, "-o", tmp_path / "old").code == 0
-        assert new.read_bytes() == (tmp_path / "old").read_bytes()
+        assert fsmeu("draw", *words, "fscore", "--n", 2, "-o", old).code == 0
+        assert new.read_bytes() == old.read_bytes()
     fsmeu("draw", "fscore", "--n", 2, "-f", "fst").is_refused("not written to a terminal")
 
 
@@ -149,3 +96,40 @@ def test_endings_say_what_is_drawn(fsmeu, tmp_path):
 def test_options_that_do_not_go_together(fsmeu, words, parts, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     fsmeu(*words).is_refused(*parts)
+
+
+def test_every_version_is_the_installed_one():
+    """The five lines agree with the package metadata that pip wrote."""
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.exit_code == 0
+    shown = dict(line.split() for line in result.output.splitlines())
+    assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
+    for package in ("fsmeu", "pynini", "numpy"):
+        assert shown[package] == metadata.version(package)
+
+
+def test_no_arguments_show_the_commands():
+    """A bare `fsmeu` explains itself."""
+    assert "demo" in CliRunner().invoke(app, []).output
+
+
+def expected_f1(z):
+    """Expected F1 of z under independent labels, by enumerating every labelling."""
+    total = 0.0
+    for y in product((0, 1), repeat=len(z)):
+        weight = prod(p if label else 1 - p for p, label in zip(INDEPENDENT, y, strict=True))
+        hits, positives = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
+        total += weight * (2 * hits / positives if positives else 1)
+    return total
+
+
+def test_demo_decides_and_draws(tmp_path):
+    """The independent row agrees with enumeration, and the picture is where it says."""
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "out")])
+    assert result.exit_code == 0
+    hypotheses = list(product((0, 1), repeat=len(INDEPENDENT)))
+    best = max(hypotheses, key=expected_f1)
+    row = next(line for line in result.output.splitlines() if "independent" in line)
+    assert "".join(map(str, best)) in row
+    assert f"{expected_f1(best):.4f}" in row
+    assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()

@@ -136,28 +136,6 @@ def test_refusals(fsmeu, options, parts):
     fsmeu("decode", "fscore", *options).is_refused(*parts)
 
 
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        ('{"probs": [0.5]}\nrubbish\n', ["line 2", "JSON object", "rubbish"]),
-        ('{"probs": [0.5]}\n\n{"probs": [1.5]}\n', ["line 3", "0 to 1"]),
-        ('{"probs": [0.5]\n', ["line 1", "JSON"]),
-        (b"\xff\xfe\x00", ["UTF-8"]),
-    ],
-)
-def test_bad_corpora(fsmeu, content, parts):
-    """The line is named, and nothing is printed."""
-    fsmeu("decode", "fscore", "--corpus", "-", stdin=content).is_refused(*parts)
-
-
-def test_an_empty_corpus(fsmeu):
-    fsmeu("decode", "fscore", "--corpus", "-", stdin="").is_refused("at least one record")
-
-
-def test_only_one_thing_comes_from_standard_input(fsmeu):
-    fsmeu("decode", "-", "--corpus", "-", stdin="").is_refused("not both")
-
-
 def test_time_may_be_limited(fsmeu):
     """A number of seconds, or inf; nothing that is no time."""
     for seconds in ("5", "inf"):

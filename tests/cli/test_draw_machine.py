@@ -6,10 +6,9 @@ from itertools import product
 import pynini
 import pytest
 
+import fsmeu as package
 from fsmeu.fst.image import table_from_fst
 from tests.cli.oracle import f_score
-
-SIGNED = "loss signed labels 0 1 count d by z - y value d / 2"
 
 
 def ends(path):
@@ -44,33 +43,6 @@ def test_every_pair_ends_with_its_value(fsmeu, tmp_path):
         assert end(z, y) == pytest.approx(float(f_score(z, y)), rel=1e-12, abs=1e-300)
 
 
-def test_negative_values_are_shifted(fsmeu, tmp_path):
-    """The shift that stderr names makes every value at least 0."""
-    path = tmp_path / "s.fst"
-    ran = fsmeu("draw", "--format", "fst", "-", "--n", 2, "-o", path, stdin=SIGNED)
-    assert "shift 1.0" in ran.err
-    _, end = ends(path)
-    for z, y in product(product((0, 1), repeat=2), repeat=2):
-        assert end(z, y) - 1.0 == pytest.approx((sum(z) - sum(y)) / 2, abs=1e-12)
-
-
-def test_a_given_hypothesis_makes_a_smaller_machine(fsmeu, tmp_path):
-    """States are the pairs (tp, ref) that prefixes of z = 110 reach; the length is that of z."""
-    path = tmp_path / "z.fst"
-    ran = fsmeu("draw", "--format", "fst", "fscore", "--z", "110", "-o", path)
-    assert ran.code == 0
-    _, end = ends(path)
-    for y in product((0, 1), repeat=3):
-        assert end((1, 1, 0), y) == pytest.approx(float(f_score((1, 1, 0), y)), rel=1e-12, abs=0)
-    z = (1, 1, 0)
-    reached = {
-        (sum(a * b for a, b in zip(z, y, strict=False)), sum(y))
-        for length in range(4)
-        for y in product((0, 1), repeat=length)
-    }
-    assert f"{len(reached)} states" in ran.err
-
-
 def test_labels_are_named_in_the_symbol_tables(fsmeu, tmp_path):
     """Numbers on the tapes mean the labels that were given."""
     path = tmp_path / "h.fst"
@@ -90,59 +62,33 @@ def test_nothing_is_written_when_something_is_wrong(fsmeu, tmp_path):
     assert path.read_text() == "old"
 
 
-def test_paths_of_a_summed_machine_add_up(fsmeu, tmp_path):
-    """For each pair, the weights of all its paths sum to F1; the number of states is told."""
-    path = tmp_path / "f.fst"
-    ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 3, "--summed", "-o", path)
-    assert (ran.code, ran.out) == (0, "")
-    assert ran.err.startswith(
-        "utility fscore, n = 3, summed: 18 states, "
-    )  # those that a path uses
-    machine = pynini.Fst.read(str(path))
-    for z, y in product(product("01", repeat=3), repeat=2):
-        one, other = (
-            pynini.accep(" ".join(x), token_type=machine.input_symbols(), arc_type="log64")
-            for x in (z, y)
-        )
-        pair = pynini.compose(pynini.compose(one, machine), other)
-        total = (
-            float(pynini.shortestdistance(pair, reverse=True)[pair.start()])
-            if pair.num_states()
-            else math.inf
-        )
-        wanted = float(f_score(tuple(map(int, z)), tuple(map(int, y))))
-        assert math.exp(-total) == pytest.approx(wanted, abs=1e-6)  # OpenFst prints nine digits
-
-
-def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path):
+def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path, monkeypatch):
+    monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
     ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 1000, "-o", tmp_path / "f.fst")
     assert ran.code == 2
     assert "compile --summed" in ran.err
     assert "Traceback" not in ran.err
 
 
-def test_states_that_nothing_tells_apart_are_merged(fsmeu, tmp_path):
-    """Of the ten states of F1 for two positions four are left; pairs keep their values."""
-    path = tmp_path / "f.fst"
-    ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 2, "--minimize", "-o", path)
-    assert ran.err.startswith("utility fscore, n = 2: 4 states, ")
-    _, end = ends(path)
-    for z, y in product(product((0, 1), repeat=2), repeat=2):
-        assert end(z, y) == pytest.approx(float(f_score(z, y)), rel=1e-12, abs=1e-300)
+SIGNED = "loss signed labels 0 1 count d by z - y value d / 2"
 
 
-def test_one_kind_of_machine_at_a_time(fsmeu, tmp_path):
-    ran = fsmeu(
-        "draw",
-        "--format",
-        "fst",
-        "fscore",
-        "--n",
-        2,
-        "--minimize",
-        "--summed",
-        "-o",
-        tmp_path / "f.fst",
-    )
-    assert ran.code == 2
-    assert "Give one of them" in ran.err
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["fscore", "--z", "110"], lambda: package.load("fscore").compile(3, "110")),
+        (["fscore", "--n", 2, "--minimize"], lambda: package.load("fscore").compile(2, minimize=1)),
+        (
+            ["fscore", "--n", 3, "--summed"],
+            lambda: package.compile_summed(package.load("fscore"), 3),
+        ),
+        (["-", "--n", 2], lambda: package.loads(SIGNED).compile(2)),
+    ],
+)
+def test_other_machines_are_those_of_the_package(fsmeu, tmp_path, words, made):
+    """Whose paths are held against values elsewhere; their size and shift are told."""
+    path, machine = tmp_path / "m.fst", made()
+    ran = fsmeu("draw", "--format", "fst", *words, "-o", path, stdin=SIGNED)
+    assert path.read_bytes() == machine.fst.write_to_string()
+    assert f"{machine.states} states, " in ran.err
+    assert f"shift {machine.shift}" in ran.err

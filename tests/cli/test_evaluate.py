@@ -3,8 +3,6 @@
 from itertools import accumulate
 
 import pytest
-from nltk.metrics.segmentation import pk as nltk_pk
-from sklearn.metrics import fbeta_score, hamming_loss, jaccard_score
 
 MEMORIES = """
 loss changes(k: int = 2)
@@ -35,30 +33,6 @@ def test_counts_of_the_f_score(fsmeu):
         assert [step["registers"][name] for step in steps] == list(accumulate(added, initial=0))
     assert [step["i"] for step in steps] == list(range(6))
     assert [step["z"] for step in steps] == [None, 1, 0, 1, 1, 0]
-
-
-@pytest.mark.parametrize(("z", "y"), [("10110", "11010"), ("0110", "0100"), ("111", "001")])
-def test_values_are_those_of_scikit_learn(fsmeu, z, y):
-    """The last line of the table is the value."""
-    predicted, true = [int(a) for a in z], [int(b) for b in y]
-    expected = {
-        ("fscore",): fbeta_score(true, predicted, beta=1),
-        ("fscore", "-p", "beta=2"): fbeta_score(true, predicted, beta=2),
-        ("jaccard",): jaccard_score(true, predicted),
-        ("hamming",): hamming_loss(true, predicted),
-    }
-    for (name, *options), value in expected.items():
-        word, number = fsmeu("evaluate", "--steps", name, z, y, *options).rows()[-1]
-        assert word == "value"
-        assert float(number) == pytest.approx(value, rel=1e-12)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 10])
-def test_windows_are_those_of_nltk(fsmeu, k):
-    """Pk of NLTK's own example, for any window."""
-    ref, hyp = "0100010000", "0010000100"
-    value = fsmeu("evaluate", "--steps", "pk", hyp, ref, "-p", f"k={k}", "--json").json["value"]
-    assert value == pytest.approx(nltk_pk(ref, hyp, k=k), rel=1e-12)
 
 
 def test_states_and_memories_are_shown_by_name(fsmeu):
@@ -117,7 +91,7 @@ def test_signs_in_labels_are_not_markup(fsmeu):
 
 
 def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
-    monkeypatch.setattr("fsmeu.losses.steps.trace_pairs", lambda *given: 1 / 0)
+    monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
     fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000).is_refused(
         "10,000 labels", "100,000"
     )

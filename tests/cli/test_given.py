@@ -52,7 +52,9 @@ def test_one_model(fsmeu, condition):
     found = fsmeu("decode", "fscore", "--probs", PROBS, "--given", condition, "--json").json
     assert found["value"] == pytest.approx(max(values.values()), rel=1e-12)
     assert values[tuple(found["labels"])] == pytest.approx(max(values.values()), rel=1e-12)
-    levels = fsmeu("levels", "fscore", "011", "--probs", PROBS, "--given", condition, "--json").json
+    levels = fsmeu(
+        "expect", "--levels", "fscore", "011", "--probs", PROBS, "--given", condition, "--json"
+    ).json
     mean = sum(v * p for v, p in zip(levels["values"], levels["probabilities"], strict=True))
     assert mean == pytest.approx(expected((0, 1, 1), is_allowed), rel=1e-12)
 

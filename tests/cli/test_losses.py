@@ -1,9 +1,6 @@
 """`fsmeu losses`: what is built in, and what a file says."""
 
-import json
 import re
-
-import pytest
 
 from fsmeu.cli.inputs import whereabouts
 from fsmeu.losses.library import grammar_folder, library
@@ -89,18 +86,3 @@ def test_show_reads_standard_input(fsmeu):
     ran = fsmeu("losses", "-", stdin="loss mine value 1\n")
     assert ran.out == "loss mine value 1\n"
     assert whereabouts("-") in ran.err
-
-
-def test_json_is_one_line(fsmeu):
-    """Programs that read line by line get one document."""
-    assert fsmeu("losses", "fscore", "--json").out.count("\n") == 1
-    assert json.loads(fsmeu("losses", "fscore", "--json").out)["name"] == "fscore"
-
-
-@pytest.mark.parametrize("command", [[], ["losses"], ["expect"], ["levels"], ["compile"]])
-def test_help_fits_a_terminal(fsmeu, command):
-    """Help is plain text of at most 80 columns."""
-    ran = fsmeu(*command, "--help")
-    assert ran.code == 0
-    assert "Usage: " in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 80

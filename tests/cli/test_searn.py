@@ -1,4 +1,4 @@
-"""`fsmeu searn train`, `predict`, `eval`, the names of before: files in, models and tags out."""
+"""`fsmeu train --searn` and `predict`: files in, models and tags out."""
 
 import json
 
@@ -23,7 +23,7 @@ def files(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("searn")
     (folder / "train.txt").write_text(TEXT)
-    told = ["searn", "train", str(folder / "train.txt"), "-o", str(folder / "m.npz"), *FEW]
+    told = ["train", "--searn", str(folder / "train.txt"), "-o", str(folder / "m.npz"), *FEW]
     ran = CliRunner().invoke(app, [*told, "--test", str(folder / "train.txt"), "--json"])
     assert ran.exit_code == 0, ran.stderr
     return folder, json.loads(ran.stdout)
@@ -42,7 +42,7 @@ def test_predict_and_eval(fsmeu, files):
     folder, _ = files
     test = folder / "test.txt"
     test.write_text("the DT B-NP\nfish NN I-NP\nsat VBD B-NP\n\na DT B-NP\ncat NN I-NP\n")
-    ran = fsmeu("searn", "predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
+    ran = fsmeu("predict", folder / "m.npz", test, "-o", folder / "out" / "z.txt")
     assert ran.code == 0, ran.err
     blocks = (folder / "out" / "z.txt").read_text().strip().split("\n\n")
     rows = [[line.split() for line in block.splitlines()] for block in blocks]
@@ -72,7 +72,6 @@ def test_predict_and_eval(fsmeu, files):
     shown = fsmeu(*command)
     assert f"{metrics.f1_score(y, z):.4f}" in shown.out
     assert [row[0] for row in shown.rows() if row and row[0] in ("NP", "VP")] == ["NP", "VP"]
-    assert fsmeu("searn", "eval", folder / "out" / "z.txt").out == shown.out
     assert f"F1 {metrics.f1_score(y, z):.4f}" in ran.err
 
 
@@ -80,11 +79,11 @@ def test_predict_without_tags(fsmeu, files):
     """From standard input, greedily; as many lines as went in."""
     folder, _ = files
     text = "the DT\ncat NN\n\nfish NN\n"
-    ran = fsmeu("searn", "predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
+    ran = fsmeu("predict", folder / "m.npz", "-", "--beam", "1", stdin=text)
     assert [line.split()[:2] for line in ran.out.splitlines()] == [
         line.split() for line in text.splitlines()
     ]
-    told = fsmeu("searn", "predict", folder / "m.npz", "-", "--json", stdin=text).json
+    told = fsmeu("predict", folder / "m.npz", "-", "--json", stdin=text).json
     assert told["measures"] is None
     assert [len(one) for one in told["tags"]] == [2, 1]
 
@@ -94,10 +93,18 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
     lines = "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6
     (tmp_path / "t.txt").write_text(lines)
     (tmp_path / "mine").write_text("word\nword[-1]\ncross word\n")
-    told = ["searn", "train", tmp_path / "t.txt", "-o", tmp_path / "m.npz", "-t", tmp_path / "mine"]
+    told = [
+        "train",
+        "--searn",
+        tmp_path / "t.txt",
+        "-o",
+        tmp_path / "m.npz",
+        "-t",
+        tmp_path / "mine",
+    ]
     ran = fsmeu(*told, *FEW, "-p", "learner=perceptron", "--json").json
     assert (ran["loss"], ran["space"]) == ("hamming", "left-to-right")
-    tags = fsmeu("searn", "predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
+    tags = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
     assert tags["measures"]["accuracy"] == 1.0
     (tmp_path / "z.txt").write_text("a X X\nb Y X\n")
     scored = fsmeu("score", tmp_path / "z.txt", "-l", "accuracy", "--json").json["scores"]
@@ -107,25 +114,31 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
 @pytest.mark.parametrize(
     ("args", "parts"),
     [
-        (["train", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
-        (["train", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "beta"], ["NAME=VALUE"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "-p", "beta=7"], ["beta"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"], ["Did you mean 'chunking'"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "--space", "up"], ["space must be one of"]),
-        (["train", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
+        (["train", "--searn", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
+        (["train", "--searn", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
+        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
+        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "beta"], ["NAME=VALUE"]),
+        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "beta=7"], ["beta"]),
+        (
+            ["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"],
+            ["Did you mean 'chunking'"],
+        ),
+        (
+            ["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "--space", "up"],
+            ["space must be one of"],
+        ),
+        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
         (["predict", "{d}/t.txt", "{d}/t.txt"], ["written by save"]),
-        (["eval", "{d}/one.txt"], ["line 1", "column"]),
+        (["score", "--by-type", "--format", "conll", "{d}/one.txt"], ["line 1", "column"]),
     ],
 )
 def test_refusals(fsmeu, tmp_path, args, parts):
     (tmp_path / "t.txt").write_text(TEXT)
     (tmp_path / "one.txt").write_text("a\nb\n")
-    fsmeu("searn", *(arg.format(d=tmp_path) for arg in args)).is_refused(*parts)
+    fsmeu(*(arg.format(d=tmp_path) for arg in args)).is_refused(*parts)
 
 
 def test_other_columns_than_in_training_are_refused(fsmeu, files, tmp_path):
     folder, _ = files
     (tmp_path / "t.txt").write_text("a b c d e\n")
-    fsmeu("searn", "predict", folder / "m.npz", tmp_path / "t.txt").is_refused("2 columns")
+    fsmeu("predict", folder / "m.npz", tmp_path / "t.txt").is_refused("2 columns")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -13,6 +12,8 @@ import pytest
 import fsmeu as package
 from fsmeu.errors import FsmeuError, InputError, shorten, visible
 from fsmeu.models import Independent
+from tests.cli.conftest import on_terminal
+from tests.support.python_losses import Constant
 
 TITLE, TURN = "\x1b]0;owned\x07", "\u202e"
 HOSTILE = f"{TITLE}{TURN}\x9b31m"
@@ -64,21 +65,21 @@ def test_messages_are_visible():
     [
         ["check", "spoken.loss"],
         ["check", "two.loss", "--n", "4"],
-        ["info", "any.loss", "--labels", ",".join(LABELS)],
-        ["trace", "any.loss", " ".join(LABELS), " ".join(LABELS)],
+        ["check", "--sizes", "any.loss", "--labels", ",".join(LABELS)],
+        ["evaluate", "--steps", "any.loss", " ".join(LABELS), " ".join(LABELS)],
         ["decode", "any.loss", "-m", "m.json", "--compare"],
         ["decode", "any.loss", "-m", "m.json", "--json"],
         ["decode", "any.loss", "--corpus", "c.jsonl", "--on-error", "skip", "-o", "out"],
         ["draw", "--model", "m.json"],
         ["draw", "--model", "m.json", "-f", "svg"],
         ["draw", "spoken.loss", "--n", "2", "-f", "html"],
-        ["explore", "spoken.loss", "--n", "2", "-o", "-"],
-        ["explore", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.html"],
-        ["compile", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.fst"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", "-"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.html"],
+        ["draw", "--format", "fst", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.fst"],
         ["check", f"bad{HOSTILE}.loss"],
-        ["show", f"missing{HOSTILE}.loss"],
+        ["losses", f"missing{HOSTILE}.loss"],
         ["expect", "any.loss", "q", "-m", "m.json"],
-        ["show", "spoken.loss", HOSTILE],
+        ["losses", "spoken.loss", HOSTILE],
     ],
 )
 def test_commands_print_what_is_visible(fsmeu, place, words):
@@ -89,19 +90,9 @@ def test_commands_print_what_is_visible(fsmeu, place, words):
 
 
 def test_cards_are_visible(place):
-    class Same:
-        def start(self):
-            return 0
-
-        def step(self, state, z, y):
-            return state
-
-        def value(self, state):
-            return 0.0
-
     model = Independent([[0.5, 0.5], [0.25, 0.75]], LABELS)
     open_loss = package.load("any.loss", labels=LABELS)
-    python = package.function_loss(Same(), labels=LABELS, name=HOSTILE)
+    python = package.function_loss(Constant(), labels=LABELS, name=HOSTILE)
     things = [
         package.load("spoken.loss"),
         python,
@@ -117,36 +108,25 @@ def test_cards_are_visible(place):
             assert RAW.search(text) is None, repr(text)
 
 
-def on_terminal(words):
+def plain(*words):
     """What the program shows on a terminal, without colours."""
-    master, slave = pty.openpty()
-    command = [sys.executable, "-m", "fsmeu.cli.main", *words]
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
-    shown = b""
-    try:
-        while part := os.read(master, 4096):
-            shown += part
-    except OSError:  # Linux says so when the other end is closed
-        pass
-    os.close(master)
-    assert process.wait(timeout=120) == 0
-    return COLOURS.sub("", shown.decode())
+    shown, code = on_terminal(*words)
+    assert code == 0
+    return COLOURS.sub("", shown)
 
 
 def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
     """A text or labels: as they are for programs, visible for people."""
-    assert fsmeu("show", "spoken.loss").out == SPOKEN
+    assert fsmeu("losses", "spoken.loss").out == SPOKEN
     words = ["decode", "any.loss", "-m", "m.json"]
     assert fsmeu(*words).out.split("\n")[0] == f"{LABELS[0]} {LABELS[1]}"
-    assert RAW.search(on_terminal(["show", "spoken.loss"])) is None
-    shown = on_terminal(words)
+    assert RAW.search(plain("losses", "spoken.loss")) is None
+    shown = plain(*words)
     assert RAW.search(shown) is None
     assert visible(LABELS[1]) in shown
 
 
-@pytest.mark.parametrize("words", [["--help"], ["losses"]])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("words", "unbuffered"), [(["--help"], ""), (["losses"], "1")])
 def test_help_on_a_full_disk(words, unbuffered):
     """One sentence, whether it is written at once or at the end."""
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

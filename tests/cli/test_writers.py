@@ -18,7 +18,8 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
-from fsmeu.searn.training import trained_of, write_checkpoint
+from fsmeu.searn.policies import Mixture
+from fsmeu.searn.training import Trained
 
 OLD = b"the old content"
 DATA = "data.csv"
@@ -26,23 +27,23 @@ MODEL = "model.npz"
 COLUMNS = "columns.txt"
 TAGGER = "tagger.npz"
 WRITERS = [
-    "compile fscore --n 3 -o OUT.fst",
+    "draw --format fst fscore --n 3 -o OUT.fst",
     "draw fscore --n 2 -o OUT.svg",
     "draw fscore --n 2 -o OUT.png",
-    "explore fscore --n 2 -o OUT.html",
-    "levels fscore 10 --probs .5,.25 --plot OUT.pdf",
+    "draw --explore fscore --n 2 -o OUT.html",
+    "expect --levels fscore 10 --probs .5,.25 --plot OUT.pdf",
     f"train {DATA} -o OUT.npz",
     f"train {DATA} -o other.npz --test {DATA} --plot OUT.png",
     f"predict {MODEL} {DATA} -o OUT.txt",
-    f"online {DATA} -c OFOClassifier --save OUT.npz",
-    f"online {DATA} -c OFOClassifier -o OUT.json",
-    f"online {DATA} -c OFOClassifier -o OUT.csv",
-    f"online {DATA} -c OFOClassifier -o OUT.png",
+    f"train --online {DATA} -c OFOClassifier --output OUT.npz",
+    f"train --online {DATA} -c OFOClassifier --plot OUT.json",
+    f"train --online {DATA} -c OFOClassifier --plot OUT.csv",
+    f"train --online {DATA} -c OFOClassifier --plot OUT.png",
     f"score {COLUMNS} -l accuracy -o OUT.json --draws 0",
     f"score {COLUMNS} -l accuracy -o OUT.csv --draws 0",
     f"score {COLUMNS} -l accuracy --plot OUT.png --draws 0",
-    f"searn train {COLUMNS} -o OUT.npz -p iterations=1",
-    f"searn predict {TAGGER} {COLUMNS} -o OUT.txt",
+    f"train --searn {COLUMNS} -o OUT.npz -p iterations=1",
+    f"predict {TAGGER} {COLUMNS} -o OUT.txt",
     "gallery hamming -o OUT/index.html",
     "checkpoint OUT.npz",
 ]
@@ -51,7 +52,7 @@ WRITERS = [
 def run(words):
     """Runs a command, or writes the state of training that has not begun."""
     if words[0] == "checkpoint":
-        write_checkpoint(words[1], "mark", 0, trained_of(None, np.zeros(1, np.int64)))
+        save(Trained(Mixture(), Mixture(folds=np.zeros(1, np.int64)), 0, "mark"), words[1])
     else:
         ran = CliRunner().invoke(app, [word.removesuffix("/index.html") for word in words])
         assert ran.exit_code == 0, ran.output
@@ -88,7 +89,17 @@ def material(tmp_path_factory):
     (folder / DATA).write_text("\n".join(lines) + "\n")
     save(DTAClassifier("fscore", LogisticRegression()).fit(rows, labels), folder / MODEL)
     (folder / COLUMNS).write_text("a x x\nb y y\n\nb y x\na x x\n\n" * 3)
-    run(["searn", "train", str(folder / COLUMNS), "-o", str(folder / TAGGER), "-p", "iterations=1"])
+    run(
+        [
+            "train",
+            "--searn",
+            str(folder / COLUMNS),
+            "-o",
+            str(folder / TAGGER),
+            "-p",
+            "iterations=1",
+        ]
+    )
     return folder
 
 

@@ -12,7 +12,7 @@ import fsmeu
 from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
 from fsmeu.fst import determinize
 from fsmeu.fst.alphabet import BINARY, Alphabet
-from fsmeu.fst.constraint import as_constraint, walk
+from fsmeu.fst.constraint import as_constraint
 from tests.decoding.test_constraints import write
 
 
@@ -144,18 +144,3 @@ def test_long_lists_of_sequences():
     allowed = {tuple(row) for row in rows.tolist()}
     for row in [*rows[:50], *rng.integers(0, 9, (50, 8))]:
         assert constraint.accepts(row) == (tuple(row.tolist()) in allowed)
-
-
-def test_a_walk_holds_what_leads_to_an_end():
-    """Before each position, the states that the start reaches and that reach an end in time."""
-    made = walk(as_constraint("0* 1 0 0 | 1 1 1 1", BINARY), 2, 4)
-    assert made.widths == (1, 2, 2, 2, 1)
-    paths = [("", 0)]
-    for following in made.next:
-        paths = [
-            (text + str(label), int(following[state, label]))
-            for text, state in paths
-            for label in (0, 1)
-            if following[state, label] >= 0
-        ]
-    assert sorted(text for text, state in paths if state in made.ends) == ["0100", "1111"]

@@ -124,11 +124,6 @@ def test_nothing_of_the_length_is_allowed(name):
         fsmeu.decode(fsmeu.load(name), [0.5, 0.5, 0.5], constraint="0 1")
 
 
-def test_marginal_does_not_ask_for_proof():
-    decision = fsmeu.decode(fsmeu.load("fscore"), [0.9, 0.1], method="marginal", constraint="1 0")
-    assert not decision.exact
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -179,21 +174,6 @@ def test_regular_expressions_are_those_of_python():
         constraint = as_constraint(ours, BINARY)
         accepted = [s for s in SHORT if constraint.accepts(np.array([int(c) for c in s], int))]
         assert accepted == [s for s in SHORT if pattern.fullmatch(s)], (ours, theirs)
-
-
-def test_both_and_not():
-    """``&`` and ``!`` against two matches of the re module."""
-    rng = random.Random(14)
-    for _ in range(100):
-        (first, one), (second, two) = write(rng, 2), write(rng, 2)
-        expected = [s for s in SHORT if re.fullmatch(one, s) and not re.fullmatch(two, s)]
-        try:
-            constraint = as_constraint(f"({first}) & !({second})", BINARY)
-        except FsmeuError:
-            assert expected == []
-            continue
-        accepted = [s for s in SHORT if constraint.accepts(np.array([int(c) for c in s], int))]
-        assert accepted == expected, (first, second)
 
 
 def test_labels_that_look_like_operators():

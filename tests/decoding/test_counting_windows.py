@@ -1,7 +1,6 @@
 """Counts in windows for values that are linear in tp, against other engines and enumeration."""
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,13 +10,10 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.decoding import counting_windows
 from fsmeu.decoding.problem import Problem
-from fsmeu.decoding.split import COUNTING, split_answers
+from fsmeu.decoding.split import COUNTING
 from fsmeu.models import Bernoulli, Independent
-from fsmeu.trellis.count_windows import without_each
-from tests.decoding.test_ranking_windows import chances
+from tests.trellis.test_moments import chances
 
-COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
-count ref when y == 1 """
 TEXTS = {
     "mistakes": """loss f labels 0 1 count wrong by if z == 1 then 2 else 1 when z != y
 count ref by 3 when y == 1 count hyp when z == 1 value wrong / (ref + sqrt(hyp) + 1)
@@ -77,32 +73,6 @@ def test_no_sequence_is_better(name, params, n):
     assert values[every.tolist().index(found.indices.tolist())] == pytest.approx(best, abs=1e-12)
 
 
-def test_a_value_that_is_always_0_is_proven():
-    """Nothing is lost where there is nothing."""
-    found = COUNTING(Problem(fsmeu.load("mcc"), Bernoulli(np.zeros(150))))
-    assert (found.value, found.error, found.exact) == (0.0, 0.0, True)
-
-
-@pytest.mark.parametrize("name", ["balanced_accuracy", "g_tp_pr"])
-def test_the_sweep_decides_the_same(name):
-    loss, p = fsmeu.load(name), np.random.default_rng(3).beta(0.3, 3, size=300)
-    problem = Problem(loss, Bernoulli(p))
-    (swept,) = split_answers([problem])
-    found = COUNTING(problem)
-    assert found.indices.tolist() == swept.indices.tolist()
-    assert found.value == pytest.approx(swept.value, rel=1e-12)
-    assert found.error < swept.error
-
-
-def test_where_true_positives_may_be_worse_windows_do_not_serve():
-    """The slope changes its sign with ref; the sweep over both tapes needs no order."""
-    loss = fsmeu.loads(f"utility f {COUNTS} value tp * (2 * ref - n) / n^2 range -1 .. 1")
-    problem = Problem(loss, Bernoulli(np.full(9, 0.5)))
-    assert counting_windows.counting_in_windows(problem, "") is None
-    assert "windows" not in COUNTING(problem).why
-    assert COUNTING(problem).value == pytest.approx(fsmeu.decode(loss, problem.model).value)
-
-
 def test_labels_in_either_order():
     """The same decision, as fast: the ratio is looked for in both orders of the labels."""
     p = np.random.default_rng(1).beta(0.3, 3, size=1200)
@@ -131,28 +101,3 @@ count no when z == 0 count neg when y == 0 value 2 * tn / (no + neg) or 1 when n
         assert alone.labels == [1 - label for label in mirror.labels]
         assert alone.value == pytest.approx(mirror.value, rel=1e-12)
         assert many.value == pytest.approx(mirror.value, rel=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 64, 65, 150])
-def test_counts_without_each_event(n):
-    """Against fractions."""
-    p = np.random.default_rng(n).choice([0.0, 0.125, 0.5, 0.75, 1.0], size=n)
-    seen = 0
-    for others in without_each(p):
-        seen += len(others.chances)
-        for k in {0, len(others.chances) // 2, len(others.chances) - 1}:
-            wanted = np.zeros(others.low + others.chances.shape[1])
-            exact = exact_count(np.delete(p, others.begin + k))
-            wanted[: len(exact)] = exact[: len(wanted)]
-            found = np.append(np.zeros(others.low), others.chances[k])
-            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=others.lost)
-    assert seen == n
-
-
-def exact_count(p):
-    """The distribution of a count, summed in fractions."""
-    found = [Fraction(1)]
-    for one in map(Fraction, p.tolist()):
-        without = [(1 - one) * chance for chance in found] + [Fraction(0)]
-        found = [a + one * b for a, b in zip(without, [Fraction(0), *found], strict=True)]
-    return [float(one) for one in found]

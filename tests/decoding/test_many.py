@@ -68,14 +68,6 @@ def test_one_bad_model(bad):
         fsmeu.decode_many(fsmeu.load("fscore"), bad)
 
 
-def test_a_matrix_of_probabilities():
-    matrix = np.random.default_rng(2).random((50, 6))
-    together = fsmeu.decode_many(fsmeu.load("fscore"), matrix)
-    assert [d.labels for d in together] == [
-        fsmeu.decode(fsmeu.load("fscore"), row).labels for row in matrix
-    ]
-
-
 @pytest.mark.parametrize(
     "name", ["fscore", "hamming", "jaccard", "windowdiff", "zero_one", "boundary_fscore", "mcc"]
 )

@@ -10,6 +10,7 @@ import pytest
 import fsmeu
 from fsmeu.drawing.render.bars import distribution_picture
 from fsmeu.drawing.render.picture import Box, Line
+from tests.support.python_losses import Mistakes
 
 F1 = fsmeu.load("fscore")
 LABELS = [f"B-{k}" for k in range(200)]
@@ -29,7 +30,7 @@ HELD = {
     "machine": lambda: F1.compile(12),
     "summed machine": lambda: fsmeu.compile_summed(F1, 12),
     "composition": lambda: fsmeu.compose(F1, "01100101", SHORT),
-    "loss in Python": lambda: fsmeu.function_loss(Differences(), LABELS),
+    "loss in Python": lambda: fsmeu.function_loss(Mistakes(), LABELS),
     "drawing": lambda: fsmeu.draw(F1, n=12),
     "page": lambda: fsmeu.explore(F1, 2),
     "hidden chain": lambda: fsmeu.models.hmm(
@@ -37,19 +38,6 @@ HELD = {
     ),
 }
 PRINTED = ("long model", "wide model", "chain", "expectation", "levels", "hidden chain")
-
-
-class Differences:
-    """A loss as an object."""
-
-    def start(self):
-        return 0
-
-    def step(self, state, z, y):
-        return state + (z != y)
-
-    def value(self, state):
-        return state
 
 
 class Balanced(HTMLParser):
@@ -164,6 +152,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.losses.library import load
 from fsmeu.losses.sum_over_paths import compile_summed
 from fsmeu.models.chains import Bernoulli
+from tests.support.python_losses import Mistakes
 found = expect(load("hamming"), "10", [0.9, 0.5])
 held = [Bernoulli([0.9, 0.5]), found, found.levels]
 machines = [load("hamming").compile(2), compile_summed(load("hamming"), 2),

@@ -75,12 +75,6 @@ def test_every_format_is_written(fscore, tmp_path, kind):
     assert content == drawing.render(kind)
 
 
-def test_path_argument_writes(fscore, tmp_path):
-    """``path=`` saves what is drawn."""
-    drawing = fsmeu.draw(fscore, n=1, path=tmp_path / "a.svg")
-    assert (tmp_path / "a.svg").read_text() == drawing.svg
-
-
 def test_png_has_the_size_of_the_picture(fscore):
     """Two dots for each pixel of the picture."""
     drawing = fsmeu.draw(fscore, n=2)
@@ -273,18 +267,10 @@ def test_wide_characters_keep_their_columns():
     assert "日本:e\u0301" in text
 
 
-def test_no_program_is_needed(fscore, monkeypatch, tmp_path):
-    """With an empty PATH every format is still written."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    drawing = fsmeu.draw(fscore, n=2)
-    for kind in FORMATS:
-        assert drawing.render(kind)
-
-
 def test_missing_matplotlib_is_explained(fscore, monkeypatch):
     """Without matplotlib, painted formats say how to get it; the others work."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr("fsmeu.extras.is_installed", lambda name: False)
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
     drawing = fsmeu.draw(fscore, n=1)
     with pytest.raises(ImportError, match=r"pip install 'fsmeu\[plot\]'"):
         drawing.render("png")

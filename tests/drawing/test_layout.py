@@ -1,20 +1,14 @@
 """The layout keeps its promises: layers by shortest paths, order, distance, places of labels."""
 
 from functools import cache
-from itertools import combinations, pairwise, product
+from itertools import combinations
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import isotonic_regression
 
 import fsmeu
-from fsmeu.drawing.layout.curves import arrow_head, point_at, through
 from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.layout.order import count_crossings, order_layers, spread, stack_rows
-from fsmeu.drawing.layout.ports import choose_tracks
 from fsmeu.drawing.render.picture import Line, Text
 from fsmeu.drawing.scene.frame import text_width
 
@@ -184,69 +178,6 @@ def test_all_text_is_inside_the_picture(name):
             points = samples(shape.curve)
             assert (points >= 0).all()
             assert (points <= (picture.width, picture.height)).all()
-
-
-@given(st.lists(st.tuples(st.floats(0, 500), st.floats(0, 500)), max_size=12))
-def test_tracks_keep_lines_apart(spans):
-    """Lines of one track do not overlap, and no track is left empty."""
-    chosen = choose_tracks(spans)
-    ends = [(min(span), max(span)) for span in spans]
-    for (a, track), (b, other) in combinations(zip(ends, chosen, strict=True), 2):
-        if track == other:
-            assert a[1] < b[0] or b[1] < a[0]
-    assert set(chosen) == set(range(len(set(chosen))))
-
-
-def crossings_by_definition(left, right, links):
-    p = {x: k for k, x in enumerate(left)}
-    q = {x: k for k, x in enumerate(right)}
-    pairs = combinations(links, 2)
-    return sum((p[a] - p[c]) * (q[b] - q[d]) < 0 for (a, b), (c, d) in pairs)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_crossings_are_counted_and_reduced(data):
-    """The count is that of the definition, and ordering never adds crossings."""
-    sizes = data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=4))
-    items = iter(range(100))
-    layers = [[next(items) for _ in range(size)] for size in sizes]
-    links = []
-    for left, right in pairwise(layers):
-        links += data.draw(st.lists(st.sampled_from(list(product(left, right))), unique=True))
-    total = 0
-    for left, right in pairwise(layers):
-        here = [(a, b) for a, b in links if a in left]
-        total += crossings_by_definition(left, right, here)
-    assert count_crossings(layers, links) == total
-    ordered = order_layers(layers, links)
-    assert [sorted(layer) for layer in ordered] == layers
-    assert count_crossings(ordered, links) <= total
-
-
-@given(st.lists(st.floats(-100, 100), max_size=12))
-def test_spread_is_isotonic_regression(wishes):
-    """Pooling agrees with scipy's isotonic regression."""
-    expected = isotonic_regression(wishes).x if wishes else []
-    assert np.allclose(spread(wishes), expected, atol=1e-9)
-
-
-@given(st.lists(st.floats(1, 20), min_size=1, max_size=8))
-def test_rows_keep_their_distance(room):
-    """Neighbours in a layer are at least as far apart as the room they need."""
-    layer = list(range(len(room)))
-    height = stack_rows([layer], [], room, room)
-    for a, b in pairwise(layer):
-        assert height[b] - height[a] >= room[a] + room[b] - 1e-9
-
-
-def test_curve_passes_its_points():
-    """A curve through points is there at equal shares, and its arrow ends at the last."""
-    points = [(0.0, 0.0), (10.0, 5.0), (30.0, -5.0)]
-    curve = through(points)
-    for k, point in enumerate(points):
-        assert point_at(curve, k / 2) == pytest.approx(point, abs=1e-9)
-    assert arrow_head(curve, 6)[0] == points[-1]
 
 
 def test_empty_and_single_machines_can_be_placed():

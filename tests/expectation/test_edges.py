@@ -14,6 +14,7 @@ from tests import brute_force, shelf
 from tests.expectation.checks import close
 from tests.support.kernels import run_kernels
 from tests.support.nightly import every_third
+from tests.support.python_losses import Differs
 
 ENGINES = ("lattice", "openfst")
 LOSSES = fsmeu.library()
@@ -45,17 +46,6 @@ def test_empty_sequence(name, engine):
     assert known.quantile(0.5) == meant
 
 
-@pytest.mark.parametrize("name", every_third(LOSSES))
-@pytest.mark.parametrize("engine", ENGINES)
-def test_one_position(name, engine):
-    loss, world = shelf.load(name), shelf.case(name).world(1)
-    first, *_, last = loss.alphabet.labels
-    for z in loss.alphabet.labels:
-        wanted = 0.75 * world.run([z], [first]) + 0.25 * world.run([z], [last])
-        known = fsmeu.expect(loss, [z], model_for(loss, [0.25]), engine=engine)
-        assert known.value == close(float(wanted))
-
-
 @pytest.mark.parametrize("name", ["hamming", "accuracy", "zero_one"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("n", [0, 1, 5])
@@ -65,26 +55,6 @@ def test_one_label(name, engine, n):
     known = fsmeu.expect(loss, ["only"] * n, model, engine=engine)
     assert known.value == (1.0 if name == "accuracy" else 0.0)
     assert (known.variance, known.kept) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("name", every_third(LOSSES))
-@pytest.mark.parametrize("engine", ENGINES)
-def test_certain_references(name, engine, rounds):
-    """With probabilities of exactly 0 and 1 the expectation is the value of one pair."""
-    loss, n = shelf.load(name), 4
-    labels = loss.alphabet.labels
-    pairs = list(itertools.islice(itertools.product(pick(labels, n), repeat=2), 0, 40, 3))
-    for z, y in (pairs[5 * k % len(pairs)] for k in rounds(len(pairs))):
-        rows = [float(label == labels[-1]) for label in y]
-        known = fsmeu.expect(loss, z, model_for(loss, rows), engine=engine)
-        value = fsmeu.evaluate(loss, z, y)
-        assert known.value == close(value)
-        assert known.levels.probabilities.tolist() == [1.0]
-        assert known.variance == 0.0
-
-
-def pick(labels, n):
-    return list(itertools.product((labels[0], labels[-1]), repeat=n))
 
 
 @settings(max_examples=100, deadline=None)
@@ -143,12 +113,6 @@ def test_renamed_labels_change_nothing(labels, engine):
         known = fsmeu.expect(renamed, [one if x else zero for x in z], model, engine=engine)
         assert known.value == pytest.approx(wanted.value, rel=1e-15)
     assert renamed([one, one, zero], [one, zero, zero]) == plain("110", "100")
-
-
-def test_quoted_labels_of_a_file_may_be_renamed():
-    text = 'loss f labels A B count c when z == "A" and y == "B" value c'
-    renamed = fsmeu.loads(text, labels=("x", "y"))
-    assert renamed("xxy", "yxy") == fsmeu.loads(text)("AAB", "BAB") == 1
 
 
 def test_open_labels_are_those_of_the_model():
@@ -248,19 +212,6 @@ class PlainF:
         return 2 * tp / (hyp + ref) if hyp + ref else 1.0
 
 
-class Differs:
-    """Zero-one loss: whether a difference was met."""
-
-    def start(self):
-        return False
-
-    def step(self, state, z, y):
-        return state or z != y
-
-    def value(self, state):
-        return float(state)
-
-
 @pytest.mark.parametrize(("function", "name"), [(PlainF(), "fscore"), (Differs(), "zero_one")])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_python_losses_equal_files(function, name, engine):
@@ -306,24 +257,6 @@ def test_python_loss_must_be_one():
 
     with pytest.raises(InputError, match="must be a finite number"):
         fsmeu.expect(fsmeu.function_loss(Endless()), "0", [0.5])
-
-
-def test_variance_of_a_fair_coin():
-    loss = fsmeu.load("hamming")
-    for n in (1, 4):
-        known = fsmeu.expect(loss, [0] * n, [0.5] * n)
-        assert known.variance == pytest.approx(0.25 / n, rel=1e-12)
-    pairs = [(brute_force.hamming((0, 0), y), 0.25) for y in brute_force.sequences((0, 1), 2)]
-    assert fsmeu.expect(loss, "00", [0.5, 0.5]).quantile(0.6) == brute_force.quantile(pairs, 0.6)
-
-
-@pytest.mark.parametrize("engine", ["lattice", "openfst"])
-def test_a_value_of_nothing_has_no_error(engine):
-    """Empty sequences are one pair: the bounds are its value."""
-    loss = fsmeu.loads("loss f labels 0 1 count d when z != y value d")
-    for keep in (None, 5):
-        found = fsmeu.expect(loss, [], fsmeu.models.Bernoulli([]), engine=engine, keep=keep)
-        assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("how", ["plain", "compiled"])

@@ -15,30 +15,10 @@ from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBes
 from tests import brute_force, shelf
 from tests.label_models import by_name, derivatives, parameters
 from tests.losses.meaning import Undefined
-from tests.strategies import cases, losses
+from tests.strategies import losses
 from tests.support.nightly import every_third
 
 ENGINES = ("lattice", "openfst")
-TEXTS = {
-    "age, flag and division": """
-        utility f
-        age a since y == 1 up to 3
-        flag seen when z == y
-        count near by 1 / (1 + a) when z == 1
-        value (near - seen) / (1 + a)
-    """,
-    "states and a memory": """
-        loss f
-        memory m of y last 2
-        state out inside
-        arc out -> inside when z == 1 and y == 1
-        arc inside -> out when m[1] == 0
-        arc out -> out otherwise
-        arc inside -> inside otherwise
-        count c when at inside
-        value c * c - 2 * tally(m, 1)
-    """,
-}
 names = pytest.mark.parametrize("name", every_third(fsmeu.library()))
 engines = pytest.mark.parametrize("engine", ENGINES)
 
@@ -74,26 +54,6 @@ def enumerated(loss, z, n):
 # -- random losses --------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), known=cases(["bernoulli", "independent", "markov"], most=4))
-def test_probabilities(data, known):
-    """Probabilities of exactly 0 and 1 are among them."""
-    model = known.model
-    case = data.draw(losses((tuple(model.labels),)))
-    z = tuple(data.draw(st.sampled_from(model.labels)) for _ in range(model.n))
-    assert_gradient(case.load(), z, model, values_by_meaning(case, z))
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), known=cases(["potentials", "hmm"], most=4))
-def test_potentials(data, known):
-    """Potentials of one table and of one for each position; some forbid."""
-    model = known.model
-    case = data.draw(losses((tuple(model.labels),)))
-    z = tuple(data.draw(st.sampled_from(model.labels)) for _ in range(model.n))
-    assert_gradient(case.load(), z, model, values_by_meaning(case, z))
-
-
 @settings(max_examples=25, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32), n=st.integers(0, 3))
 def test_distribution_on_the_hypothesis_tape(data, seed, n):
@@ -124,26 +84,6 @@ def test_every_loss_of_the_shelf(name):
     assert_gradient(loss, z, Independent(table, labels), enumerated(loss, z, n))
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("each", [True, False])
-def test_files_under_chains(text, order, each):
-    loss, random, n = fsmeu.loads(text), np.random.default_rng(order), 5
-    initial = random.dirichlet(np.ones(2**order)).reshape((2,) * order)
-    transition = random.dirichlet([1, 1], size=((n - order,) * each + (2,) * order))
-    z = tuple(random.integers(0, 2, n).tolist())
-    assert_gradient(loss, z, Markov(initial, transition, n=n), enumerated(loss, z, n))
-
-
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("shape", [(2, 2), (4, 2, 2)])
-def test_files_under_potentials(text, shape):
-    loss, random = fsmeu.loads(text), np.random.default_rng(len(shape))
-    model = from_potentials(random.normal(size=(5, 2)), random.normal(size=shape))
-    z = tuple(random.integers(0, 2, 5).tolist())
-    assert_gradient(loss, z, model, enumerated(loss, z, 5))
-
-
 # -- laws -----------------------------------------------------------------------------------
 
 
@@ -161,31 +101,6 @@ def test_an_expectation_is_linear_in_each_probability(name, engine):
         assert found[i] == pytest.approx(sure.value - never.value, rel=1e-12, abs=1e-13)
 
 
-@pytest.mark.parametrize("shape", [(3, 3), (5, 3, 3)])
-def test_central_differences_of_expect(shape):
-    """With a step of 1e-5 they are good to about 1e-10: the step squared, and rounding over it."""
-    loss = fsmeu.loads("""
-        loss f
-        labels 0 1 2
-        age a since z == y up to 2
-        count b when y != 0
-        value if a == 1 then b else 1 / (1 + b)
-    """)
-    random = np.random.default_rng(3)
-    arrays = {"unary": random.normal(size=(6, 3)), "pairwise": random.normal(size=shape)}
-    z = random.integers(0, 3, 6)
-    found = fsmeu.gradient(loss, z, from_potentials(**arrays))
-    for part, array in arrays.items():
-        for index in np.ndindex(array.shape):
-            ends = []
-            for step in (1e-5, -1e-5):
-                moved = array.copy()
-                moved[index] += step
-                model = from_potentials(**{**arrays, part: moved})
-                ends.append(fsmeu.expect(loss, z, model).value)
-            assert found[part][index] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-9)
-
-
 def test_potentials_of_a_position_can_be_moved_together():
     """A constant added to all scores of a position changes nothing."""
     random = np.random.default_rng(5)
@@ -194,18 +109,6 @@ def test_potentials_of_a_position_can_be_moved_together():
     assert np.abs(found["unary"].sum(axis=1)).max() < 1e-14
     assert np.abs(found["pairwise"].sum(axis=(1, 2))).max() < 1e-14
     assert np.abs(found["unary"]).max() > 1e-4
-
-
-@engines
-@settings(max_examples=25, deadline=None)
-@given(known=cases(["bernoulli", "independent", "markov", "potentials", "hmm"]))
-def test_value_is_that_of_expect(engine, known):
-    labels, n = known.model.labels, known.model.n
-    loss = fsmeu.load("hamming", labels=labels)
-    z = [labels[k % len(labels)] for k in range(n)]
-    value, _ = fsmeu.value_and_gradient(loss, z, known.model, engine=engine)
-    wanted = fsmeu.expect(loss, z, known.model, engine=engine).value
-    assert value == pytest.approx(wanted, rel=1e-12, abs=1e-15)
 
 
 # -- what has no gradient -------------------------------------------------------------------

@@ -88,16 +88,6 @@ def test_short_sequences_as_by_machines(name, seed, n):
     )
 
 
-def test_other_queries_go_other_ways():
-    """Chains, losses with states, and ranges that are not finite."""
-    fscore, p, z = fsmeu.load("fscore"), np.full(2500, 0.25), np.zeros(2500, int)
-    chain = fsmeu.models.Markov([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], n=2500)
-    open_range = fsmeu.loads("utility f labels 0 1 count c when z == 1 and y == 1 value c")
-    for loss, model in ((fscore, chain), (fsmeu.load("pk", k=3), p), (open_range, p)):
-        asked = fsmeu.expectation.query.query(loss, z, model)
-        assert long_counts.long_expectation(asked) is None
-
-
 def test_distributions_of_too_many_tables_are_refused(monkeypatch):
     monkeypatch.setattr(long_counts, "MOST_LEVEL_CELLS", 1000)
     found = fsmeu.expect(fsmeu.load("fscore"), [1, 0] * 1500, np.full(3000, 0.5))

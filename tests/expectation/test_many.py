@@ -5,19 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError
 from fsmeu.expectation import expect_many as many
 from fsmeu.models import Acceptor, Bernoulli, Independent, Markov, Mixture, NBest, from_potentials
 from fsmeu.trellis import walk
-from tests import brute_force, shelf
-from tests.expectation.checks import close, scale_of
-from tests.losses.meaning import Undefined
-from tests.losses.writer import LABEL_SETS
-from tests.strategies import losses, model_cases
+from tests import shelf
 from tests.support.nightly import every_third
 
 TAGS = ("O", "B-X", "I-X", "B-Y", "I-Y")
@@ -75,25 +69,6 @@ def assert_same(loss, zs, models):
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), case=losses(tuple(x for x in LABEL_SETS if len(x) < 4)))
-def test_random_losses_equal_enumeration(data, case):
-    """Each value is the sum over every reference, by a second reading of the file."""
-    zs, models, wanted = [], [], []
-    for _ in range(data.draw(st.integers(0, 5))):
-        n = data.draw(st.integers(0, 4))
-        z = tuple(data.draw(st.sampled_from(case.labels)) for _ in range(n))
-        known = data.draw(model_cases(case.labels, n))
-        try:
-            pairs = brute_force.joint(case.world(n).every_y(z), known.distribution)
-        except Undefined:  # then there is no expectation either
-            assume(False)
-        zs.append(z)
-        models.append(known.model)
-        wanted.append(close(brute_force.mean(pairs), scale_of(pairs)))
-    assert fsmeu.expect_many(case.load(), zs, models).tolist() == wanted
-
-
 @pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_every_loss_of_the_shelf(name):
     loss = shelf.load(name, size=3)
@@ -109,30 +84,11 @@ def test_labels_are_taken_from_each_model():
     assert_same(loss, [*zs, *more_zs], [*models, *more_models])
 
 
-def test_order_is_kept():
-    """Every order of the pairs gives the same values in that order."""
-    loss, random = fsmeu.load("fscore"), np.random.default_rng(1)
-    zs, models = some_pairs(2, (0, 1), 40)
-    values = fsmeu.expect_many(loss, zs, models)
-    assert len(np.unique(values.round(9))) > 20
-    for _ in range(3):
-        order = random.permutation(len(zs))
-        again = fsmeu.expect_many(loss, [zs[k] for k in order], [models[k] for k in order])
-        np.testing.assert_allclose(again, values[order], rtol=1e-14)
-
-
 def test_arrays_of_hypotheses_and_probabilities():
     loss, random = fsmeu.load("fscore"), np.random.default_rng(4)
     p = random.random((50, 7))
     p[3], p[4] = 0.0, 1.0
     assert_same(loss, random.integers(0, 2, (50, 7)), p)
-
-
-def test_iterators_will_do():
-    zs, models = some_pairs(9, (0, 1), 10)
-    loss = fsmeu.load("jaccard")
-    found = fsmeu.expect_many(loss, iter(zs), iter(models))
-    np.testing.assert_allclose(found, one_by_one(loss, zs, models), rtol=1e-12)
 
 
 @pytest.mark.parametrize("cells", [1, 500, 3000])

@@ -4,13 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fsmeu
 from tests import brute_force
 from tests.expectation.checks import assert_same, close
-from tests.strategies import cases, losses, model_cases
 
 LABELS = (0, 1, 2, 3)
 
@@ -38,18 +35,6 @@ def test_two_chains_of_order_three(n):
     assert_same(fsmeu.expect(fsmeu.load("zero_one"), ours, theirs), missed)
 
 
-@settings(max_examples=40, deadline=None)
-@given(data=st.data(), case=losses([(0, 1), (0, 1, 2)]))
-def test_distributions_on_both_tapes(data, case):
-    """Random losses with a distribution on both tapes."""
-    n = data.draw(st.integers(0, 3))
-    ours, theirs = (data.draw(model_cases(case.labels, n)) for _ in range(2))
-    world = case.world(n)
-    values = {(z, y): v for z in ours.distribution for y, v in world.every_y(z).items()}
-    pairs = brute_force.joint_of_both(values, ours.distribution, theirs.distribution)
-    assert_same(fsmeu.expect(case.load(), ours.model, theirs.model), pairs)
-
-
 def test_many_sequences_of_many_labels():
     """Two thousand sequences over 45 tags; the mean number of mistakes is that of the list."""
     rng = np.random.default_rng(3)
@@ -63,11 +48,3 @@ def test_many_sequences_of_many_labels():
     assert fsmeu.expect(fsmeu.load("zero_one"), z, model).value == close(
         weights @ (rows != rows[0]).any(axis=1)
     )
-
-
-@settings(max_examples=30, deadline=None)
-@given(cases())
-def test_a_model_keeps_its_mass(case):
-    """Every kind of model keeps its mass when the loss looks at nothing."""
-    loss = fsmeu.loads("loss f labels any value 1", labels=case.model.alphabet.labels)
-    assert fsmeu.expect(loss, case.model, case.model).value == close(1.0)

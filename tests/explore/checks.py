@@ -1,6 +1,7 @@
 """What is checked of expectations and machines; a check takes a case and a source of draws."""
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -165,7 +166,7 @@ def check_bounds(case, loss, random):
     if keep == 10**6:
         # Weights that OpenFst holds as logarithms lose as many units as those are great.
         logs = 1000 if engine == "openfst" else 1
-        most = logs * STEPS * UNIT * float(np.nanmax(np.abs(truth.values)))
+        most = logs * STEPS * UNIT * float(np.nanmax(np.abs(truth.values))) + sys.float_info.min
         for part in ("lower", "value", "upper"):
             same(f"{call}.{part}", getattr(some, part), true, room + most)
 

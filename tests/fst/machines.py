@@ -1,8 +1,11 @@
 """Random arc tables, and a few that are written out."""
 
 import numpy as np
+import pynini
+import pywrapfst
 from hypothesis import strategies as st
 
+import fsmeu
 from fsmeu.fst.arcs import ArcTable, by_depth
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
@@ -59,3 +62,24 @@ def summed_backward(machine, ending):
     for arcs in reversed(by_depth(machine)[1]):
         np.add.at(worth, machine.source[arcs], worth[machine.target[arcs]] * machine.factor[arcs])
     return worth
+
+
+def images():
+    """Bytes of machines of every arc type and file type, with and without symbol tables."""
+    named = fsmeu.load("hamming", labels=["O", "B-é", "I-x"]).compile(2).fst
+    plain = fsmeu.load("fscore").compile(3).fst
+    model = fsmeu.models.Markov([0.3, 0.7], [[0.6, 0.4], [0.2, 0.8]], n=4)
+    wide = fsmeu.models.Acceptor(model.layered()).fst
+    plain.set_input_symbols(None)
+    plain.set_output_symbols(None)
+    found = []
+    for fst in (fsmeu.load("hamming").compile(3).fst, named, plain, wide, pynini.Fst("log64")):
+        for arc_type in ("log64", "log", "standard"):
+            kept = fst if arc_type == "log64" else _converted(fst, arc_type)
+            found.append(kept.write_to_string())
+            found.append(pywrapfst.convert(kept, "const").write_to_string())
+    return found
+
+
+def _converted(fst, arc_type):
+    return pynini.arcmap(fst, map_type={"log": "to_log", "standard": "to_std"}[arc_type])

@@ -10,8 +10,7 @@ from fsmeu.errors import FstError, SizeLimitError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import compose, guard_arcs, guard_size, max_states
 from fsmeu.fst.distance import total_weight
-from fsmeu.fst.image import fst_from_table, table_from_fst
-from fsmeu.fst.symbols import symbol_table
+from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
 from tests.fst.machines import table
 
 NAMES = ("hypothesis z", "loss")

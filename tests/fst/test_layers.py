@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmeu.errors import EmptyError, FstError, InputError
+from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.arcs import by_depth
 from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst, table_from_layered
@@ -83,20 +83,6 @@ def test_every_sequence_keeps_its_weight(layered):
 
 
 @settings(max_examples=80, deadline=None)
-@given(layered_machines())
-def test_back_from_openfst(layered):
-    wanted = weights_of_layers(layered)
-    fst = fst_from_layered(layered)
-    if not wanted:
-        with pytest.raises(EmptyError, match="at least one sequence"):
-            layered_from_fst(fst, layered.alphabet)
-        return
-    back = layered_from_fst(fst, layered.alphabet)
-    assert weights_of_layers(back) == pytest.approx(wanted, rel=1e-12)
-    assert back.alphabet == layered.alphabet
-
-
-@settings(max_examples=80, deadline=None)
 @given(layered_machines(), st.integers(0, 2**32))
 def test_distances_are_sums_over_paths(layered, seed):
     """OpenFst's distances, against paths one by one and against sums over layers in numpy."""
@@ -122,13 +108,6 @@ def test_no_digit_is_lost_in_a_long_chain():
     rows = [(i, 1, 1, -np.log(p), i + 1) for i in range(10_000) for p in (0.3, 0.7)]
     chain = table(0, rows, [np.inf] * 10_000 + [0.0])
     assert total_weight(chain) == pytest.approx(1.0, abs=1e-11)
-
-
-@pytest.mark.parametrize("indices", [[], [1], [0, 1, 1]])
-def test_string_is_one_path(indices):
-    layered = string_layers(BINARY, np.array(indices, np.int64))
-    assert weights_of_layers(layered) == {tuple(indices): 1.0}
-    assert fst_from_layered(layered).num_states() == len(indices) + 1
 
 
 def test_label_called_epsilon_survives():
@@ -163,23 +142,6 @@ def symbols_of(**numbers):
     return symbols
 
 
-@pytest.mark.parametrize(
-    ("arcs", "final", "message"),
-    [
-        ([(0, 1, 1), (1, 1, 1)], [1], "acyclic"),
-        ([(0, 1, 1), (1, 1, 0)], [1], "acyclic"),
-        ([(0, 1, 1), (0, 1, 2), (1, 1, 2)], [2], "same length"),
-        ([(0, 1, 1), (1, 1, 2)], [1, 2], "same length. Got lengths 1 and 2"),
-        ([(0, 0, 1), (1, 1, 2)], [2], "epsilon"),
-        ([(0, 3, 1)], [1], "each label must be one of 0, 1. Got 3"),
-    ],
-)
-def test_fault_of_a_machine_is_named(arcs, final, message):
-    with pytest.raises(InputError, match=message) as caught:
-        layered_from_fst(acceptor(arcs, final), BINARY, "my machine")
-    assert str(caught.value).startswith("my machine: ")
-
-
 def test_unknown_symbol_is_named():
     fst = acceptor([(0, 7, 1)], [1], symbols=symbols_of(maybe=7))
     with pytest.raises(InputError, match=r"must be one of 0, 1\. Got maybe"):
@@ -197,37 +159,3 @@ def test_transducer_is_no_acceptor():
     fst.add_arc(0, pynini.Arc(1, 2, pynini.Weight("log64", 0.0), 1))
     with pytest.raises(InputError, match="both tapes"):
         layered_from_fst(fst, BINARY)
-
-
-@pytest.mark.parametrize("fst", [pynini.Fst("log64"), acceptor([(0, 1, 1)], [])])
-def test_empty_machine_is_refused(fst):
-    with pytest.raises(EmptyError, match="my machine: the machine must accept at least one"):
-        layered_from_fst(fst, BINARY, "my machine")
-
-
-# -- depths --------------------------------------------------------------------------------------
-
-
-def test_depths():
-    arcs = [(0, 1, 1, 0.0, 1), (0, 2, 2, 0.0, 2), (1, 1, 1, 0.0, 3), (2, 1, 1, 0.0, 3)]
-    depth, arcs_at = by_depth(table(0, arcs, [np.inf, np.inf, np.inf, 0.0, 0.0]))
-    assert depth.tolist() == [0, 1, 1, 2, -1]
-    assert [sorted(arcs.tolist()) for arcs in arcs_at] == [[0, 1], [2, 3]]
-
-
-def test_depths_of_nothing():
-    depth, arcs_at = by_depth(table(-1, [], []))
-    assert (depth.tolist(), arcs_at) == ([], [])
-
-
-@pytest.mark.parametrize(
-    "arcs",
-    [
-        [(0, 1, 1, 0.0, 0)],
-        [(0, 1, 1, 0.0, 1), (1, 1, 1, 0.0, 0)],
-        [(0, 1, 1, 0.0, 1), (0, 1, 1, 0.0, 2), (1, 1, 1, 0.0, 2)],
-    ],
-)
-def test_uneven_depths_are_refused(arcs):
-    with pytest.raises(FstError, match="all paths to a state must have the same length"):
-        by_depth(table(0, arcs, [0.0, 0.0, 0.0]))

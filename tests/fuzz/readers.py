@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from fsmeu.losses.library import grammar_folder, read_spec
 from fsmeu.searn.features.templates import template_set
 from fsmeu.searn.searn import Searn
 from fsmeu.searn.tagger import ColumnTagger
+from tests.fst.machines import images
 
 _RNG = np.random.default_rng(0)
 X = _RNG.normal(size=(30, 3))
@@ -82,11 +84,21 @@ def _predicted(path):
     return made.predict(X[:5]), made.predict_proba(X[:5]) if hasattr(made, "predict_proba") else ()
 
 
+def _machine(path):
+    """What users do with a machine; it may be no acceptor, which is refused in a sentence."""
+    machine = fsmeu.from_openfst(path)
+    machine.fst.verify()  # a label that its symbol table lacks is told by OpenFst, and allowed
+    fsmeu.to_openfst(machine)
+    with suppress(fsmeu.FsmeuError):
+        fsmeu.models.Acceptor(machine.fst, [0, 1])
+    return machine.states
+
+
 READERS = {
     "loss": lambda path: loss_to_measure(read_spec(path), {})[0].name,
     "check": _checked,
     "model": lambda path: fsmeu.models.from_json(path).n,
-    "machine": lambda path: fsmeu.from_openfst(path).states,
+    "machine": _machine,
     "constraint": lambda path: read_constraint("--given", str(path)),
     "examples": lambda path: read_examples(str(path)).rows.shape,
     "estimator": _predicted,
@@ -120,7 +132,7 @@ def seeds(folder):
     bytes_as_doubles = _npz(X=np.zeros((10, 8_000_000), np.int8))
     texts = {"corpus": {"a.jsonl": corpus.encode(), "a.conll": printed}}
     texts |= {"sentences": {"a.txt": COLUMNS}, "examples": {"a.svm": svm, "a.csv": csv}}
-    texts |= {"machine": {"a.fst": image}}
+    texts |= {"machine": {f"{k}.fst": image for k, image in enumerate(images())}}
     for files in texts.values():
         files |= {f"{name}.gz": gzip.compress(content) for name, content in files.items()}
     texts["examples"] |= {"a.npz": _npz(X=X, y=Y), "b.npz": _npz(y=Y[:2], **sparse)}

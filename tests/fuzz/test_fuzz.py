@@ -35,6 +35,13 @@ def test_a_few_inputs_of_every_reader(files):
     assert all(tally.counts["refused"] and tally.counts["value"] for tally in tallies.values())
 
 
+def test_many_files_of_machines(files):
+    """An abort inside OpenFst would be the death of its process, and a failure."""
+    tally = run.fuzz(["machine"], 5, 600, 2, files)["machine"]
+    assert tally.failures == []
+    assert min(tally.counts["refused"], tally.counts["value"]) > 30
+
+
 def test_an_input_does_not_depend_on_those_before():
     good = {"a.json": b'{"a": [[1, 2], {"b": []}], "c": {"d": [3]}}'}
     forwards = [run.make_input("model", 0, k, good) for k in range(600)]

@@ -8,11 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
-from scipy.stats import binom
-from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
@@ -21,10 +17,8 @@ from fsmeu.learning.expected_utility import (
     CountTree,
     MaxExpectedUtilityClassifier,
     _expected,
-    _likelihood,
     batch_value,
 )
-from fsmeu.learning.saving import load, save
 
 LOSSES = [
     fsmeu.load(name, **params)
@@ -84,13 +78,6 @@ def test_the_distribution_of_a_count_is_a_product_of_polynomials(n, seed):
     assert CountTree(p).distribution == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
-@pytest.mark.parametrize("n", [1, 2, 33, 100])
-def test_equal_events_are_binomial(n):
-    assert CountTree(np.full(n, 0.3)).distribution == pytest.approx(
-        binom.pmf(np.arange(n + 1), n, 0.3), rel=1e-10
-    )
-
-
 @given(st.integers(1, 90), st.integers(0, 2**32 - 1))
 def test_derivatives_are_differences_of_events_that_are_certain(n, seed):
     """The expectation is linear in each probability."""
@@ -128,16 +115,6 @@ def test_the_gradient_equals_differences(loss):
     mean = np.mean([enumerated(loss, y[b], p[b]) for b in batches])
     expected = sign * mean - 0.05 * weights[:-1] @ weights[:-1]
     assert objective(weights)[0] == pytest.approx(expected, rel=1e-12)
-
-
-def test_the_likelihood_is_that_of_scikit_learn():
-    """Its maximum is LogisticRegression's, whose penalty leaves out the intercept, too."""
-    rows, y = separated(200)
-    known = LogisticRegression(C=1 / (200 * 0.01), tol=1e-10).fit(rows, y)
-    weights = np.append(known.coef_[0], known.intercept_)
-    value, slopes = _likelihood(rows, y.astype(float), 0.01)(weights)
-    assert np.abs(slopes).max() < 1e-6
-    assert value < 0
 
 
 # -- the estimator --------------------------------------------------------------------------------
@@ -187,54 +164,12 @@ def test_a_loss_is_minimised():
     )
 
 
-@pytest.mark.parametrize("batch_size", [30, 79, 80, 1000])
-def test_batches_partition_the_rows_and_share_the_positive_ones(batch_size):
-    _, y = separated()
-    made = MaxExpectedUtilityClassifier(batch_size=batch_size)
-    loss = fsmeu.load("fscore")
-    batches = made._batches(loss, y.astype(float), np.random.RandomState(0))
-    assert sorted(np.concatenate(batches).tolist()) == list(range(80))
-    assert max(map(len, batches)) <= batch_size
-    positive = [y[batch].sum() for batch in batches]
-    assert max(positive) - min(positive) <= 1
-
-
-def test_batches_of_a_loss_that_looks_at_the_order_are_runs_of_rows():
-    made = MaxExpectedUtilityClassifier(batch_size=3)
-    batches = made._batches(fsmeu.load("pk", k=2), np.zeros(8), np.random.RandomState(0))
-    assert [batch.tolist() for batch in batches] == [[0, 1, 2], [3, 4, 5], [6, 7]]
-
-
 def test_batches_are_trained_on():
     rows, y = separated()
     made = MaxExpectedUtilityClassifier(batch_size=20, **QUICK).fit(rows, y)
     whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
     assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)
     assert (made.predict(rows) == y).mean() > 0.75
-
-
-def test_labels_of_any_type_sparse_rows_and_pipelines():
-    from scipy.sparse import csr_matrix
-
-    rows, y = separated()
-    names = np.array(["no", "yes"])[y]
-    made = MaxExpectedUtilityClassifier(**QUICK).fit(rows, names)
-    sparse = clone(made).fit(csr_matrix(rows), names)
-    assert sparse.coef_ == pytest.approx(made.coef_, abs=1e-4)
-    assert set(made.predict(rows)) == {"no", "yes"}
-    piped = make_pipeline(StandardScaler(), clone(made)).fit(rows, names)
-    assert piped.score(rows, names) > 0.75
-
-
-def test_it_comes_back_from_a_file(tmp_path):
-    rows, y = separated()
-    made = MaxExpectedUtilityClassifier(
-        "fscore", loss_params={"beta": 2}, **QUICK
-    ).fit(rows, y)  # fmt: skip
-    save(made, tmp_path / "one.npz")
-    again = load(tmp_path / "one.npz")
-    assert again.get_params() == made.get_params()
-    assert np.array_equal(again.decision_function(rows), made.decision_function(rows))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Training for the F-measure (Jansche 2005), against its formulas, finite differences and grids."""
 
 import math
-import time
 import tracemalloc
 from fractions import Fraction
 
@@ -10,11 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix, random_array
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import fbeta_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
     parametrize_with_checks,
@@ -147,26 +143,6 @@ def test_memory_does_not_grow_with_examples(sparse):
     assert memory(many) < 131_072 * 8  # less than one number for each example
 
 
-def test_memory_grows_with_features_no_faster_than_they_do():
-    few, many = memory(made(4_096, 250, True)), memory(made(4_096, 1_000, True))
-    assert many - few < 750 * 8 * 16  # sixteen numbers for each further feature
-
-
-@pytest.mark.nightly
-def test_time_grows_with_examples_as_they_do():
-    """Sixteen times as many take 16 times as long, where squares would take 256 times."""
-
-    def seconds(smooth):
-        theta, taken = np.zeros(21), []
-        for _ in range(5):
-            begin = time.process_time()
-            smooth(theta)
-            taken.append(time.process_time() - begin)
-        return min(taken)
-
-    assert seconds(made(131_072, 20, False)) < 64 * seconds(made(8_192, 20, False))
-
-
 # -- section 6 ------------------------------------------------------------------------------------
 
 
@@ -256,16 +232,6 @@ def test_sparse_rows_are_dense_rows():
         assert sparse.coef_ == pytest.approx(dense.coef_, abs=1e-4)
         scores = dense.decision_function(form(rows))
         assert scores == pytest.approx(dense.decision_function(rows), abs=1e-12)
-
-
-def test_fitting_with_weights_is_repeating():
-    rows, labels = rare(1)
-    times = np.random.default_rng(0).integers(0, 4, len(rows))
-    weighted = MaxExpectedFClassifier(**SHORT).fit(rows, labels, times)
-    repeated = MaxExpectedFClassifier(**SHORT)
-    repeated.fit(np.repeat(rows, times, 0), np.repeat(labels, times))
-    assert weighted.objectives_ == pytest.approx(repeated.objectives_, abs=1e-6)
-    assert weighted.coef_ == pytest.approx(repeated.coef_, abs=1e-3)
 
 
 @pytest.mark.parametrize("l2", [1e-4, 1e-3])
@@ -403,13 +369,6 @@ def test_classes_of_any_kind(names, tmp_path):
     assert again.predict(rows).tolist() == found.predict(rows).tolist()
     assert again.get_params() == found.get_params()
     assert np.array_equal(again.objectives_, found.objectives_)
-
-
-def test_pipelines_and_clones():
-    rows, labels = rare(7)
-    line = make_pipeline(StandardScaler(), MaxExpectedFClassifier(**SHORT))
-    answer = line.fit(rows, labels).predict(rows)
-    assert clone(line).fit(rows, labels).predict(rows).tolist() == answer.tolist()
 
 
 @settings(max_examples=50)

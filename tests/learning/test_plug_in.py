@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -25,10 +24,9 @@ import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.learning.given_loss import best_threshold, table_loss, table_value
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
-from fsmeu.learning.saving import load, save
+from fsmeu.learning.saving import save
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
-NAMES = np.where(Y == 1, "spam", "ham")
 
 THRESHOLD = "a threshold other than 1/2 is what the classifier is for"
 WHOLE = "rows are decided together, so that a part of them may be decided otherwise"
@@ -203,29 +201,6 @@ def test_calibration_of_an_estimator_without_probabilities():
 
 
 # -- rows, classes, files -------------------------------------------------------------------------
-
-KINDS = {
-    "dta": DTAClassifier("jaccard"),
-    "calibrated": DTAClassifier("fscore", calibration="isotonic"),
-    "eum": EUMClassifier("g_tp_pr", GaussianNB(), random_state=1),
-    "pipeline": EUMClassifier(
-        fsmeu.load("fscore", beta=2),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        calibration="sigmoid",
-        random_state=1,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_files(name, tmp_path):
-    made = clone(KINDS[name]).fit(X, NAMES)
-    save(made, tmp_path / "one.npz")
-    again = load(tmp_path / "one.npz")
-    assert np.array_equal(again.predict(X), made.predict(X))
-    assert np.array_equal(again.predict_proba(X), made.predict_proba(X))
-    assert set(made.predict(X)) == {"spam", "ham"}
-    assert np.array_equal(clone(again).fit(X, NAMES).predict(X), made.predict(X))
 
 
 def test_what_cannot_be_saved_is_told(tmp_path):

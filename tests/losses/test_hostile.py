@@ -88,17 +88,6 @@ def test_refused_soon_and_not_run(name, tmp_path):
     assert len(str(caught.value)) < 2_000
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_as_a_file(name, tmp_path):
-    file = tmp_path / "hostile.loss"
-    file.write_text(REFUSED[name], encoding="utf-8", errors="surrogateescape")
-    began = time.process_time()
-    with pytest.raises(FsmeuError):
-        fsmeu.load(file)
-    assert time.process_time() - began < PATIENCE
-    assert [path.name for path in tmp_path.iterdir()] == ["hostile.loss"]
-
-
 BYTES = {
     "not text": bytes(range(256)) * 100,
     "cut character": "loss f value é".encode()[:-1],

@@ -7,7 +7,7 @@ import pytest
 import fsmeu
 from fsmeu.checking.exact_methods import exact_methods
 from fsmeu.checking.facts import facts
-from fsmeu.checking.report import can_drop, confusion_clash, report
+from fsmeu.checking.report import report
 from fsmeu.decoding.decode import EXACT
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
@@ -34,12 +34,6 @@ def said(found, heading):
 
 
 # -- redundant registers ---------------------------------------------------------------------------
-
-
-def test_a_register_that_nothing_reads_is_redundant():
-    found = of("loss f labels 0 1 count bad when z != y count more when z == 1 value bad")
-    assert found.redundant == found.together == ("more",)
-    assert "more: the others decide the value" in said(found, "redundant")
 
 
 def test_of_two_registers_that_know_the_same_one_is_redundant():
@@ -71,34 +65,12 @@ def test_the_shelf_counts_what_it_needs(name):
     assert report(read_spec(name), longest=8).redundant == ()
 
 
-def test_dropping_a_register_is_checked_by_hand():
-    """hyp + ref - tp is fixed by the three counts, but no two of them fix the F-score."""
-    machine = fsmeu.load("fscore").compile(5)
-    for names in (["tp"], ["hyp"], ["ref"], ["tp", "hyp"]):
-        assert not can_drop(machine, names)
-    assert can_drop(machine, [])
-
-
 # -- steps that are defined ------------------------------------------------------------------------
 
 
 def test_arcs_that_look_at_labels_are_proven_for_every_length():
     proven = report(read_spec("zero_one"), longest=3).determinism
     assert (proven.arcs, proven.every_length, proven.holds) == (True, True, True)
-
-
-def test_arcs_that_look_at_an_age_are_proven_for_every_length():
-    text = """
-    loss f labels 0 1
-    age a since y == 1 up to 4
-    state cold hot
-    arc cold -> hot when a == 0
-    arc cold -> cold when a > 0
-    arc hot -> hot when a < 3
-    arc hot -> cold otherwise
-    value at hot
-    """
-    assert of(text, longest=2).determinism.every_length
 
 
 def test_arcs_that_look_at_the_position_are_proven_up_to_a_length():
@@ -133,18 +105,6 @@ def test_arcs_that_clash_or_are_missing_are_found(second, fault):
     assert "not beyond" in said(found, "steps")
 
 
-def test_registers_have_one_next_value_by_construction():
-    found = report(read_spec("fscore"), longest=4)
-    assert not found.determinism.arcs
-    assert "by construction" in said(found, "steps")
-
-
-def test_a_value_that_is_undefined_later_is_found():
-    found = of("loss f labels 0 1 count bad when z != y value bad / (5 - bad)")
-    assert found.determinism.up_to == 4
-    assert not found.holds
-
-
 # -- the confusion table ---------------------------------------------------------------------------
 
 
@@ -161,13 +121,6 @@ def test_pairs_that_clash_have_one_table_and_two_values(name):
     assert one.value != two.value
 
 
-@pytest.mark.parametrize("name", ["fscore", "kappa", "hamming", "q_mean"])
-def test_losses_of_the_confusion_table_have_no_clash(name):
-    loss = fsmeu.load(name)
-    assert report(read_spec(name), longest=4).properties.confusion
-    assert all(confusion_clash(loss, n) is None for n in range(1, 6))
-
-
 def test_a_table_that_only_enumeration_sees_is_not_denied():
     """At most m mistakes follow from hyp + ref - 2 tp, though the register stops counting."""
     found = report(read_spec("threshold"), longest=6)
@@ -175,27 +128,7 @@ def test_a_table_that_only_enumeration_sees_is_not_denied():
     assert "no pair up to n = 6 contradicts it" in said(found, "confusion table")
 
 
-def test_a_counterexample_is_two_tables_and_their_values():
-    """|tp - 1| as a utility falls from 1 to 0 and rises again."""
-    text = """
-    utility f labels 0 1
-    count tp when z == 1 and y == 1
-    value abs(tp - 1)
-    """
-    found = of(text)
-    assert not found.properties.tp_monotonic
-    told = said(found, "TP-monotonic")
-    assert told.startswith("no: tp=0 fp=1 fn=1 tn=0 is worth 1, but tp=1 fp=0 fn=0 tn=1 is worth 0")
-    assert "higher is better" in told
-
-
 # -- what a measurement needs ----------------------------------------------------------------------
-
-
-def test_parameters_without_default_are_taken_from_examples():
-    found = report(read_spec("pk"), longest=4)
-    greatest = max(b[1].value for e in read_spec("pk").examples for b in e.bindings if b[0] == "k")
-    assert found.assumed == {"k": greatest}
 
 
 def test_a_table_is_assumed_to_punish_differences():
@@ -208,18 +141,6 @@ def test_labels_are_those_of_the_examples():
     found = of('loss f labels any count bad when z != y value bad example "DT NN" "NN NN" = 1')
     assert found.loss.labels == ("DT", "NN")
     assert report(read_spec("chunk_fscore"), longest=2).loss.labels[0] == "O"
-
-
-def test_tags_are_made_up_where_no_example_shows_any():
-    found = of("loss f labels bio count bad when kind(z) != kind(y) value bad example O O = 0")
-    assert found.loss.labels == ("O", "B-X", "I-X")
-
-
-def test_what_is_missing_is_said():
-    found = of("loss f(w: real) labels 0 1 count bad when z != y value w * bad")
-    assert found.loss is None
-    assert "'w' has no default" in found.missing
-    assert found.holds
 
 
 def test_parameters_of_the_measurement_leave_examples_alone():
@@ -249,11 +170,6 @@ def test_methods_that_apply_decide_and_others_refuse(name):
         except FsmeuError:
             decided = False
         assert decided == expected
-
-
-def test_methods_of_chunks_are_found():
-    loss = fsmeu.load("chunk_fscore", types=["NP"])
-    assert [(a.method, a.any_model) for a in exact_methods(loss)] == [("counting", True)]
 
 
 def test_a_long_file_is_asked_with_bounded_effort(monkeypatch):

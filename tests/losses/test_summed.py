@@ -5,19 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.fst.compose import compose
-from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.distance import total_weight
-from fsmeu.fst.image import table_from_fst
-from fsmeu.fst.layers import string_layers
-from tests import brute_force, shelf
-from tests.strategies import losses, model_cases
+from tests import shelf
 from tests.support.nightly import every_third
+from tests.support.python_losses import Differs
 
 
 def path_sums(machine, zs, ys):
@@ -45,21 +38,6 @@ def scale_of(machine, value):
     return max(1.0, abs(machine.shift), abs(value))
 
 
-@settings(max_examples=40, deadline=None)
-@given(losses(), st.integers(0, 3), st.data())
-def test_paths_of_every_pair_add_up(case, n, data):
-    """Of random files, with the hypothesis free and given, by the second reading of the file."""
-    loss, world = case.load(), case.world(n)
-    everything = list(itertools.product(case.labels, repeat=n))
-    given_z = data.draw(st.sampled_from(everything))
-    for z in (None, given_z):
-        machine = fsmeu.compile_summed(loss, n, z)
-        zs = everything[::5] if z is None else [given_z]
-        for one, other, total in path_sums(machine, zs, everything):
-            value = float(world.run(one, other))
-            assert total == pytest.approx(value, rel=1e-11, abs=1e-11 * scale_of(machine, value))
-
-
 @pytest.mark.parametrize("name", every_third(fsmeu.library()))
 def test_paths_of_the_shelf_add_up(name, rounds):
     loss, world = shelf.load(name), shelf.case(name).world(3)
@@ -68,25 +46,6 @@ def test_paths_of_the_shelf_add_up(name, rounds):
     for z, y, total in path_sums(machine, everything[::3], everything):
         value = float(world.run(z, y))
         assert total == pytest.approx(value, rel=1e-11, abs=1e-11 * scale_of(machine, value))
-
-
-@settings(max_examples=40, deadline=None)
-@given(losses([(0, 1), (0, 1, 2)]), st.integers(0, 4), st.data())
-def test_the_total_weight_is_the_expectation(case, n, data):
-    """OpenFst's own distances through hypothesis o machine o model."""
-    loss, model = case.load(), data.draw(model_cases(case.labels, n))
-    z = data.draw(st.lists(st.sampled_from(case.labels), min_size=n, max_size=n))
-    machine = fsmeu.compile_summed(loss, n)
-    left = fst_from_layered(string_layers(loss.alphabet, loss.alphabet.encode(z, "z")))
-    whole = compose(
-        compose(left, machine.fst, ("z", "loss")),
-        fst_from_layered(model.model.layered()),
-        ("loss", "y"),
-    )
-    pairs = brute_force.joint(case.world(n).every_y(tuple(z)), model.distribution)
-    wanted = brute_force.mean(pairs) + machine.shift
-    scale = sum(abs(float(v)) * p for v, p in pairs) + abs(machine.shift)
-    assert total_weight(table_from_fst(whole)) == pytest.approx(wanted, abs=1e-11 * max(1, scale))
 
 
 @pytest.mark.parametrize("k", [6, 12, 33])
@@ -146,16 +105,6 @@ def test_large_machines_are_refused():
 
 
 def test_a_python_loss_has_no_counts():
-    class Differs:
-        def start(self):
-            return False
-
-        def step(self, state, z, y):
-            return state or z != y
-
-        def value(self, state):
-            return float(state)
-
     with pytest.raises(InputError, match="losses from files"):
         fsmeu.compile_summed(fsmeu.function_loss(Differs()), 3)
 

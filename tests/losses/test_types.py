@@ -46,62 +46,6 @@ def test_every_message_has_examples_of_its_own():
     assert all(TYPE_ERRORS.values())
 
 
-TAGGED = "loss f labels O B-NP I-NP\nmemory m of z last 2\nmemory k of kind(z) last 2\n"
-
-
-@pytest.mark.parametrize(
-    ("statement", "column", "words"),
-    [
-        (
-            "count c when z == 1",
-            14,
-            "z is a label (O, B-NP, I-NP), not a number: == and != compare like with like. "
-            'Compare it with a quoted label, z == "I-NP".',
-        ),
-        (
-            "count c by 2 * y",
-            16,
-            "y is a label (O, B-NP, I-NP), not a number: arithmetic is for numbers. Compare it "
-            'with a quoted label, y == "I-NP"; labels are numbers when all of them are whole '
-            "numbers.",
-        ),
-        (
-            "count c when i > 1 and old k[0] == i",
-            24,
-            "old k[0] is a text, not a number: == and != compare like with like. "
-            'Compare it with a quoted text, old k[0] == "B".',
-        ),
-        (
-            "count c when 3 < type(m[1])",
-            18,
-            "type(m[1]) is a text, not a number: <, <=, > and >= put numbers in order. "
-            'Compare it with a quoted text, type(m[1]) == "NP".',
-        ),
-        (
-            "count c when m != k",
-            14,
-            "m is a memory (the last 2 labels), not a memory (the last 2 kinds): == and != compare "
-            "like with like. Ask for an entry, m[0], or count some with tally(m, ...).",
-        ),
-        (
-            'count c when z == "B-PN"',
-            19,
-            '"B-PN" is a text, not a label (O, B-NP, I-NP): it can never equal one. '
-            "Did you mean 'B-NP'?",
-        ),
-        (
-            "count c by sum(k)",
-            16,
-            "k is a memory (the last 2 kinds), not one of numbers: sum adds the entries of a "
-            "memory. Ask for an entry, k[0], or count some with tally(k, ...).",
-        ),
-    ],
-)
-def test_words_and_place(statement, column, words):
-    said = str(refusal(f"{TAGGED}{statement}\nvalue c"))
-    assert said == f"<text>:4:{column}: {words}\n    {statement}\n    {' ' * (column - 1)}^"
-
-
 def test_a_label_that_looks_like_the_number_is_offered():
     said = str(refusal("loss f labels 1 2 many count c when z == 2 value c"))
     assert 'z == "2"' in said

@@ -231,15 +231,6 @@ def test_hmmlearn_with_several_sequences():
             from_hmmlearn(model, seen, lengths=lengths)
 
 
-def test_hmmlearn_itself():
-    hmmlearn = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed")
-    seen = np.random.default_rng(0).normal(size=(50, 1))
-    model = hmmlearn.GaussianHMM(2, n_iter=5, random_state=0).fit(seen)
-    np.testing.assert_allclose(
-        from_hmmlearn(model, seen).marginals(), model.predict_proba(seen), atol=1e-9
-    )
-
-
 def test_everything_goes_through_decode():
     scores = np.random.default_rng(2).normal(size=(6, 3)).astype(np.float32)
     model = from_logits(Tensor(scores, "torch.float32"), ["O", "B-X", "I-X"])

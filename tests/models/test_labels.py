@@ -23,12 +23,3 @@ def test_refused_whatever_was_seen_before(make, labels):
     assert make(None).labels == (0, 1)
     with pytest.raises(InputError):
         make(labels)
-
-
-@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
-@pytest.mark.parametrize("labels", [None, ("a", "b"), ["a", "b"], "ab", np.array(["a", "b"])])
-def test_models_of_equal_labels_share_them(make, labels):
-    first, second = make(labels), make(labels)
-    assert first.alphabet is second.alphabet
-    assert first.labels is first.alphabet.labels
-    assert first.alphabet.encode(first.labels).tolist() == [0, 1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.models import Bernoulli, Markov, Mixture, backward, forward, total
-from fsmeu.models.most_probable import best_first
+from fsmeu.models.paths import best_first
 from tests import brute_force
 from tests.label_models import PLAIN_KINDS, plain_model
 from tests.strategies import cases, listed
@@ -64,15 +64,6 @@ def test_most_probable(kind, data, k):
         np.testing.assert_allclose(p, case.distribution[tuple(y)], **EXACT)
 
 
-@settings(max_examples=60, deadline=None)
-@given(case=cases(["independent", "markov", "potentials", "nbest"]), k=st.integers(1, 20))
-def test_best_first_agrees_where_paths_are_unique(case, k):
-    best = best_first(case.model.layered(), k)
-    dynamic = case.model.most_probable(k)
-    assert len(best) == len(dynamic)
-    np.testing.assert_allclose([p for _, p in best], [p for _, p in dynamic], **EXACT)
-
-
 def test_ties_are_in_the_order_of_the_labels():
     model = Markov(np.full((2, 2), 0.25), np.full((2, 2, 2), 0.5), n=4)
     sequences = [y for y, _ in model.most_probable(100)]
@@ -120,16 +111,6 @@ def test_search_gives_up_with_a_clear_sentence(monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_ARCS", "5000")
     with pytest.raises(SizeLimitError, match="numbers in its queue"):
         best_first(layered, 10_000)
-
-
-@pytest.mark.parametrize("kind", PLAIN_KINDS)
-@settings(max_examples=25, deadline=None)
-@given(data=st.data())
-def test_samples_are_possible(kind, data):
-    case = data.draw(cases([kind]))
-    for y in case.model.sample(60, seed=3):
-        assert case.distribution[tuple(y)] > 0
-    assert case.distribution[tuple(case.model.sample(seed=1))] > 0
 
 
 @pytest.mark.parametrize("kind", PLAIN_KINDS)

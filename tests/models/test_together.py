@@ -1,7 +1,6 @@
 """Chains that are normalised together: against listing sequences and sums of logarithms."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -10,9 +9,7 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import EmptyError
 from fsmeu.models import (
-    Bernoulli,
     Markov,
-    NBest,
     from_potentials,
     layered_many,
     marginals_many,
@@ -131,17 +128,6 @@ def test_what_hardly_weighs_is_not_lost():
     assert model.log_partition == pytest.approx(-400.0, rel=1e-14)
 
 
-def test_what_is_certain_stays_exactly_so():
-    """One label can follow each: every step of positive weight has weight 1."""
-    random = np.random.default_rng(2)
-    turn = np.where(np.roll(np.eye(4), 1, axis=1) > 0, 0.0, -INF)
-    links = turn + random.normal(size=(4, 4))
-    models = [from_potentials(random.normal(size=(9, 4)), links) for _ in range(3)]
-    layered_many(models)
-    for model in models:
-        assert set(np.unique(weights(model)[1])) == {0.0, 1.0}
-
-
 # -- together is each -----------------------------------------------------------------------------
 
 
@@ -164,40 +150,6 @@ def test_blocks_of_any_size(monkeypatch, cells):
             np.testing.assert_allclose(mine.weight, other.weight, rtol=1e-12, atol=1e-300)
             for name in ("source", "label", "target", "width"):
                 assert np.array_equal(getattr(mine, name), getattr(other, name))
-
-
-def test_layers_are_kept(monkeypatch):
-    """Each chain is normalised once, however often and with whichever others it is asked for."""
-    seen, plain = [], potentials.conditionals
-    monkeypatch.setattr(
-        potentials, "conditionals", lambda u, p: seen.extend(range(len(u))) or plain(u, p)
-    )
-    random = np.random.default_rng(3)
-    models = [from_potentials(*some_chain(random, 3, 4)) for _ in range(6)]
-    assert math.isfinite(models[0].log_partition)
-    before = models[1].layered()
-    found = layered_many([*models, models[5], models[1]])
-    assert found[1] is before
-    assert all(one is model.layered() for one, model in zip(found, models, strict=False))
-    assert found[6] is found[5]
-    layered_many(models)
-    assert len(seen) == 6
-
-
-def test_models_of_all_kinds():
-    random = np.random.default_rng(4)
-    models = [
-        Bernoulli([0.25, 0.5]),
-        from_potentials(*some_chain(random, 2, 3)),
-        Markov([0.5, 0.5], [[0.1, 0.9], [0.5, 0.5]], n=3),
-        NBest([[0, 1], [1, 1]], [1, 3]),
-        from_potentials(*some_chain(random, 4, 3)),
-    ]
-    found = layered_many(models)
-    assert all(one is model.layered() for one, model in zip(found, models, strict=True))
-    assert layered_many([]) == []
-    for model in models:
-        assert model.total_mass() == pytest.approx(1.0, rel=1e-14)
 
 
 # -- what is asked of potentials ------------------------------------------------------------------

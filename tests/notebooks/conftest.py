@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fsmeu.data_folder import data_folder
-
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 sys.path.append(str(FOLDER))  # scripts import what stands beside them
+
+from data_folder import data_folder  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from data_folder import data_file
 from typer.testing import CliRunner
 
-from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 from searn import data
 from searn.registry import TASKS

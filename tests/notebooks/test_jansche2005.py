@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_folder import data_folder
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, fbeta_score
-
-from fsmeu.data_folder import data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"

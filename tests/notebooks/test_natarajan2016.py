@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
+from data_folder import data_folder
 
 import fsmeu
-from fsmeu.data_folder import data_folder
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from fsmeu.errors import FsmeuError, InputError
 from fsmeu.models import Bernoulli, Markov
 from fsmeu.parallel import WorkerError, _shares, workers
 from tests.same_records import same_records
+from tests.support.python_losses import Mistakes
 
 F1 = fsmeu.load("fscore")
 
@@ -36,19 +37,6 @@ def same(found, wanted):
     assert [(d.method, d.exact) for d in found] == [(d.method, d.exact) for d in wanted]
 
 
-class Overlap:
-    """A loss in Python."""
-
-    def start(self):
-        return 0
-
-    def step(self, state, z, y):
-        return state + (z != y)
-
-    def value(self, state):
-        return float(state)
-
-
 def stop(shared, task):
     """Ends the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -64,7 +52,7 @@ def test_two_processes_decide_and_expect():
     zs = [d.labels for d in alone]
     values = fsmeu.expect_many(F1, zs, models, jobs=2)
     np.testing.assert_allclose(values, [d.value for d in alone], rtol=1e-12)
-    python = fsmeu.function_loss(Overlap(), labels=[0, 1])
+    python = fsmeu.function_loss(Mistakes(), labels=[0, 1])
     found = fsmeu.expect_many(python, [[0, 1], [1]], [[0.5, 0.75], [0.125]], jobs=2)
     np.testing.assert_allclose(found, [0.75, 0.875], rtol=1e-12)
     assert fsmeu.decode_many(F1, [], jobs=2) == []
@@ -123,7 +111,7 @@ def test_a_cluster_that_loses_a_worker(tmp_path):
     alone = fsmeu.decode_many(F1, models)
     told, killed = [], []
 
-    class Slow(Overlap):
+    class Slow(Mistakes):
         def start(self):
             time.sleep(0.005)
             return 0

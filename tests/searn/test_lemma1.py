@@ -22,8 +22,9 @@ def set_up(loss, space, seed, n=4, count=3):
     ys = [["O", "B-X", "I-X", "O"][:n]]
     ys += [[LABELS[k] for k in rng.integers(3, size=n)] for _ in range(count - 1)]
     seen = hashed_sentences(words(rng, [n] * count), 12)
-    gold = space.gold(lambda labels: fsmeu.load(loss, labels=labels), LABELS, ys)
-    return space.task(LABELS, ys).search(seen, gold), Drawn(seed, 3), ys
+    space = space.fitted(ys)
+    gold = space.read_gold(lambda labels: fsmeu.load(loss, labels=labels), ys)
+    return space.over(seen, gold), Drawn(seed, 3), ys
 
 
 def loss_by_flips(search, policies, shares, state):

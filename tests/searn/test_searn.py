@@ -17,7 +17,7 @@ from fsmeu.searn.learners.reductions import Multiclass
 from fsmeu.searn.spaces.custom import Queue
 from fsmeu.searn.spaces.plain import PlainTagging
 from fsmeu.searn.spaces.tagging import LeftToRight
-from fsmeu.searn.training import Progress, iterations_of
+from fsmeu.searn.training import iterations_of
 from tests.searn.stubs import running_sums
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
@@ -101,7 +101,7 @@ def test_first_iteration_is_a_maximum_entropy_markov_model(sums):
     rows = vectors.fit_transform([described(X[k], y[k], t) for k, t in states])
     memm = clone(base).fit(rows, [y[k][t] for k, t in states])
     (model,) = made.models_
-    search = made.task_.search(LeftToRight().inputs(X, 22, (), "test"))
+    search = made.space_.over(LeftToRight().read_inputs(X, 22, (), "test"))
     for k in range(10):
         state = search.start(np.array([k]))
         for t in range(len(X[k])):
@@ -283,24 +283,11 @@ def test_labels_of_any_type():
 def test_progress_is_told(sums):
     X, y = sums
 
-    class Told(Progress):
-        def __init__(self):
-            self.states, self.fits, self.losses = 0, 0, []
-
-        def rolled(self, states):
-            self.states += states
-
-        def learned(self, iteration, fold):
-            self.fits += 1
-
-        def iterated(self, trained):
-            self.losses.append(trained.reports[-1]["loss"])
-
-    told = Told()
-    quick(iterations=2, folds=2).fit(X, y, progress=told)
-    assert told.states == 2 * sum(map(len, y))
-    assert told.fits == 3 + 1
-    assert len(told.losses) == 2
+    told = []
+    quick(iterations=2, folds=2).fit(X, y, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 2
+    assert len(set(told)) > 2  # within iterations, too
 
 
 ONE = [[{"w": "1"}]]

@@ -53,6 +53,7 @@ def test_alone_it_prints_every_command():
         "fsmeu",
         "python",
         "setup",
+        "docs",
         "wheel",
         "check",
     ):

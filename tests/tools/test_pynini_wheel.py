@@ -180,33 +180,6 @@ def compiled(log):
     return [call[call.index("-c") + 1].rpartition("/")[2] for call in calls if "-c" in call]
 
 
-def test_longest_first(shop):
-    shop()
-    assert compiled(shop.log) == [
-        "joined.cc",
-        "_pywrapfst.cpp",
-        "_pynini.cpp",
-        "stringutil.cc",
-        "unknown.cc",
-    ]
-
-
-def test_files_that_share_templates_are_compiled_as_one(shop):
-    """Each of them is included once, and none is compiled alone."""
-    shop()
-    included = (shop.folder / "joined.cc").read_text().split()[1::2]
-    assert sorted(included) == sorted(f'"{name}"' for name in pynini_wheel.JOINED)
-
-
-@pytest.mark.parametrize(
-    ("free", "jobs"), [(0.5e9, 1), (4e9, 1), (4.6e9, 2), (64e9, 2), (float("inf"), 2)]
-)
-def test_memory_limits_the_number_of_compilers(monkeypatch, free, jobs):
-    monkeypatch.setattr(pynini_wheel.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    monkeypatch.setattr(pynini_wheel, "_free_memory", lambda: free)
-    assert pynini_wheel.parallel_jobs() == jobs
-
-
 def test_modules_find_their_libraries_beside_them(shop):
     """The run path is relative, of the old kind, and every library is kept, the shim last."""
     modules = shop()

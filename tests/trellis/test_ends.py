@@ -56,13 +56,6 @@ def test_every_end_is_valued_or_bounded_from_above(seed, monkeypatch):
         assert found.values[0, k] <= found.values[0, best]
 
 
-@pytest.mark.parametrize("name", ["chunk_fscore", "chunk_fscore_iob1", "chunk_fscore_iobes"])
-def test_chunks_that_agree_are_never_fewer_than_none(name):
-    loss = fsmeu.load(name, types=["A", "B"])
-    one = model(5, loss.labels, np.random.default_rng(1))
-    assert structure_of(loss, one).is_nonnegative
-
-
 def least_count(loss, n):
     """The least value of all pairs of sequences."""
     pairs = itertools.product(itertools.product(loss.labels, repeat=n), repeat=2)

@@ -7,7 +7,6 @@ import fsmeu
 from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.problem import Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
-from fsmeu.trellis import mover, walk
 from tests.support.kernels import run_kernels
 
 TAGS = ["O", "B-A", "I-A", "B-B", "I-B"]
@@ -79,39 +78,3 @@ def test_batch_mates_do_not_matter():
     alone = np.array([fsmeu.expect(JACCARD, z, model).value for z, model in pairs])
     together = fsmeu.expect_many(JACCARD, *zip(*pairs, strict=True))
     assert together.tobytes() == alone.tobytes()
-
-
-@pytest.mark.parametrize("order", [0, 2])
-def test_reached_states_and_all_states_have_the_same_masses(order, monkeypatch):
-    """States that are not reached add zeros."""
-    z, model = binary(4, 8, order)
-    view = JACCARD.view(8, JACCARD.alphabet.encode(z), weights=True)
-    spanned = walk.walk(view, model.layered())
-    monkeypatch.setattr(walk, "MOST_DENSE_STEPS", 0)
-    reached = walk.walk(view, model.layered())
-    assert len(spanned.codes) > len(reached.codes)
-    assert spanned.mass[:, reached.codes].tobytes() == reached.mass.tobytes()
-
-
-def test_changes_are_expectations():
-    """Each single-label change has the value that ``expect`` finds."""
-    loss, (tags, chain) = fsmeu.loads(JOINT, labels=TAGS), tagged(7)
-    z = loss.alphabet.encode(tags)
-    table = Changes(Problem(loss, chain)).values(z)
-    for i, a in np.ndindex(table.shape):
-        changed = [*tags[:i], TAGS[a], *tags[i + 1 :]]
-        wanted = fsmeu.expect(loss, changed, chain, engine="openfst").value
-        assert table[i, a] == pytest.approx(wanted, rel=1e-12, abs=1e-14)
-
-
-def test_backward_is_the_adjoint_of_forward():
-    """<forward(mass), beyond> = <mass, backward(beyond)> = sum of weights times derivatives."""
-    random = np.random.default_rng(2)
-    layered = tagged(1)[1].layered()
-    moves = mover.Mover(layered, 2)
-    mass, beyond = random.normal(size=(3, 5, 6)), random.normal(size=(3, 5, 4))
-    steps = mover.steps_of(random.integers(-1, 4, (6, 5)), random.normal(size=(2, 6, 5)), 4)
-    before, slopes = moves.backward(2, mass, steps, beyond)
-    wanted = float((moves.forward(2, mass, steps) * beyond).sum())
-    assert float((mass * before).sum()) == pytest.approx(wanted, rel=1e-12)
-    assert float(layered.layers[2].weight @ slopes) == pytest.approx(wanted, rel=1e-12)

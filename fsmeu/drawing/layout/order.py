@@ -5,7 +5,7 @@ other way round (Sugiyama, Tagawa & Toda 1981); neighbours are then swapped whil
 crossings or brings items closer that are joined within a layer. The best order met is kept.
 
 Heights: each layer in turn takes the mean heights of its neighbours as wishes; the nearest heights
-(least squares) that keep the order and the distances are an isotonic regression, found by pooling.
+(least squares) that keep the order and the distances are an isotonic regression.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Sequence
 from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import isotonic_regression
 
 _SWEEPS, _HEIGHT_SWEEPS = 12, 24
 _SWAPS = 8
@@ -47,11 +50,6 @@ def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
         if faults < fewest:
             best, fewest = [list(layer) for layer in current], faults
     return best
-
-
-def count_crossings(layers: Layers, links: Links) -> int:
-    """How often links between adjacent layers cross."""
-    return _total(layers, _neighbours(layers, links)[1])
 
 
 def _neighbours(layers: Layers, links: Links) -> tuple[Neighbours, Neighbours]:
@@ -176,18 +174,7 @@ def _settle(
     offsets = [0.0]
     for upper, lower in pairwise(layer):
         offsets.append(offsets[-1] + below[upper] + above[lower])
-    found = spread([w - o for w, o in zip(wishes, offsets, strict=True)])
-    for item, base, offset in zip(layer, found, offsets, strict=True):
-        height[item] = base + offset
-
-
-def spread(wishes: Sequence[float]) -> list[float]:
-    """The nondecreasing numbers nearest to these in least squares (pool adjacent violators)."""
-    pools: list[tuple[float, int]] = []
-    for wish in wishes:
-        total, count = wish, 1
-        while pools and pools[-1][0] / pools[-1][1] > total / count:
-            earlier, size = pools.pop()
-            total, count = total + earlier, count + size
-        pools.append((total, count))
-    return [total / count for total, count in pools for _ in range(count)]
+    if layer:
+        found = isotonic_regression(np.subtract(wishes, offsets)).x + offsets
+        for item, at in zip(layer, found.tolist(), strict=True):
+            height[item] = at

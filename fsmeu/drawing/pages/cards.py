@@ -11,7 +11,7 @@ from markupsafe import Markup
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.templates import fill
 from fsmeu.drawing.render.bars import distribution_picture, distribution_rows
-from fsmeu.drawing.render.svg import svg
+from fsmeu.drawing.render.formats import svg
 from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.levels import Levels

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton, number_text
 from fsmeu.losses.language.syntax import Register
-from fsmeu.losses.semantics.bound import NONE, BoundLoss
 from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.evaluator import NONE, BoundLoss
 
 _NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
 _LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines

@@ -17,8 +17,8 @@ from fsmeu.arrays import Ints
 from fsmeu.drawing.scene.names import register_texts
 from fsmeu.errors import InputError, nearest, sentence, shorten, visible, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
+from fsmeu.fst.alphabet import listed
 from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.sequences import listed
 from fsmeu.losses.language.dependencies import names_read, tapes
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.machine.machine import Machine

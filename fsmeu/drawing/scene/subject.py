@@ -21,8 +21,8 @@ from fsmeu.errors import InputError, sentence, whole
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
+from fsmeu.fst.alphabet import listed
 from fsmeu.fst.compose import max_states as general_limit
-from fsmeu.fst.sequences import listed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss

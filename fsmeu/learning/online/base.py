@@ -7,7 +7,6 @@ example was used (progressive validation).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,15 +18,10 @@ from sklearn.utils.validation import _check_sample_weight, check_random_state, v
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, SizeLimitError, one_of, sentence, truth
 from fsmeu.learning.base import BinaryClassifier, Rows, positive_number, real
-from fsmeu.learning.online.rules import (
-    OWN,
-    SEEN,
-    fresh,
-    measured,
-)
+from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
 from fsmeu.limits import ONLINE_WEIGHTS
 
-__all__ = ["Examples", "Linear", "OnlineClassifier", "run"]
+__all__ = ["OnlineClassifier"]
 
 
 def uniform(seed: int, seen: int, weights: Floats) -> Floats:
@@ -42,71 +36,6 @@ def uniform(seed: int, seen: int, weights: Floats) -> Floats:
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
     return np.asarray((word >> np.uint64(11)) * 2.0**-53)
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Examples in the order in which they come.
-
-    Attributes:
-        rows: (examples, features), an array of doubles or a ``csr_array``.
-        positive: 1 for positive examples, 0 for others.
-        weights: weights; an example of weight 0 is passed over.
-        draws: a uniform number for each, from [0, 1), where the rule asks for one.
-    """
-
-    rows: Rows
-    positive: Floats
-    weights: Floats
-    draws: Floats
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Linear classifiers that learn by the gradient of the logistic loss.
-
-    After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
-    example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
-    a sparse example touches only its own features.
-
-    Attributes:
-        weights: (classifiers, features + 1), the last column for the intercept; changed in place.
-        delays: as above, of the same shape; no rows where the last weights are used instead.
-        constant: the value of the feature behind the intercept: 1, or 0 without one.
-        step: the length of the first step.
-        falls: whether it is ``step / sqrt(t)`` at example t; else it stays.
-    """
-
-    weights: Floats
-    delays: Floats
-    constant: float
-    step: float
-    falls: bool
-
-
-def run(
-    kind: int, state: Floats, linear: Linear, examples: Examples
-) -> tuple[NDArray[np.uint8], Floats]:
-    """What was predicted for each example before its label was used, two arrays (examples,).
-
-    The first is 1 or 0, the second the probability of the positive class by the first classifier.
-
-    Args:
-        kind: the number of the learner's rule.
-        state: what it remembers besides weights; changed in place, as the weights are.
-        linear: its classifiers.
-        examples: the examples.
-    """
-    from fsmeu.learning.online import kernels
-
-    predicted = np.zeros(len(examples.positive), np.uint8)
-    before = np.full(len(predicted), np.nan)
-    held = _flat(examples.rows)
-    given = (examples.positive, examples.weights, examples.draws)
-    settings = (linear.constant, linear.step, linear.falls)
-    places = (predicted, before)
-    kernels.run(kind, state, linear.weights, linear.delays, settings, held, given, *places)
-    return predicted, before
 
 
 def _flat(rows: Rows) -> tuple[Any, Any, Any]:
@@ -128,7 +57,7 @@ class OnlineClassifier(BinaryClassifier):
         classes_: both classes, the positive one last.
         weights_: (classifiers, features + 1), the last column for the intercept.
         delays_: what turns them into their mean over time; no rows where that is not asked for.
-        state_: what else the learner remembers (``online/state.py``).
+        state_: what else the learner remembers (``state``).
         seed_: where its uniform numbers begin.
     """
 
@@ -162,7 +91,7 @@ class OnlineClassifier(BinaryClassifier):
         Args:
             X: examples, (examples, features), dense or sparse.
             y: labels of two classes.
-            sample_weight: weights of examples; one of weight 0 is passed over.
+            sample_weight: weights of examples; one of weight 0 is skipped.
         """
         rows, positive, weights = self._training(X, y, sample_weight)
         known = np.ones(len(positive)) if weights is None else weights
@@ -179,7 +108,7 @@ class OnlineClassifier(BinaryClassifier):
             X: examples, (examples, features), dense or sparse.
             y: labels.
             classes: both classes; needed at the first call where the labels do not show both.
-            sample_weight: weights of examples; one of weight 0 is passed over.
+            sample_weight: weights of examples; one of weight 0 is skipped.
         """
         self.predict_then_fit(X, y, classes, sample_weight)
         return self
@@ -300,6 +229,8 @@ class OnlineClassifier(BinaryClassifier):
         self, rows: Any, positive: Floats, weights: Floats
     ) -> tuple[NDArray[np.bool_], Floats]:
         """What was predicted before labels were used, and with which probability, (examples,)."""
+        from fsmeu.learning.online import kernels
+
         if issparse(rows):
             rows = csr_array(rows)
             if not rows.has_canonical_format:
@@ -307,12 +238,10 @@ class OnlineClassifier(BinaryClassifier):
                 rows.sum_duplicates()
         drawn = hasattr(self, "random_state")
         draws = uniform(self.seed_, self.seen_, weights) if drawn else weights
-        constant = 1.0 if self.fit_intercept else 0.0
-        step, falls = float(self.step), self.schedule == "sqrt"
-        linear = Linear(self.weights_, self.delays_, constant, step, falls)
-        examples = Examples(rows, positive, weights, draws)
+        settings = (float(bool(self.fit_intercept)), float(self.step), self.schedule == "sqrt")
+        learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
         with np.errstate(over="ignore", invalid="ignore"):  # told below
-            predicted, chances = run(self._kind, self.state_, linear, examples)
+            predicted, chances = kernels.run(*learned, _flat(rows), (positive, weights, draws))
         known = np.isfinite(chances) | (weights == 0.0)
         if (
             not all(np.isfinite(part).all() for part in (self.weights_, self.state_))

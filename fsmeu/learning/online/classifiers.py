@@ -1,6 +1,6 @@
 """Online learners: thresholds on a probability, and different costs of the two kinds of error.
 
-The measures of those that learn costs are quotients a TP / (b POS + c TP + FP) (``online/rules``).
+The measures of those that learn costs are quotients a TP / (b POS + c TP + FP) (``state``).
 A classifier reaches the value v where (a - v c) TP - v FP reaches v b POS: to be at least v is a
 matter of a linear function of its counts, in which a positive example is worth a - v c and a
 negative one v.
@@ -16,37 +16,9 @@ from scipy.special import expit
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, one_of, sentence, whole
 from fsmeu.learning.base import positive_number
+from fsmeu.learning.online import state as at
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.rules import (
-    DOUBLES,
-    EPOCH,
-    FOFO,
-    FOFO_SIZE,
-    GAIN,
-    GROWTH,
-    HORIZON,
-    KNOWN,
-    LAST,
-    LEVEL,
-    LOGISTIC,
-    MATCHED,
-    MEAN,
-    OFO,
-    OMCSL,
-    OMCSL_COUNTS,
-    OPEN,
-    POSITIVE,
-    PREDICTED,
-    SCALE,
-    SHARPNESS,
-    STAGE,
-    STAGES,
-    STAMP,
-    STAMP_SIZE,
-    THETA,
-    TRUE_POSITIVE,
-    values_of,
-)
+from fsmeu.learning.online.state import values_of
 from fsmeu.learning.saving import register
 
 __all__ = [
@@ -106,7 +78,7 @@ class OnlineLogisticClassifier(ThresholdClassifier):
         beta: of F_beta.
     """
 
-    _kind = LOGISTIC
+    _kind = at.LOGISTIC
 
     @property
     def threshold_(self) -> float:
@@ -128,13 +100,13 @@ class OFOClassifier(ThresholdClassifier):
         step, schedule, average, fit_intercept, measure, beta: as in ``OnlineLogisticClassifier``.
     """
 
-    _kind = OFO
+    _kind = at.OFO
 
     @property
     def threshold_(self) -> float:
         """TP / (b POS + PRED) of all predictions so far."""
-        below = self.state_[KNOWN] * self.state_[POSITIVE] + self.state_[PREDICTED]
-        return float(self.state_[TRUE_POSITIVE] / below) if below > 0 else 0.0
+        below = self.state_[at.KNOWN] * self.state_[at.POSITIVE] + self.state_[at.PREDICTED]
+        return float(self.state_[at.TRUE_POSITIVE] / below) if below > 0 else 0.0
 
 
 FIRST_HORIZON = 1024
@@ -187,8 +159,8 @@ class FOFOClassifier(ThresholdClassifier):
             last threshold, as in the text of section 4.
     """
 
-    _kind = FOFO
-    _size = FOFO_SIZE
+    _kind = at.FOFO
+    _size = at.FOFO_SIZE
 
     def __init__(
         self,
@@ -212,23 +184,23 @@ class FOFOClassifier(ThresholdClassifier):
     @property
     def threshold_(self) -> float:
         """The mean of the thresholds of the present stage, or the last threshold."""
-        return float(self.state_[THETA if self.state_[LAST] else MEAN])
+        return float(self.state_[at.THETA if self.state_[at.LAST] else at.MEAN])
 
     @property
     def stage_(self) -> tuple[int, int]:
         """The number of the present stage, from 1, and of all stages that are planned."""
-        return int(self.state_[STAGE]), int(self.state_[STAGES])
+        return int(self.state_[at.STAGE]), int(self.state_[at.STAGES])
 
     def _start(self, state: Floats, horizon: int | None) -> Floats:
         where = type(self).__name__
         if self.horizon is not None:
             horizon = whole(where, "horizon", self.horizon)
-        state[HORIZON] = horizon or FIRST_HORIZON
-        state[DOUBLES] = float(horizon is None)
-        state[OPEN] = 1.0
-        state[SCALE] = self._scale(where)
+        state[at.HORIZON] = horizon or FIRST_HORIZON
+        state[at.DOUBLES] = float(horizon is None)
+        state[at.OPEN] = 1.0
+        state[at.SCALE] = self._scale(where)
         with_last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
-        state[LAST] = float(with_last)
+        state[at.LAST] = float(with_last)
         return state
 
     def _scale(self, where: str) -> float:
@@ -260,8 +232,8 @@ class STAMPClassifier(OnlineClassifier):
         growth: what it is multiplied by after each pair of stages.
     """
 
-    _kind = STAMP
-    _size = STAMP_SIZE
+    _kind = at.STAMP
+    _size = at.STAMP_SIZE
 
     def __init__(
         self,
@@ -287,13 +259,13 @@ class STAMPClassifier(OnlineClassifier):
     @property
     def level_(self) -> float:
         """The present level v."""
-        return float(self.state_[LEVEL])
+        return float(self.state_[at.LEVEL])
 
     def _start(self, state: Floats, horizon: int | None) -> Floats:
         where = type(self).__name__
-        state[LEVEL] = 1.0
-        state[EPOCH] = whole(where, "epoch", self.epoch)
-        state[GROWTH] = max(positive_number(where, "growth", self.growth), 1.0)
+        state[at.LEVEL] = 1.0
+        state[at.EPOCH] = whole(where, "epoch", self.epoch)
+        state[at.GROWTH] = max(positive_number(where, "growth", self.growth), 1.0)
         return state
 
 
@@ -314,7 +286,7 @@ class OMCSLClassifier(OnlineClassifier):
         random_state: where the draws begin.
     """
 
-    _kind = OMCSL
+    _kind = at.OMCSL
 
     def __init__(
         self,
@@ -342,15 +314,15 @@ class OMCSLClassifier(OnlineClassifier):
     @property
     def scores_(self) -> Floats:
         """The measure of each classifier's own predictions so far, (classifiers,)."""
-        hits, predicted = self.state_[OMCSL_COUNTS:].reshape(-1, 2).T
-        numbers = self.state_[[GAIN, KNOWN, MATCHED]]
-        return values_of(numbers, hits, predicted, self.state_[POSITIVE])
+        hits, predicted = self.state_[at.OMCSL_COUNTS :].reshape(-1, 2).T
+        numbers = self.state_[[at.GAIN, at.KNOWN, at.MATCHED]]
+        return values_of(numbers, hits, predicted, self.state_[at.POSITIVE])
 
     def _classifiers(self) -> int:
         return whole(type(self).__name__, "classifiers", self.classifiers)
 
     def _start(self, state: Floats, horizon: int | None) -> Floats:
-        own = np.zeros(OMCSL_COUNTS + 2 * self._classifiers())
+        own = np.zeros(at.OMCSL_COUNTS + 2 * self._classifiers())
         own[: len(state)] = state
-        own[SHARPNESS] = positive_number(type(self).__name__, "gamma", self.gamma)
+        own[at.SHARPNESS] = positive_number(type(self).__name__, "gamma", self.gamma)
         return own

@@ -1,7 +1,9 @@
-"""The loop over examples that all online learners share: predict, count, learn, one by one.
+"""One pass over examples, compiled by numba: predict, count, learn, one by one.
 
-numba looks at the date of this file alone to tell whether the loop that it has kept on disk is
-still good: where ``rules`` is edited, this file must be written anew.
+A learner decides, 1 or 0, before the label is known, from its state, the probabilities
+(``chances``) of the positive class by each of its classifiers, and a uniform number. It learns
+after the example was counted: changes the state, and says by ``costs`` what the gradient of each
+classifier's logistic loss is multiplied by.
 """
 
 from __future__ import annotations
@@ -12,42 +14,165 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from fsmeu.learning.online import rules
-from fsmeu.learning.online.rules import POSITIVE, PREDICTED, SEEN, TOTAL, TRUE_POSITIVE
+from fsmeu.learning.online import state as at
 
 __all__ = ["run"]
 
 # Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
 compiled: Any = njit(cache=True, error_model="numpy")
 
-_decide_logistic = compiled(rules.decide_logistic)
-_decide_ofo = compiled(rules.decide_ofo)
-_decide_fofo = compiled(rules.decide_fofo)
-_decide_omcsl = compiled(rules.decide_omcsl)
-_learn_logistic = compiled(rules.learn_logistic)
-_learn_fofo = compiled(rules.learn_fofo)
-_learn_stamp = compiled(rules.learn_stamp)
-_learn_omcsl = compiled(rules.learn_omcsl)
+
+@compiled
+def _decide_logistic(state, chances, draw):
+    """1 where the probability is at least 1/2."""
+    return 1 if chances[0] >= 0.5 else 0
+
+
+@compiled
+def _learn_logistic(state, chances, y, weight, costs):
+    """Every example costs the same."""
+    costs[0] = 1.0
+
+
+@compiled
+def _decide_ofo(state, chances, draw):
+    """1 where the probability is at least TP / (b POS + PRED): half the running F where b = 1."""
+    below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
+    return 1 if chances[0] * below >= state[at.TRUE_POSITIVE] else 0
+
+
+@compiled
+def _decide_fofo(state, chances, draw):
+    """1 where the probability reaches the average threshold (Algorithm 2, line 6), or the last."""
+    return 1 if chances[0] >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
+
+
+@compiled
+def _learn_fofo(state, chances, y, weight, costs):
+    """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
+    costs[0] = 1.0
+    top = 1.0 / (1.0 + state[at.KNOWN])
+    if state[at.DONE] >= state[at.LENGTH] and (
+        state[at.STAGE] < state[at.STAGES] or state[at.OPEN]
+    ):
+        if state[at.STAGE] >= state[at.STAGES]:
+            horizon = max(state[at.HORIZON], 2.0)
+            stages = math.floor(0.5 * math.log2(2.0 * horizon / math.log2(horizon))) - 1.0
+            state[at.STAGES], state[at.STAGE] = max(stages, 1.0), 0.0
+            state[at.RADIUS] = 2.0 * top
+            state[at.HORIZON], state[at.OPEN] = 2.0 * horizon, state[at.DOUBLES]
+            state[at.LENGTH] = math.floor(horizon / state[at.STAGES])
+        state[at.STAGE] += 1.0
+        state[at.RADIUS] /= 2.0
+        state[at.GAMMA] = state[at.RADIUS] / math.sqrt(10.0 * state[at.LENGTH])
+        if state[at.STAGE] == state[at.STAGES]:  # it has what is left over of the plan
+            state[at.LENGTH] = state[at.HORIZON] / 2.0 - (state[at.STAGES] - 1.0) * state[at.LENGTH]
+        state[at.START] = state[at.THETA]
+        state[at.DONE] = 0.0
+    theta = state[at.THETA]
+    rate = state[at.POSITIVE] / state[at.TOTAL]
+    slope = state[at.KNOWN] * rate * theta - max(chances[0] - theta, 0.0)
+    scale = state[at.SCALE]
+    if scale == 0.0:
+        scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
+    theta -= weight * scale * state[at.GAMMA] * slope
+    start, radius = state[at.START], state[at.RADIUS]
+    theta = min(max(theta, start - radius, 0.0), start + radius, top)
+    state[at.THETA] = theta
+    state[at.DONE] += 1.0
+    state[at.MEAN] += (theta - state[at.MEAN]) / (state[at.DONE] + 1.0)
+    if state[at.DONE] >= state[at.LENGTH] and (
+        state[at.STAGE] < state[at.STAGES] or state[at.OPEN]
+    ):
+        state[at.THETA] = state[at.MEAN]  # line 1: the next example is the first of a stage
+
+
+@compiled
+def _learn_stamp(state, chances, y, weight, costs):
+    """Costs for the present level, or 0 where the level of the next epoch is estimated."""
+    level = state[at.LEVEL]
+    costs[0] = 0.0
+    if state[at.ESTIMATES] == 0.0:
+        costs[0] = state[at.GAIN] - level * state[at.MATCHED] if y > 0.5 else level
+    elif y > 0.5:
+        state[at.REWARD_POSITIVE] += weight * (1.0 + math.log2(max(chances[0], 1e-300)))
+        state[at.HELD_POSITIVE] += weight
+    else:
+        state[at.REWARD_NEGATIVE] += weight * (1.0 + math.log2(max(1.0 - chances[0], 1e-300)))
+        state[at.HELD_NEGATIVE] += weight
+    state[at.STEPS] += 1.0
+    if state[at.STEPS] < state[at.EPOCH]:
+        return
+    state[at.STEPS] = 0.0
+    if state[at.ESTIMATES] == 0.0:
+        state[at.ESTIMATES] = 1.0
+        return
+    state[at.ESTIMATES] = 0.0
+    state[at.EPOCH] = math.floor(state[at.EPOCH] * state[at.GROWTH])
+    if state[at.HELD_POSITIVE] > 0.0 and state[at.HELD_NEGATIVE] > 0.0:
+        hit = max(state[at.REWARD_POSITIVE] / state[at.HELD_POSITIVE], 0.0)
+        spared = state[at.REWARD_NEGATIVE] / state[at.HELD_NEGATIVE]
+        odds = (state[at.TOTAL] - state[at.POSITIVE]) / state[at.POSITIVE]
+        below = state[at.KNOWN] + state[at.MATCHED] * hit + odds * (1.0 - spared)
+        state[at.LEVEL] = min(state[at.GAIN] * hit / below, 1.0)
+        state[at.REWARD_POSITIVE] = state[at.HELD_POSITIVE] = 0.0
+        state[at.REWARD_NEGATIVE] = state[at.HELD_NEGATIVE] = 0.0
+
+
+@compiled
+def _decide_omcsl(state, chances, draw):
+    """The decision of a classifier drawn with probability proportional to exp(gamma F)."""
+    count = len(chances)
+    best, total = 0.0, 0.0
+    for again in range(3):  # the greatest measure, the sum of weights, the one that is drawn
+        passed = 0.0
+        for j in range(count):
+            hits, predicted = state[at.OMCSL_COUNTS + 2 * j], state[at.OMCSL_COUNTS + 2 * j + 1]
+            below = (
+                state[at.KNOWN] * state[at.POSITIVE] + state[at.MATCHED] * hits + predicted - hits
+            )
+            value = state[at.GAIN] * hits / below if below > 0.0 else 0.0
+            if again == 0:
+                best = max(best, value)
+                continue
+            passed += math.exp(state[at.SHARPNESS] * (value - best))
+            if again == 2 and passed > draw * total:
+                return 1 if chances[j] >= 0.5 else 0
+        total = passed
+    return 1 if chances[count - 1] >= 0.5 else 0
+
+
+@compiled
+def _learn_omcsl(state, chances, y, weight, costs):
+    """Costs of the levels j / (K + 1), scaled to the sum 1; counts of each classifier."""
+    count = len(chances)
+    for j in range(count):
+        level = (j + 1.0) / (count + 1.0)
+        reward = state[at.GAIN] - level * state[at.MATCHED]
+        costs[j] = (reward if y > 0.5 else level) / (reward + level)
+        if chances[j] >= 0.5:
+            state[at.OMCSL_COUNTS + 2 * j] += weight * y
+            state[at.OMCSL_COUNTS + 2 * j + 1] += weight
 
 
 @compiled
 def _decide(kind, state, chances, draw):
-    if kind == rules.FOFO:
+    if kind == at.FOFO:
         return _decide_fofo(state, chances, draw)
-    if kind == rules.OFO:
+    if kind == at.OFO:
         return _decide_ofo(state, chances, draw)
-    if kind == rules.OMCSL:
+    if kind == at.OMCSL:
         return _decide_omcsl(state, chances, draw)
     return _decide_logistic(state, chances, draw)
 
 
 @compiled
 def _learn(kind, state, chances, y, weight, costs):
-    if kind == rules.FOFO:
+    if kind == at.FOFO:
         _learn_fofo(state, chances, y, weight, costs)
-    elif kind == rules.STAMP:
+    elif kind == at.STAMP:
         _learn_stamp(state, chances, y, weight, costs)
-    elif kind == rules.OMCSL:
+    elif kind == at.OMCSL:
         _learn_omcsl(state, chances, y, weight, costs)
     else:
         _learn_logistic(state, chances, y, weight, costs)
@@ -64,11 +189,11 @@ def _dot(weights, j, values, columns, begin, end, constant):
             a += weights[j, columns[k]] * values[k]
         return a
     for k in range(begin, fours, 4):
-        at = k - begin
-        a += weights[j, at] * values[k]
-        b += weights[j, at + 1] * values[k + 1]
-        c += weights[j, at + 2] * values[k + 2]
-        d += weights[j, at + 3] * values[k + 3]
+        place = k - begin
+        a += weights[j, place] * values[k]
+        b += weights[j, place + 1] * values[k + 1]
+        c += weights[j, place + 2] * values[k + 2]
+        d += weights[j, place + 3] * values[k + 3]
     for k in range(fours, end):
         a += weights[j, k - begin] * values[k]
     return (a + b) + (c + d)
@@ -98,18 +223,35 @@ def _logistic(margin):
 
 
 @compiled
-def run(kind, state, weights, delays, settings, held, given, predicted, guesses):
-    """Fills the last two, and changes the state and the weights; see ``base.run``."""
+def run(kind, state, weights, delays, settings, held, given):
+    """What was predicted before labels were used, and with which probability, (n,) each.
+
+    After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
+    example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
+    a sparse example touches only its own features.
+
+    Args:
+        kind: the number of the learner.
+        state: what it remembers besides weights; changed, as are weights and delays.
+        weights: (classifiers, features + 1), the last column for the intercept.
+        delays: of the same shape; no rows where the last weights are used instead of the mean.
+        settings: the value of the feature behind the intercept (1, or 0 without one), the length of
+            the first step, and whether it is divided by the root of t.
+        held: values row by row, the column of each (none where rows are whole), where rows begin.
+        given: 1 for positive examples and 0, weights (an example of weight 0 is skipped), and
+            uniform numbers, (n,) each.
+    """
     constant, step, falls = settings
     values, columns, begins = held
     positive, importance, draws = given
+    predicted, guesses = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
     count, averages = len(weights), len(delays) > 0
     own, chances, costs = np.empty(count), np.empty(count), np.zeros(count)
     for i in range(len(positive)):
         y, weight = positive[i], importance[i]
         if weight == 0.0:
             continue
-        begin, end, before = begins[i], begins[i + 1], state[SEEN]
+        begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
         for j in range(count):
             margin = _dot(weights, j, values, columns, begin, end, constant)
             own[j] = chances[j] = _logistic(margin)
@@ -118,11 +260,11 @@ def run(kind, state, weights, delays, settings, held, given, predicted, guesses)
                 chances[j] = _logistic(margin + late / before)
         chosen = _decide(kind, state, chances, draws[i])
         predicted[i], guesses[i] = chosen, chances[0]
-        state[TRUE_POSITIVE] += weight * y * chosen
-        state[PREDICTED] += weight * chosen
-        state[POSITIVE] += weight * y
-        state[TOTAL] += weight
-        state[SEEN] = before + 1.0
+        state[at.TRUE_POSITIVE] += weight * y * chosen
+        state[at.PREDICTED] += weight * chosen
+        state[at.POSITIVE] += weight * y
+        state[at.TOTAL] += weight
+        state[at.SEEN] = before + 1.0
         _learn(kind, state, chances, y, weight, costs)
         rate = step * weight / (math.sqrt(before + 1.0) if falls else 1.0)
         for j in range(count):
@@ -130,3 +272,4 @@ def run(kind, state, weights, delays, settings, held, given, predicted, guesses)
             _move(weights, j, values, columns, begin, end, constant, -move)
             if averages:
                 _move(delays, j, values, columns, begin, end, constant, before * move)
+    return predicted, guesses

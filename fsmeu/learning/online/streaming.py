@@ -23,12 +23,11 @@ from fsmeu.learning.base import Rows
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.rules import GAIN, KNOWN, MATCHED, coefficients, values_of
+from fsmeu.learning.online.state import GAIN, KNOWN, MATCHED, coefficients, values_of
 from fsmeu.limits import STREAMED_EXAMPLES
 
 __all__ = [
     "Outcome",
-    "Plan",
     "Task",
     "curves_csv",
     "places",
@@ -125,19 +124,6 @@ def stream(
     return Streamed(learner, seen, np.concatenate(parts), took)
 
 
-def measured_on(learner: OnlineClassifier, rows: Rows, labels: NDArray[Any]) -> float:
-    """The learner's measure of what it predicts for other examples; 0 where it is 0/0.
-
-    Args:
-        learner: an online learner that has seen examples.
-        rows: examples, (examples, features).
-        labels: their classes, (examples,).
-    """
-    chosen, positive = learner.predict(rows) == learner.classes_[1], labels == learner.classes_[1]
-    counts = (float(part.sum()) for part in (chosen & positive, chosen, positive))
-    return float(values_of(learner.state_[[GAIN, KNOWN, MATCHED]], *counts))
-
-
 def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iterator[Ints]:
     """Indices of the examples, a piece of each pass after the other."""
     for _ in range(passes):
@@ -150,25 +136,6 @@ def _within(seen: Ints, done: int, more: int) -> Ints:
     """The numbers of examples that are reached by the next piece, as places in it."""
     first, last = np.searchsorted(seen, (done, done + more), side="right")
     return np.asarray(seen[first:last] - done - 1)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is done with each learner.
-
-    Attributes:
-        passes: how often it sees the examples.
-        shuffles: random orders; 0 for the order of the file.
-        seed: of the random orders.
-    """
-
-    passes: int
-    shuffles: int
-    seed: int
-
-    def random(self, k: int) -> np.random.Generator | None:
-        """What shuffles the examples for the k-th time."""
-        return np.random.default_rng((self.seed, k)) if self.shuffles else None
 
 
 @dataclass(frozen=True)
@@ -274,7 +241,10 @@ def run_orders(
     learner: OnlineClassifier,
     data: Task,
     others: Task | None,
-    plan: Plan,
+    *,
+    passes: int,
+    shuffles: int,
+    seed: int,
     tell: Callable[[int, str], None],
 ) -> Outcome:
     """What a learner reached over all orders.
@@ -284,22 +254,30 @@ def run_orders(
         learner: the learner, which is copied for each order.
         data: the examples it learns from.
         others: the examples it is measured on afterwards, or None.
-        plan: passes, orders and seed.
+        passes: how often it sees the examples in an order.
+        shuffles: random orders; 0 for the order of the file.
+        seed: of the random orders, and of learners that draw.
         tell: called with the number of examples seen since the last call, and the measure in words.
 
     Raises:
         ValueError: the learner refuses its parameters or the examples.
     """
-    count, measure = len(data.labels) * plan.passes, _measure_name(learner)
+    count, measure = len(data.labels) * passes, _measure_name(learner)
     found: list[Streamed] = []
     tests = []
-    for k in range(max(plan.shuffles, 1)):
-        made = _prepared(learner, count, plan.seed + k)
-        options: dict[str, Any] = {"passes": plan.passes, "random": plan.random(k)}
-        options["tell"] = lambda more, value: tell(more, f"{measure} {value:.4f}")
-        found.append(stream(made, data.rows, data.labels, **options))
+    for k in range(max(shuffles, 1)):
+        made = _prepared(learner, count, seed + k)
+        random = np.random.default_rng((seed, k)) if shuffles else None
+        one = stream(
+            made, data.rows, data.labels, passes=passes, random=random,
+            tell=lambda more, value: tell(more, f"{measure} {value:.4f}"),
+        )  # fmt: skip
+        found.append(one)
         if others is not None:
-            tests.append(measured_on(made, others.rows, others.labels))
+            parts = (
+                part == made.classes_[1] for part in (made.predict(others.rows), others.labels)
+            )
+            tests.append(running_measure(*parts, learner.measure, learner.beta)[-1])
     curves = np.array([one.values for one in found])
     speed = count / max(min(one.seconds for one in found), 1e-9)
     values = None if others is None else np.array(tests)

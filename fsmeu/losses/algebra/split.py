@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fsmeu.losses.algebra.rewrite import replace_parts, with_parts
-from fsmeu.losses.algebra.separate import separated
+from fsmeu.losses.algebra.rewrite import replace_parts, separated, with_parts
 from fsmeu.losses.language.dependencies import (
     increment,
     linear_registers,
@@ -24,10 +23,7 @@ from fsmeu.losses.language.dependencies import (
     tapes,
 )
 from fsmeu.losses.language.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
-from fsmeu.losses.semantics.bound import BoundLoss
-
-__all__ = ["JointCount", "Split", "TapeLoss", "split"]
-
+from fsmeu.losses.semantics.evaluator import BoundLoss
 
 _ZERO = Number(0.0)
 

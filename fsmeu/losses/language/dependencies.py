@@ -27,22 +27,6 @@ from fsmeu.losses.language.syntax import (
     parts,
 )
 
-__all__ = [
-    "increment",
-    "is_affine",
-    "is_condition",
-    "is_truth",
-    "linear_registers",
-    "memories_read_length",
-    "names_read",
-    "needed_registers",
-    "reads_clock",
-    "steps",
-    "steps_read_length",
-    "tapes",
-    "unread_registers",
-]
-
 _TAPES = frozenset({"z", "y", "i"})
 _ZERO = Number(0.0)
 _TRUTHS = frozenset({"==", "!=", "<", "<=", ">", ">=", "and", "or", "not"})

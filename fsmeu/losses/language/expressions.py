@@ -28,8 +28,6 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 
-__all__ = ["FUNCTIONS", "OF_LABELS", "Names", "read_expr", "unquote"]
-
 FUNCTIONS = {
     "min": (1, 99),
     "max": (1, 99),
@@ -49,15 +47,13 @@ FUNCTIONS = {
 OF_LABELS = ("kind", "type", "tally", "sum")
 """The functions that ask labels or memories."""
 
-_BUILTIN = ("z", "y", "i", "n", "inf")
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
 
 
-def _words_of_the_language() -> dict[str, str]:
-    fixed = dict.fromkeys(_BUILTIN, "a word with a fixed meaning")
-    return fixed | dict.fromkeys(FUNCTIONS, _FUNCTION)
+_WORDS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
+_WORDS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
 
 
 @dataclass
@@ -76,7 +72,7 @@ class Names:
 
     source: str
     origin: str
-    meaning: dict[str, str] = field(default_factory=_words_of_the_language)
+    meaning: dict[str, str] = field(default_factory=_WORDS.copy)
     lets: dict[str, Expr] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
     sides: dict[str, int] = field(default_factory=dict)
@@ -93,11 +89,7 @@ class Names:
         return [name for name, what in self.meaning.items() if what != _FUNCTION]
 
     def declare(self, token: Any, what: str) -> str:
-        """Takes a new name.
-
-        Raises:
-            LossFileError: it is taken.
-        """
+        """Takes a new name; a LossFileError if it is taken."""
         name = str(token)
         if name in self.meaning:
             message = f"the name {name!r} is taken: it is {self.meaning[name]}"
@@ -111,11 +103,7 @@ class Names:
 
 
 def read_expr(node: Any, names: Names) -> Expr:
-    """The expression of a parse tree.
-
-    Raises:
-        LossFileError: a name in it is not known, or does not stand for what is done with it.
-    """
+    """The expression of a parse tree; a LossFileError if a name is unknown or misused."""
     place, children = place_of(node), node.children
     match node.data:
         case "number":

@@ -10,8 +10,6 @@ from __future__ import annotations
 from fsmeu.errors import LossFileError, nearest
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["STATEMENT", "SYNTAX_ERRORS", "WORDS", "fault", "near_word"]
-
 WORDS = tuple(
     word
     for line in (
@@ -31,7 +29,7 @@ STATEMENT = (
 )
 
 _HEAD = "loss f "
-_SYNTAX: dict[str, list[str]] = {
+SYNTAX_ERRORS: dict[str, list[str]] = {
     "a loss file begins with 'utility NAME' or 'loss NAME'": [
         "",
         "count bad",
@@ -145,22 +143,12 @@ _SYNTAX: dict[str, list[str]] = {
     ],
     "'==' compares; a single '=' does not": [
         _HEAD + "count bad when z = 1",
-        _HEAD + "flag f when z = 1",
-        _HEAD + "age a since z = 1",
-        _HEAD + "value if z = 1 then 2 else 3",
     ],
     "comparisons do not chain; join two with 'and'": [
         _HEAD + "count bad when 1 < z < 3",
-        _HEAD + "count bad when z == y == 1",
     ],
     "a condition that counts as 1 or 0 stands in brackets here": [
         _HEAD + "value n == 1",
-        _HEAD + "value 1 == 1",
-        _HEAD + "value (n) == 1",
-        _HEAD + "value m[0] == 1",
-        _HEAD + "value min(1) == 1",
-        _HEAD + 'value "a" == 1',
-        _HEAD + "value old m == 1",
         _HEAD + "value not n",
         _HEAD + "count bad by n == 1",
         _HEAD + "count bad by not n",
@@ -169,7 +157,6 @@ _SYNTAX: dict[str, list[str]] = {
         _HEAD + "value 1 + not n",
         _HEAD + "value n and 1",
         _HEAD + "value if n == 1 then n == 2 else 3",
-        _HEAD + "value if n == 1 then 2 else n == 3",
     ],
     "an opened bracket is not closed, or something is missing before it closes": [
         _HEAD + "value (1",
@@ -197,18 +184,14 @@ _SYNTAX: dict[str, list[str]] = {
     "this character is not part of the language (powers are written ^)": [
         _HEAD + "value 1 ? 2",
         _HEAD + "value `1`",
-        _HEAD + "value 'a'",
         _HEAD + "count bad when z & y",
-        _HEAD + "value {1}",
     ],
     STATEMENT: [
         _HEAD + "value 1 tp",
-        _HEAD + "labels 0 1 count bad when z == 1 hello",
         _HEAD + "foo",
         _HEAD + "value 1 2",
     ],
 }
-SYNTAX_ERRORS = _SYNTAX
 
 VALUE = "the value must be a number"
 DEFAULT = "the entries of a table must be numbers"

@@ -18,8 +18,6 @@ from fsmeu.errors import LossFileError, sentence
 from fsmeu.losses.language.messages import STATEMENT, SYNTAX_ERRORS, WORDS, fault, near_word
 from fsmeu.losses.language.syntax import Place
 
-__all__ = ["MAX_DEPTH", "MAX_SIZE", "MAX_TOKENS", "grammar", "parse", "place_of"]
-
 MAX_SIZE = 64_000
 MAX_TOKENS = 8_000
 MAX_DEPTH = 150
@@ -84,11 +82,7 @@ def _parser() -> Lark:
 
 
 def parse(source: str, origin: str = "<text>") -> Tree[Token]:
-    """The parse tree of a loss file.
-
-    Raises:
-        LossFileError: the file is too long, too deeply nested, or not in the language.
-    """
+    """The parse tree of a loss file; a LossFileError if it is too long, too deep or malformed."""
     if len(source) > MAX_SIZE:
         must = f"a loss file may have at most {MAX_SIZE:,} characters"
         raise LossFileError(sentence(origin, must, f"{len(source):,}"))

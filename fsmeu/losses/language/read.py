@@ -34,8 +34,6 @@ from fsmeu.losses.language.syntax import (
     walk,
 )
 
-__all__ = ["STATE", "read"]
-
 STATE = "state"
 _MAX_REGISTERS = 100
 _MAX_PARTS = 20_000

@@ -4,30 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-__all__ = [
-    "Arcs",
-    "At",
-    "Binary",
-    "Call",
-    "Choice",
-    "Example",
-    "Expr",
-    "Index",
-    "Name",
-    "Number",
-    "Old",
-    "Output",
-    "Param",
-    "Place",
-    "Push",
-    "Register",
-    "Spec",
-    "Text",
-    "Unary",
-    "parts",
-    "walk",
-]
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -43,6 +20,10 @@ class Expr:
     """An expression; every kind of it remembers where it stands."""
 
     place: Place = field(default=Place(), compare=False, kw_only=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without what was found out about it."""
+        return {name: held for name, held in vars(self).items() if name[0] != "_"}
 
 
 @dataclass(frozen=True)

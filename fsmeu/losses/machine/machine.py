@@ -18,16 +18,13 @@ from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size
-from fsmeu.fst.image import Fst, fst_from_table
+from fsmeu.fst.image import Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
-from fsmeu.fst.symbols import symbol_table
 from fsmeu.losses.language.dependencies import names_read, reads_clock, tapes
 from fsmeu.losses.language.syntax import Binary, Name, Number, Place, Register
 from fsmeu.losses.machine.view import MachineView, SpecView, View
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.trajectory import trajectories
-
-__all__ = ["Machine", "build_machine", "explore", "in_blocks", "machine_view"]
+from fsmeu.losses.semantics.evaluator import BoundLoss
+from fsmeu.losses.semantics.walk import trajectories
 
 _STEPS_AT_ONCE = 1 << 20
 """Steps that are taken at once: 8 MB an array."""

@@ -17,10 +17,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.compose import guard_size, max_states
+from fsmeu.fst.distinct import by_first, refine, refine_layers
 from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.machine.partition import by_first, refine, refine_layers
-
-__all__ = ["minimize", "same_values", "unroll"]
 
 
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:

@@ -16,12 +16,10 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.distinct import bits, group, refine_layers
 from fsmeu.losses.language.dependencies import names_read, steps, unread_registers
-from fsmeu.losses.machine.partition import bits, group, refine_layers
 from fsmeu.losses.machine.quotient_register import MOST_MERGED_CELLS
 from fsmeu.losses.machine.view import SpecView
-
-__all__ = ["QuotientView", "quotient_given_z"]
 
 _SMALL_CORE = 64
 """Values, of what may be merged given z and of what is beside it, below which it is no gain."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.distinct import bits, group, refine
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
@@ -31,12 +32,8 @@ from fsmeu.losses.language.syntax import (
     parts,
     walk,
 )
-from fsmeu.losses.machine.partition import bits, group, refine
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.domains import Domain, Merged, domain_of, memory_of
-from fsmeu.losses.semantics.evaluator import Memory, Scope, constant_at, evaluate
-
-__all__ = ["MOST_MERGED_CELLS", "merged_registers", "observations"]
+from fsmeu.losses.semantics.domains import Domain, Merged, Pool, domain_of, memory_of
+from fsmeu.losses.semantics.evaluator import BoundLoss, Memory, Scope, constant_at, evaluate
 
 MOST_MERGED_CELLS = 1 << 24
 """Cells of the steps that merging looks at: 128 MB, past which the plain walk is taken."""
@@ -136,7 +133,7 @@ def _settled(bound: BoundLoss, name: str) -> list[Merged]:
 
 def _classes(bound: BoundLoss, register: Register, seen: tuple[Expr, ...], n: int) -> Merged | None:
     domain = domain_of(bound, register, n)
-    if domain.pool is not None or domain.size > _LARGEST_MERGED_DOMAIN:
+    if isinstance(domain, Pool) or domain.size > _LARGEST_MERGED_DOMAIN:
         return None
     memories = {register.name: memory_of(bound, register, n)} if register.sugar == "memory" else {}
     look = _Look(bound, register.name, memories, n)

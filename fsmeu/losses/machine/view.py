@@ -14,27 +14,23 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, sentence
 from fsmeu.fst.compose import guard_pairs
-from fsmeu.losses.algebra.affine import slope, starts_of
+from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
-from fsmeu.losses.language.messages import fault
-from fsmeu.losses.language.syntax import Expr, Register
 from fsmeu.losses.machine.quotient_register import merged_registers
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.declared_range import check_range
 from fsmeu.losses.semantics.domains import (
     MAX_BITS,
     Space,
+    check_range,
     domain_of,
     keep_whole,
-    memory_of,
+    left_bounds,
+    memories_of,
     share_numbers,
 )
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-from fsmeu.losses.semantics.trajectory import trajectories
-
-__all__ = ["MachineView", "SpecView", "View"]
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, evaluate, number
+from fsmeu.losses.semantics.walk import at_end, trajectories
 
 
 class View(Protocol):
@@ -111,9 +107,7 @@ class SpecView:
         self.ends = dict(ends or {})
         self.clock = any(r.sugar == "clock" for r in spec.registers)
         self.linear = len(linear)
-        self.memories = {
-            r.name: memory_of(bound, r, n) for r in spec.registers if r.sugar == "memory"
-        }
+        self.memories = memories_of(bound, n)
         reach = tapes(spec)
         constant_in_y = {name for name, t in reach.items() if z is not None and "y" not in t}
         fixed = constant_in_y - set(linear)
@@ -139,7 +133,7 @@ class SpecView:
         spec = self.bound.spec
         merged = merged_registers(self.bound, self.n) if merge else {}
         domains = {
-            r.name: merged[r.name].domain if r.name in merged else domain_of(self.bound, r, self.n)
+            r.name: merged[r.name] if r.name in merged else domain_of(self.bound, r, self.n)
             for r in self.carried
         }
         space = Space(share_numbers(domains))
@@ -154,20 +148,13 @@ class SpecView:
         return frozenset[str]().union(*(read[name][1] for name in names))
 
     def _start_code(self) -> int:
-        values = {r.name: np.array(self._start_value(r)) for r in self.carried}
+        starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
+        values = {name: np.array(start) for name, start in starts.items()}
         code, culprit = self.space_of.encode(values)
         if culprit is not None or int(code) < 0:
             register = next(r for r in self.carried if culprit in (None, r.name))
-            raise self._left_bounds(register, "starts outside its bounds")
+            raise left_bounds(self.bound, register, "starts outside its bounds")
         return int(code)
-
-    def _start_value(self, register: Register) -> float:
-        return constant_at(self.bound, register.start, self.n)
-
-    def _left_bounds(self, register: Register, what: str) -> LossFileError:
-        spec = self.bound.spec
-        message = f"{register.name} {what}"
-        return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
     def contexts(self) -> list[Hashable]:
         """For each position the numbers that its step looks at: i, z, registers that read z."""
@@ -233,7 +220,7 @@ class SpecView:
         targets, culprit = self.space_of.encode(new)
         if culprit is not None:
             register = next(r for r in self.carried if r.name == culprit)
-            raise self._left_bounds(register, f"leaves its bounds at position {i}")
+            raise left_bounds(self.bound, register, f"leaves its bounds at position {i}")
         return np.broadcast_to(targets, shape), gains
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
@@ -253,29 +240,15 @@ class SpecView:
         active: Bools | None,
     ) -> tuple[Floats, Floats]:
         """Values and slopes when z-only registers end as given, where lanes are active."""
-        registers = {**self.space_of.decode(codes), **tracks, **self.ends, "n": float(self.n)}
-        spec, starts = self.bound.spec, starts_of(self.bound, self.linear_names, self.n)
-        value = self._ending(spec.value, {**registers, **starts}, shape, active)
-        slopes = [
-            self._ending(slope(spec, name), registers, shape, active) for name in self.linear_names
-        ]
+        bound, n, names = self.bound, self.n, self.linear_names
+        registers = {**self.space_of.decode(codes), **tracks, **self.ends}
+        at_start = {**registers, **starts_of(bound, names, n)}
+        value = at_end(bound, bound.spec.value, at_start, shape, n, active)
+        rises = [slope(bound.spec, name) for name in names]
+        slopes = [at_end(bound, one, registers, shape, n, active) for one in rises]
         if not self.linear:
             check_range(self.bound, self.n, value if active is None else value[active])
         return value, np.array(slopes).reshape(self.linear, *shape)
-
-    def _ending(
-        self,
-        expr: Expr,
-        current: dict[str, Any],
-        shape: tuple[int, ...],
-        active: Bools | None,
-    ) -> Floats:
-        """An expression in each state at the end."""
-        scope = Scope(self.bound, current, current, self.memories)
-        value = number(expr, scope, active)
-        if active is not None:
-            value = np.where(active, value, 0.0)
-        return np.broadcast_to(value, shape).astype(np.float64)
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""

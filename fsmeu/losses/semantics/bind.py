@@ -13,16 +13,10 @@ from fsmeu.errors import InputError, nearest, sentence
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language.syntax import Expr, Index, Name, Param, Spec, Text, walk
-from fsmeu.losses.semantics.bound import NONE, BoundLoss
-from fsmeu.losses.semantics.evaluator import Scope, constant, number
+from fsmeu.losses.semantics.evaluator import NONE, BoundLoss, Scope, constant, number
 from fsmeu.losses.semantics.typecheck import check_types
 
-__all__ = ["bind", "check_known", "table_sides"]
-
-
-_MOST_WHOLE = (
-    2**53
-)  # doubles tell whole numbers apart up to there; greater labels are only compared
+_MOST_WHOLE = 2**53  # doubles tell whole numbers apart up to there; greater labels are compared
 
 
 def bind(spec: Spec, alphabet: Alphabet, given: Mapping[str, Any]) -> BoundLoss:
@@ -61,7 +55,9 @@ def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> Bo
     numeric = all(isinstance(label, int) and abs(label) <= _MOST_WHOLE for label in labels)
     names = [str(label) for label in labels]
     parts = [tag_parts(name) for name in names]
-    texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *_texts(spec)]
+    exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
+    quoted = [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
+    texts = [*names, *(kind for kind, _ in parts), *(t for _, t in parts if t), *quoted]
     codes = {text: float(k) for k, text in enumerate(dict.fromkeys(texts))}
     kinds, types = np.full((2, len(codes) + 1), NONE)
     kinds[-1] = types[-1] = np.nan
@@ -86,11 +82,6 @@ def _exprs(spec: Spec) -> list[Expr]:
     """The values and updates of a file."""
     registers = spec.output_registers or spec.registers
     return [spec.value, *(o.value for o in spec.outputs), *(r.update for r in registers)]
-
-
-def _texts(spec: Spec) -> list[str]:
-    exprs = [*_exprs(spec), *(p.default for p in spec.params if p.default is not None)]
-    return [node.value for expr in exprs for node in walk(expr) if isinstance(node, Text)]
 
 
 def _param_value(

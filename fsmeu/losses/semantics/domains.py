@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,23 +18,7 @@ from fsmeu.errors import LossFileError, SizeLimitError, sentence
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import Lanes, Memory, Scope, constant_at, evaluate
-
-__all__ = [
-    "MAX_BITS",
-    "MOST_WHOLE",
-    "Domain",
-    "Merged",
-    "Pool",
-    "Space",
-    "bounds_of",
-    "domain_of",
-    "keep_bounds",
-    "keep_whole",
-    "memory_of",
-    "share_numbers",
-]
+from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
 """Values of a register by its bounds; a count with more is numbered as its values are met."""
@@ -54,7 +39,35 @@ MOST_WHOLE = 2.0**53
 
 
 @dataclass(eq=False)
-class Pool:
+class Domain:
+    """The values low, ..., low + size - 1 of a register, numbered from 0.
+
+    Attributes:
+        low: least value.
+        size: number of values.
+        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
+            and no reachable state leaves them.
+        reachable: about how many of the values can be reached.
+    """
+
+    low: int
+    size: int
+    strict: bool
+    reachable: int
+
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The numbers of these values, and which lie outside: their numbers mean nothing."""
+        exact = values - self.low
+        with np.errstate(invalid="ignore"):
+            digit = exact.astype(np.int64)
+        return digit, (digit != exact) | (digit < 0) | (digit >= self.size)
+
+    def decode(self, numbers: Ints) -> Floats:
+        """The values with these numbers."""
+        return numbers + float(self.low)
+
+
+class Pool(Domain):
     """Real values numbered as they are met, each as it was computed.
 
     0.1 + 0.2 and 0.3 are two values: a tolerance that made them one would also make one of
@@ -64,102 +77,73 @@ class Pool:
     pays none of it.
     """
 
-    size: int = _POOL_SIZE
-    values: Floats = field(default_factory=lambda: np.zeros(0))
-    _order: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    def __init__(self, size: int = _POOL_SIZE) -> None:
+        super().__init__(0, size, strict=False, reachable=size)
+        self._values, self._order = np.zeros(0), np.zeros(0, np.int64)
 
-    def encode(self, values: Floats) -> Ints:
-        """The numbers of these values; new values get new numbers.
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The numbers of these values; new values get new numbers, none lies outside.
 
         Raises:
             SizeLimitError: there are more values than a pool may hold.
         """
         distinct, inverse = np.unique(values, return_inverse=True)
-        place, known = self._found(distinct)
+        place, known = _places(self._values[self._order], distinct)
         if not known.all():
-            self.values = np.concatenate([self.values, distinct[~known]])
-            if len(self.values) > self.size:
+            self._values = np.concatenate([self._values, distinct[~known]])
+            if len(self._values) > self.size:
                 must = f"a count may take at most {self.size:,} different values here"
                 raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
-            self._order = np.argsort(self.values, kind="stable")
-            place, _ = self._found(distinct)
-        return self._order[place][inverse].reshape(values.shape)
-
-    def _found(self, ascending: Floats) -> tuple[Ints, Bools]:
-        """The places of values among those known, in ascending order, and whether they are."""
-        if not len(self.values):
-            return np.zeros(len(ascending), np.int64), np.zeros(len(ascending), bool)
-        held = self.values[self._order]
-        place = np.minimum(np.searchsorted(held, ascending), len(held) - 1)
-        return place, held[place] == ascending
+            self._order = np.argsort(self._values, kind="stable")
+            place, _ = _places(self._values[self._order], distinct)
+        return self._order[place][inverse].reshape(values.shape), np.zeros((), bool)
 
     def decode(self, numbers: Ints) -> Floats:
         """The values with these numbers."""
-        return self.values[numbers]
+        return self._values[numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Merged:
+class Merged(Domain):
     """Classes of values that nothing can tell apart; one of each class stands for all of it.
 
-    Attributes:
+    Args:
         values: all values that occur, ascending.
         classes: the class of each.
         representatives: the value that stands for each class.
         length: the least length of sequences for which these are the classes.
     """
 
-    values: Floats
-    classes: Ints
-    representatives: Floats
-    length: int
+    def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
+        super().__init__(0, len(representatives), strict=False, reachable=len(representatives))
+        self.values, self.classes, self.representatives = values, classes, representatives
+        self.length = length
 
-    @property
-    def domain(self) -> Domain:
-        """The classes as the domain of a register."""
-        size = len(self.representatives)
-        return Domain(0, size, False, reachable=size, merged=self)
+    def encode(self, values: Floats) -> tuple[Ints, Bools]:
+        """The class of each value, and which values do not occur."""
+        place, known = _places(self.values, values)
+        return self.classes[place], ~known
 
-    def encode(self, values: Floats) -> Ints:
-        """The class of each value, -1 for values that do not occur."""
-        place = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[place] == values, self.classes[place], -1)
+    def decode(self, numbers: Ints) -> Floats:
+        """The values that stand for these classes."""
+        return self.representatives[numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """The values low, ..., low + size - 1, or a pool of real values, or merged values.
-
-    Attributes:
-        low: least value.
-        size: number of values.
-        strict: True when leaving the domain is the file's mistake; the bounds of counts are ours,
-            and no reachable state leaves them.
-        pool: the values of a register without bounds.
-        reachable: about how many of the values can be reached.
-        merged: the classes, where they take the place of the values.
-    """
-
-    low: int
-    size: int
-    strict: bool
-    pool: Pool | None = None
-    reachable: int = 0
-    merged: Merged | None = None
+def _places(ascending: Floats, values: Floats) -> tuple[Ints, Bools]:
+    """The places of values among others in ascending order, and whether they are there."""
+    if not len(ascending):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
+    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return place, ascending[place] == values
 
 
 def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
-    """The domain of a register in sequences of length n.
-
-    Raises:
-        LossFileError: the bounds are not whole numbers, are out of order, or too far apart.
-    """
+    """The domain of a register in sequences of length n; its bounds must be whole and in order."""
     if register.sugar == "memory":
         memory = memory_of(bound, register, n)
         reachable = 2 * (memory.base - 1) ** memory.depth
-        return Domain(0, memory.base**memory.depth, True, reachable=reachable)
+        return Domain(0, memory.base**memory.depth, strict=True, reachable=reachable)
     if register.low is None or register.high is None:
-        return _numbered_as_met()
+        return Pool()
     low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
     if not (np.isfinite([low, high]).all() and low == int(low) and high == int(high)):
         raise _error(bound, register, f"bounds must be whole numbers, not {low:g}..{high:g}")
@@ -167,15 +151,11 @@ def domain_of(bound: BoundLoss, register: Register, n: int) -> Domain:
         raise _error(bound, register, f"bounds must be in order, not {low:g}..{high:g}")
     size = int(high) - int(low) + 1
     if size > _MAX_DOMAIN and register.sugar == "count":
-        return _numbered_as_met()
+        return Pool()
     if size > _MAX_DOMAIN:
         message = f"a register may take at most {_MAX_DOMAIN:,} values, this one {size:,}"
         raise _error(bound, register, message)
     return Domain(int(low), size, register.sugar != "count", reachable=size)
-
-
-def _numbered_as_met() -> Domain:
-    return Domain(0, _POOL_SIZE, False, Pool(), reachable=_POOL_SIZE)
 
 
 def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, float]:
@@ -187,7 +167,7 @@ def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, floa
 
 
 def keep_bounds(
-    bound: BoundLoss, register: Register, values: Floats, low: Floats | float, high: Floats | float
+    bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
 ) -> None:
     """Refuses values that leave the bounds which the file declares for a register.
 
@@ -200,9 +180,18 @@ def keep_bounds(
     """
     if register.sugar != "register":
         return
-    if not ((values >= low) & (values <= high) & (values == np.floor(values))).all():
-        spec, message = bound.spec, f"{register.name} leaves its bounds"
-        raise fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
+    if type(values) is float:
+        kept = low <= values <= high and values.is_integer()
+    else:
+        kept = ((values >= low) & (values <= high) & (values == np.floor(values))).all()
+    if not kept:
+        raise left_bounds(bound, register, "leaves its bounds")
+
+
+def left_bounds(bound: BoundLoss, register: Register, what: str) -> LossFileError:
+    """The error of a register that leaves the bounds which the file declares."""
+    spec, message = bound.spec, f"{register.name} {what}"
+    return fault(spec.origin, spec.source, register.place, message, "Widen the bounds")
 
 
 def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) -> None:
@@ -215,7 +204,7 @@ def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) ->
         after: its value after the step.
         scope: what the update saw.
     """
-    if register.sugar != "count" or not np.greater_equal(np.abs(after), MOST_WHOLE).any():
+    if register.sugar != "count" or not np.any(np.abs(after) >= MOST_WHOLE):
         return
     amount = _amount(register.update)
     if amount is None:
@@ -240,6 +229,12 @@ def _amount(update: Expr) -> Expr | None:
     return None
 
 
+@lru_cache(maxsize=256)
+def memories_of(bound: BoundLoss, n: int) -> dict[str, Memory]:
+    """How each memory is kept, by name."""
+    return {r.name: memory_of(bound, r, n) for r in bound.spec.registers if r.sugar == "memory"}
+
+
 def memory_of(bound: BoundLoss, register: Register, n: int) -> Memory:
     """How a memory is kept: the values of its entries and their number."""
     depth = constant_at(bound, register.depth, n)  # type: ignore[arg-type]
@@ -262,27 +257,19 @@ def _entry_values(bound: BoundLoss, register: Register, n: int) -> tuple[Floats,
             message = f"entries must lie in whole bounds, not {low:g}..{high:g}"
             raise _error(bound, register, message)
         return np.arange(low, high + 1.0), True
-    if _is_tape(entry):
-        return bound.label_values, bound.numeric
-    if _is_tag_part(entry) and not bound.numeric:
-        parts = bound.kinds if entry.function == "kind" else bound.types
-        return np.unique(parts[bound.label_values.astype(np.int64)]), False
-    if is_condition(entry):
-        return np.array([0.0, 1.0]), True
+    match entry:
+        case Name(name="z" | "y"):
+            return bound.label_values, bound.numeric
+        case Call(function="kind" | "type", arguments=(Name(name="z" | "y"),)) if not bound.numeric:
+            parts = bound.kinds if entry.function == "kind" else bound.types
+            return np.unique(parts[bound.label_values.astype(np.int64)]), False
+        case _ if is_condition(entry):
+            return np.array([0.0, 1.0]), True
     message = (
         "a memory of something other than z, y, their kind or type, or a condition needs bounds, "
         "'in LOW..HIGH'"
     )
     raise _error(bound, register, message)
-
-
-def _is_tag_part(expr: Expr) -> bool:
-    is_part = isinstance(expr, Call) and expr.function in ("kind", "type")
-    return is_part and _is_tape(expr.arguments[0])  # type: ignore[attr-defined]
-
-
-def _is_tape(expr: Expr) -> bool:
-    return isinstance(expr, Name) and expr.name in ("z", "y")
 
 
 def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
@@ -292,14 +279,13 @@ def _error(bound: BoundLoss, register: Register, message: str) -> LossFileError:
 
 def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
     """The same domains, pools made smaller where all together would run out of numbers."""
-    pools = [name for name, domain in domains.items() if domain.pool is not None]
+    pools = [name for name, domain in domains.items() if isinstance(domain, Pool)]
     bounded = math.prod(domain.size for name, domain in domains.items() if name not in pools)
     if not pools:
         return dict(domains)
     room = int(2 ** ((MAX_BITS - math.log2(bounded)) / len(pools)))
     size = min(_POOL_SIZE, max(room, _SMALL_POOL))
-    smaller = {name: replace(domains[name], size=size, pool=Pool(size)) for name in pools}
-    return {**domains, **smaller}
+    return {**domains, **{name: Pool(size) for name in pools}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,34 +301,23 @@ class Space:
     @property
     def size(self) -> int:
         """How many numbers there are."""
-        size = 1
-        for domain in self.domains.values():
-            size *= domain.size
-        return size
+        return math.prod(domain.size for domain in self.domains.values())
 
     @property
     def dense(self) -> bool:
         """True when the space is small, or most of it can be reached: arrays may span it."""
-        if any(domain.pool is not None for domain in self.domains.values()):
+        if any(isinstance(domain, Pool) for domain in self.domains.values()):
             return False
-        reachable = 1
-        for domain in self.domains.values():
-            reachable *= min(domain.reachable, domain.size)
+        reachable = math.prod(min(one.reachable, one.size) for one in self.domains.values())
         most = min(_LARGEST_DENSE_SPACE, _SPARED_SPACE * reachable)
         return self.size <= max(_DENSE_SPACE, most)
 
     def decode(self, codes: Ints) -> dict[str, Floats]:
         """The register values behind each number."""
-        rest = codes
-        values: dict[str, Floats] = {}
+        rest, values = codes, {}
         for name, domain in reversed(list(self.domains.items())):
             rest, digit = np.divmod(rest, domain.size)
-            if domain.pool is not None:
-                values[name] = domain.pool.decode(digit)
-            elif domain.merged is not None:
-                values[name] = domain.merged.representatives[digit]
-            else:
-                values[name] = digit + float(domain.low)
+            values[name] = domain.decode(digit)
         return values
 
     def encode(self, values: Mapping[str, Floats]) -> tuple[Ints, str | None]:
@@ -355,18 +330,55 @@ class Space:
         outside = np.zeros((), bool)
         culprit = None
         for name, domain in self.domains.items():
-            if domain.pool is not None:
-                digit = domain.pool.encode(np.asarray(values[name], np.float64))
-            elif domain.merged is not None:
-                digit = domain.merged.encode(np.asarray(values[name]))
-                outside = outside | (digit < 0)
-            else:
-                exact = np.asarray(values[name]) - domain.low
-                with np.errstate(invalid="ignore"):
-                    digit = exact.astype(np.int64)
-                strange = (digit != exact) | (digit < 0) | (digit >= domain.size)
-                if strange.any():
-                    outside = outside | strange
-                    culprit = name if domain.strict or (digit != exact).any() else culprit
+            held = np.asarray(values[name], np.float64)
+            digit, strange = domain.encode(held)
+            if strange.any():
+                outside = outside | strange
+                fractional = type(domain) is Domain and (held != np.floor(held)).any()
+                culprit = name if domain.strict or fractional else culprit
             code = code * domain.size + digit
         return (np.where(outside, -1, code) if outside.any() else code), culprit
+
+
+_SLACK = 1e-9
+
+
+class RangeError(LossFileError):
+    """A value lies outside the range that its file declares."""
+
+
+def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
+    """The least and the greatest value for sequences of length n; infinite where none is said."""
+    if bound.spec.range is None:
+        return -math.inf, math.inf
+    low, high = (constant_at(bound, side, n) for side in bound.spec.range)
+    return low, high
+
+
+@lru_cache(maxsize=256)
+def _with_slack(bound: BoundLoss, n: int) -> tuple[float, float]:
+    """The same with room for rounding."""
+    low, high = declared_range(bound, n)
+    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
+    slack = _SLACK * (max(sides, default=0.0) or 1.0)
+    return low - slack, high + slack
+
+
+def within_range(bound: BoundLoss, n: int, value: float) -> bool:
+    """True when a value lies in the range that the file declares, up to rounding."""
+    low, high = _with_slack(bound, n)
+    return low <= value <= high
+
+
+def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
+    """Refuses values, or means of them, outside the declared range up to rounding: a RangeError."""
+    spec = bound.spec
+    if spec.range is None:
+        return
+    for value in (values.min(), values.max()) if values.size else ():
+        if not within_range(bound, n, value):
+            low, high = declared_range(bound, n)
+            message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
+            place = spec.range[0].place
+            text = str(fault(spec.origin, spec.source, place, message))
+            raise RangeError(text, place.line, place.column)

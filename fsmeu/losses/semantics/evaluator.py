@@ -1,14 +1,16 @@
-"""Expressions evaluated on whole arrays of states and label pairs at once.
+"""Expressions of a loss with its labels, on floats or whole arrays of states and label pairs.
 
-Every value is a float64, alone or in an array; a lane is one entry of the broadcast arrays. A lane
-takes part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy
-lane by lane, so that a division by zero counts only where it is asked for.
+Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
+part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
+by lane, so that a division by zero counts only where it is asked for. An expression becomes a
+function of a scope once, and keeps it.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +18,8 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
+from fsmeu.fst.alphabet import Alphabet
+from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
     Arcs,
@@ -33,31 +37,65 @@ from fsmeu.losses.language.syntax import (
     Text,
     Unary,
 )
-from fsmeu.losses.semantics.bound import NONE, BoundLoss
 
-__all__ = ["Lanes", "Memory", "Scope", "constant", "constant_at", "evaluate", "number"]
+NONE = -1.0
+"""The code of 'no label': the type of the tag O, the entries of a memory before the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundLoss:
+    """A loss whose labels and parameters are known; only the length n is still open.
+
+    Labels enter arithmetic as their own numbers when all of them are ints that doubles tell apart
+    (``numeric``), otherwise as codes that can only be compared.
+
+    Attributes:
+        spec: the loss file.
+        alphabet: the labels of both tapes.
+        params: value of each parameter; a table is an array indexed by label index.
+        numeric: True when labels are numbers.
+        label_values: what ``z`` or ``y`` is for each label index.
+        codes: code of each text.
+        kinds: code of the kind of each label code (B, I, O ...), and nan at the end.
+        types: code of the type of each label code (NP, PER ...), NONE where it has none; the same.
+    """
+
+    spec: Spec
+    alphabet: Alphabet
+    params: Mapping[str, Any]
+    numeric: bool
+    label_values: Floats
+    codes: Mapping[str, float]
+    kinds: Floats = field(repr=False)
+    types: Floats = field(repr=False)
+
 
 Lanes = Any
 """A float, or a float64 array that broadcasts against the others."""
 Mask = Bools | None
+Function = Callable[["Scope", Mask], Lanes]
+"""An expression: its value in a scope, in the active lanes."""
 
 _COMPARE = {
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
-_ARITHMETIC = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "%": np.mod,
-    "^": np.power,
+_ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+    "^": lambda base, power: np.power(np.float64(base), power),
 }
+_ZERO_REFUSED = {"/": "division by zero", "%": "remainder by zero"}
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
+_CHOOSE = {"min": (operator.lt, np.minimum), "max": (operator.gt, np.maximum)}
+_SCALAR = (bool, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +111,7 @@ class Memory:
     depth: int
     numeric: bool
 
-    @property
+    @cached_property
     def base(self) -> int:
         """The number of digits."""
         return len(self.values) + 1
@@ -83,8 +121,15 @@ class Memory:
         """What each digit stands for, nan for 'nothing yet'."""
         return np.append(np.nan, self.values)
 
+    def entry(self, packed: Lanes, back: int) -> Lanes:
+        """The entries so many steps back of memories that are kept in these numbers."""
+        power = self.base**back
+        if type(packed) is float:
+            return float(self.entries[int(packed) // power % self.base])
+        return self.entries[np.asarray(packed).astype(np.int64) // power % self.base]
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False, slots=True)
 class Scope:
     """What the names of an expression stand for.
 
@@ -112,6 +157,10 @@ class Scope:
             cells = {k: float(np.broadcast_to(v, shape)[at]) for k, v in held.items()}
             where = " when " + " ".join(f"{k}={self._show(k, x)}" for k, x in cells.items())
         return fault(spec.origin, spec.source, expr.place, message + where)
+
+    def state_number(self, name: str) -> float:
+        """The number that stands for an explicit state."""
+        return float(next(r.states for r in self.bound.spec.registers if r.states).index(name))
 
     def _show(self, name: str, cell: float) -> str:
         if name in ("z", "y") and not self.bound.numeric:
@@ -150,218 +199,289 @@ def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
             negative number, a result is not finite, or not exactly one arc of a state applies.
     """
     with np.errstate(all="ignore"):
-        return _eval(expr, scope, active)
+        return function_of(expr)(scope, active)
 
 
-def _eval(expr: Expr, scope: Scope, active: Mask) -> Lanes:
-    return _HANDLERS[type(expr)](expr, scope, active)
+def function_of(expr: Expr) -> Function:
+    """The expression as a function, which raises what ``evaluate`` does."""
+    known: Function | None = vars(expr).get("_function")
+    if known is None:
+        known = _FUNCTIONS[type(expr)](expr)
+        object.__setattr__(expr, "_function", known)
+    return known
 
 
-def _number(expr: Number, scope: Scope, active: Mask) -> Lanes:
-    return expr.value
+def _condition(expr: Expr) -> Function:
+    """Where an expression is true, bools; what a memory has before the start (nan) is not."""
+    if is_condition(expr) or isinstance(expr, At):
+        return _truth(expr)
+    value = function_of(expr)
+    return lambda scope, active: abs(value(scope, active)) > 0.0
 
 
-def _at(expr: At, scope: Scope, active: Mask) -> Lanes:
-    states = next(r.states for r in scope.bound.spec.registers if r.states)
-    return np.equal(scope.current["state"], float(states.index(expr.state))) * 1.0
+def _truth(expr: Any) -> Function:
+    """Where a comparison, an ``and``, ``or``, ``not`` or ``at`` holds, bools."""
+    match expr:
+        case At():
+            return lambda scope, active: scope.current["state"] == scope.state_number(expr.state)
+        case Unary(operand=operand):
+            inner = _condition(operand)
+            return lambda scope, active: _not(inner(scope, active))
+        case Binary(operator="and" | "or"):
+            return _lazy(expr)
+    compare, left, right = _COMPARE[expr.operator], function_of(expr.left), function_of(expr.right)
+    return lambda scope, active: compare(left(scope, active), right(scope, active))
 
 
-def _old(expr: Old, scope: Scope, active: Mask) -> Lanes:
-    return scope.old[expr.name]
-
-
-def _unary(expr: Unary, scope: Scope, active: Mask) -> Lanes:
-    value = _eval(expr.operand, scope, active)
-    return -value if expr.operator == "-" else ~_true(value) * 1.0
-
-
-def _name(expr: Name, scope: Scope, active: Mask) -> Lanes:
-    if expr.name in scope.current:
-        return scope.current[expr.name]
-    return scope.bound.params[expr.name]
-
-
-def _text(expr: Text, scope: Scope, active: Mask) -> float:
-    bound = scope.bound
-    code = bound.codes.get(expr.value, NONE - 1)
-    if not bound.numeric:
-        return code
-    labels = bound.label_values  # their texts have the first codes
-    return float(labels[int(code)]) if 0 <= code < len(labels) else np.nan
-
-
-def _true(condition: Lanes) -> Any:
-    """Where a condition holds; what a memory has before the start (nan) is not true."""
-    return np.greater(np.abs(condition), 0.0)
+def _not(holds: Any) -> Any:
+    return not holds if isinstance(holds, bool) else ~holds
 
 
 def _and(active: Mask, truth: Bools) -> Mask:
     return truth if active is None else active & truth
 
 
-def _choice(expr: Choice, scope: Scope, active: Mask) -> Lanes:
-    condition = _true(_eval(expr.condition, scope, active))
-    if condition.ndim == 0:
-        return _eval(expr.yes if condition else expr.no, scope, active)
-    yes_lanes = _and(active, condition)
-    no_lanes = _and(active, ~condition)
-    yes = _eval(expr.yes, scope, yes_lanes)
-    no = _eval(expr.no, scope, no_lanes)
-    return np.where(condition, yes, no)
+def _lazy(expr: Binary) -> Function:
+    left, right, conjunction = _condition(expr.left), _condition(expr.right), expr.operator == "and"
+
+    def holds(scope: Scope, active: Mask) -> Any:
+        first = left(scope, active)
+        if first is conjunction:
+            return right(scope, active)
+        if isinstance(first, bool):
+            return first
+        second = right(scope, _and(active, first if conjunction else ~first))
+        return first & second if conjunction else first | second
+
+    return holds
 
 
-def _lazy(expr: Binary, scope: Scope, active: Mask) -> Lanes:
-    left = _true(_eval(expr.left, scope, active))
-    wanted = left if expr.operator == "and" else ~left
-    if left.ndim == 0 and not wanted:
-        return float(left)
-    right = _true(_eval(expr.right, scope, _and(active, wanted)))
-    return (left & right if expr.operator == "and" else left | right) * 1.0
+def _choice(expr: Choice) -> Function:
+    condition, yes, no = _condition(expr.condition), function_of(expr.yes), function_of(expr.no)
+
+    def chosen(scope: Scope, active: Mask) -> Lanes:
+        holds = condition(scope, active)
+        if isinstance(holds, _SCALAR):
+            return (yes if holds else no)(scope, active)
+        ours, others = yes(scope, _and(active, holds)), no(scope, _and(active, ~holds))
+        return np.where(holds, ours, others)
+
+    return chosen
 
 
-def _binary(expr: Binary, scope: Scope, active: Mask) -> Lanes:
-    operator = expr.operator
-    if operator in ("and", "or"):
-        return _lazy(expr, scope, active)
-    left = _eval(expr.left, scope, active)
-    right = _eval(expr.right, scope, active)
-    if operator in _COMPARE:
-        return _COMPARE[operator](left, right) * 1.0
-    if operator in ("/", "%"):
-        what = "division" if operator == "/" else "remainder"
-        _refuse(expr, f"{what} by zero", np.equal(right, 0.0), scope, active)
-    return _finite(expr, _ARITHMETIC[operator](np.float64(left), right), scope, active)
+def _as_number(expr: Expr) -> Function:
+    holds = _truth(expr)
+    return lambda scope, active: holds(scope, active) * 1.0
 
 
-def _call(expr: Call, scope: Scope, active: Mask) -> Lanes:
+def _unary(expr: Unary) -> Function:
+    if expr.operator == "not":
+        return _as_number(expr)
+    inner = function_of(expr.operand)
+    return lambda scope, active: -inner(scope, active)
+
+
+def _binary(expr: Binary) -> Function:
+    if expr.operator not in _ARITHMETIC:
+        return _as_number(expr)
+    apply, refused = _ARITHMETIC[expr.operator], _ZERO_REFUSED.get(expr.operator)
+    left, right = function_of(expr.left), function_of(expr.right)
+
+    def result(scope: Scope, active: Mask) -> Lanes:
+        a, b = left(scope, active), right(scope, active)
+        if refused:
+            _refuse(expr, refused, b == 0.0, scope, active)
+        try:
+            value = apply(a, b)
+        except ZeroDivisionError:  # of floats, where no lane is active
+            return np.nan
+        return _finite(expr, value, scope, active)
+
+    return result
+
+
+def _name(expr: Name) -> Function:
+    name = expr.name
+
+    def look_up(scope: Scope, active: Mask) -> Lanes:
+        try:
+            return scope.current[name]
+        except KeyError:
+            return scope.bound.params[name]
+
+    return look_up
+
+
+def _text(expr: Text) -> Function:
+    def code(scope: Scope, active: Mask) -> float:
+        bound = scope.bound
+        known = bound.codes.get(expr.value, NONE - 1)
+        if not bound.numeric:
+            return known
+        labels = bound.label_values  # their texts have the first codes
+        return float(labels[int(known)]) if 0 <= known < len(labels) else np.nan
+
+    return code
+
+
+def _call(expr: Call) -> Function:
     if expr.function in ("tally", "sum"):
-        return _over_memory(expr, scope, active)
-    arguments = [_eval(a, scope, active) for a in expr.arguments]
-    first = arguments[0]
-    if expr.function in ("kind", "type"):
-        return _tag(expr, first, scope)
-    if expr.function in ("min", "max"):
-        choose = np.minimum if expr.function == "min" else np.maximum
-        for other in arguments[1:]:
+        return _over_memory(expr)
+    arguments = [function_of(one) for one in expr.arguments]
+
+    def result(scope: Scope, active: Mask) -> Lanes:
+        first, *others = [one(scope, active) for one in arguments]
+        match expr.function:
+            case "kind" | "type":
+                return _tag(expr, first, scope)
+            case "min" | "max":
+                first = _extreme(first, others, *_CHOOSE[expr.function])
+            case "sqrt":
+                _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
+                return np.sqrt(np.maximum(first, 0.0))
+            case "log":
+                _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
+                first = np.log(first)
+            case _:
+                first = _PLAIN[expr.function](first)
+        return _finite(expr, first, scope, active)
+
+    return result
+
+
+def _extreme(first: Lanes, others: list[Lanes], before: Any, choose: Any) -> Lanes:
+    """The least or greatest of some values; nan if one of them is."""
+    for other in others:
+        if type(first) is type(other) is float:
+            first = other if before(other, first) or other != other else first
+        else:
             first = choose(first, other)
-        return _finite(expr, np.float64(first), scope, active)
-    if expr.function == "sqrt":
-        _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
-        return np.sqrt(np.maximum(first, 0.0))
-    if expr.function == "log":
-        _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
-        return _finite(expr, np.log(first), scope, active)
-    return _finite(expr, _PLAIN[expr.function](first), scope, active)
+    return first
 
 
 def _tag(expr: Call, codes: Lanes, scope: Scope) -> Lanes:
     if scope.bound.numeric:
         raise scope.fault(expr, f"{expr.function} needs tags such as B-NP, the labels are numbers")
     table = scope.bound.kinds if expr.function == "kind" else scope.bound.types
-    known = np.asarray(codes) >= 0
-    return table[np.where(known, codes, -1).astype(np.int64)]
+    if type(codes) is float:
+        return float(table[int(codes) if codes >= 0.0 else -1])
+    return table[np.where(np.asarray(codes) >= 0, codes, -1).astype(np.int64)]
 
 
-def _entry(memory: Memory, packed: Lanes, steps: int) -> Lanes:
-    """The entry of a memory so many steps back."""
-    number = np.asarray(packed).astype(np.int64)
-    return memory.entries[number // memory.base**steps % memory.base]
-
-
-def _over_memory(expr: Call, scope: Scope, active: Mask) -> Lanes:
+def _over_memory(expr: Call) -> Function:
+    """How many entries of a memory are equal to something, or their sum."""
     name = expr.arguments[0].name  # type: ignore[attr-defined]
-    memory, packed = scope.memories[name], scope.current[name]
-    total: Lanes = 0.0
-    sought = _eval(expr.arguments[1], scope, active) if expr.function == "tally" else None
-    for back in range(memory.depth):
-        entry = _entry(memory, packed, back)
-        total = total + (np.nan_to_num(entry) if sought is None else np.equal(entry, sought))
+    sought = function_of(expr.arguments[1]) if expr.function == "tally" else None
+
+    def total(scope: Scope, active: Mask) -> Lanes:
+        memory, packed = scope.memories[name], scope.current[name]
+        entries = [memory.entry(packed, back) for back in range(memory.depth)]
+        if sought is None:
+            return sum(map(np.nan_to_num, entries))
+        wanted = sought(scope, active)
+        return sum(one == wanted for one in entries) * 1.0
+
     return total
 
 
-def _index(expr: Index, scope: Scope, active: Mask) -> Lanes:
-    if expr.name in scope.memories:
-        memory = scope.memories[expr.name]
-        back = _eval(expr.arguments[0], scope, active)
-        if np.ndim(back) or not 0 <= back < memory.depth or back != int(back):
-            message = f"the index of {expr.name} must be a constant from 0 to {memory.depth - 1}"
-            raise scope.fault(expr, message)
-        held = scope.old if expr.old else scope.current
-        return _entry(memory, held[expr.name], int(back))
-    table = scope.bound.params[expr.name]
-    if table.ndim != len(expr.arguments):
-        raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(expr.arguments)} given")
-    at = [_label_index(expr, _eval(a, scope, active), scope, active) for a in expr.arguments]
-    return table[tuple(at)]
+def _index(expr: Index) -> Function:
+    name, arguments = expr.name, [function_of(one) for one in expr.arguments]
+
+    def entry(scope: Scope, active: Mask) -> Lanes:
+        memory, at = scope.memories.get(name), [one(scope, active) for one in arguments]
+        if memory is None:
+            return _table_entry(expr, at, scope, active)
+        if not 0 <= at[0] < memory.depth or at[0] != int(at[0]):
+            most = memory.depth - 1
+            raise scope.fault(expr, f"the index of {name} must be a constant from 0 to {most}")
+        return memory.entry((scope.old if expr.old else scope.current)[name], int(at[0]))
+
+    return entry
 
 
-def _label_index(expr: Index, values: Lanes, scope: Scope, active: Mask) -> Ints:
-    known = scope.bound.label_values
-    order = np.argsort(known)
-    found: Ints = order[np.searchsorted(known[order], values).clip(0, len(known) - 1)]
-    strange = np.not_equal(known[found], values)
-    _refuse(expr, f"{expr.name} has no entry for this, only for labels", strange, scope, active)
-    return found
+def _table_entry(expr: Index, at: list[Lanes], scope: Scope, active: Mask) -> Lanes:
+    table, labels = scope.bound.params[expr.name], scope.bound.label_values
+    if table.ndim != len(at):
+        raise scope.fault(expr, f"{expr.name} has {table.ndim} sides, {len(at)} given")
+    message = f"{expr.name} has no entry for this, only for labels"
+    return table[tuple(_place(expr, message, labels, one, scope, active) for one in at)]
 
 
-def _push(expr: Push, scope: Scope, active: Mask) -> Lanes:
-    memory = scope.memories[expr.memory]
-    entry = np.asarray(_eval(expr.entry, scope, active))
-    order = np.argsort(memory.values)
-    place = np.minimum(np.searchsorted(memory.values[order], entry), len(order) - 1)
-    digit = order[place] + 1
-    strange = memory.values[order[place]] != entry
-    _refuse(expr, "the remembered value is outside the declared bounds", strange, scope, active)
-    packed = np.asarray(scope.old[expr.memory]).astype(np.int64)
-    return ((packed * memory.base + digit) % memory.base**memory.depth).astype(np.float64)
+def _place(
+    expr: Expr, message: str, among: Floats, values: Lanes, scope: Scope, active: Mask
+) -> Ints:
+    """The places of values among others, which have to be there."""
+    order = np.argsort(among)
+    place: Ints = order[np.searchsorted(among[order], values).clip(0, len(among) - 1)]
+    _refuse(expr, message, np.not_equal(among[place], values), scope, active)
+    return place
 
 
-def _arcs(expr: Arcs, scope: Scope, active: Mask) -> Lanes:
-    state = np.asarray(scope.old["state"])
-    taken: Lanes = np.zeros(())
-    target: Lanes = np.zeros(())
-    fallback: list[tuple[int, int]] = []
-    for source, goal, condition in expr.arcs:
-        here = np.equal(state, float(source))
-        if condition is None:
-            fallback.append((source, goal))
-            continue
-        lanes = _and(active, here)
-        holds = here & _true(_eval(condition, scope, lanes))
-        taken = taken + holds
-        target = target + holds * float(goal)
-    for source, goal in fallback:
-        holds = np.equal(state, float(source)) & (taken == 0)
-        taken = taken + holds
-        target = target + holds * float(goal)
-    _refuse(expr, "two arcs apply", np.greater(taken, 1), scope, active)
-    _refuse(expr, "no arc applies", np.equal(taken, 0), scope, active)
+def _push(expr: Push) -> Function:
+    inner = function_of(expr.entry)
+    message = "the remembered value is outside the declared bounds"
+
+    def pushed(scope: Scope, active: Mask) -> Lanes:
+        memory, held = scope.memories[expr.memory], scope.old[expr.memory]
+        entry, room = inner(scope, active), memory.base**memory.depth
+        if type(held) is type(entry) is float and entry in memory.values:
+            digit = int(np.argmax(memory.values == entry)) + 1
+            return float((int(held) * memory.base + digit) % room)
+        digits = _place(expr, message, memory.values, np.asarray(entry), scope, active) + 1
+        packed = np.asarray(held).astype(np.int64) * memory.base + digits
+        return (packed % room).astype(np.float64)
+
+    return pushed
+
+
+def _arcs(expr: Arcs) -> Function:
+    """The state after a step: the target of the one arc that applies."""
+    arcs = [(float(a), float(b), _condition(c)) for a, b, c in expr.arcs if c is not None]
+    fallback = [(float(a), float(b)) for a, b, c in expr.arcs if c is None]
+
+    def target(scope: Scope, active: Mask) -> Lanes:
+        state, taken, goal = scope.old["state"], 0.0, 0.0
+        for source, end, condition in arcs:
+            here = state == source
+            if here is False:
+                continue
+            holds = here & condition(scope, active if here is True else _and(active, here))
+            taken, goal = taken + holds, goal + holds * end
+        for source, end in fallback:
+            holds = (state == source) & (taken == 0)
+            taken, goal = taken + holds, goal + holds * end
+        _refuse(expr, "two arcs apply", taken > 1, scope, active)
+        _refuse(expr, "no arc applies", taken == 0, scope, active)
+        return goal
+
     return target
 
 
 def _refuse(expr: Expr, message: str, bad: Any, scope: Scope, active: Mask) -> None:
     """Raises when something bad happens in an active lane."""
-    if bad.any():
+    if bad is not False and np.any(bad):
         lanes = np.asarray(bad if active is None else bad & active)
         if lanes.any():
             raise scope.fault(expr, message, lanes)
 
 
 def _finite(expr: Expr, value: Lanes, scope: Scope, active: Mask) -> Lanes:
+    if type(value) is float and value - value == 0.0:
+        return value
     finite = np.isfinite(value)
     if not finite.all():
         _refuse(expr, "the result is not a finite number", ~finite, scope, active)
     return value
 
 
-_HANDLERS: dict[type[Expr], Callable[[Any, Scope, Mask], Lanes]] = {
-    Number: _number,
+_FUNCTIONS: dict[type[Expr], Callable[[Any], Function]] = {
+    Number: lambda expr: lambda scope, active, value=expr.value: value,  # type: ignore[misc]
     Name: _name,
     Binary: _binary,
     Choice: _choice,
     Unary: _unary,
-    Old: _old,
-    At: _at,
+    Old: lambda expr: lambda scope, active: scope.old[expr.name],
+    At: _as_number,
     Text: _text,
     Call: _call,
     Index: _index,

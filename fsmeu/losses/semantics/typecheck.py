@@ -9,7 +9,6 @@ they are asked for: the same file may meet other labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +16,6 @@ from fsmeu.errors import LossFileError, nearest, shorten
 from fsmeu.losses.language import messages
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
-    At,
     Binary,
     Call,
     Choice,
@@ -29,12 +27,10 @@ from fsmeu.losses.language.syntax import (
     Register,
     Text,
     Unary,
+    parts,
     walk,
 )
-from fsmeu.losses.semantics.bound import BoundLoss
-from fsmeu.losses.semantics.evaluator import constant
-
-__all__ = ["check_types"]
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register
@@ -46,11 +42,7 @@ _BLAME = (NUMBER, LABEL, TEXT)
 
 
 def check_types(bound: BoundLoss) -> None:
-    """Refuses expressions that take a label or a memory for a number, or compare unlike things.
-
-    Raises:
-        LossFileError: the first such expression, with its place and what to write instead.
-    """
+    """Refuses the first expression that takes a label for a number, or compares unlikes."""
     spec = bound.spec
     registers = spec.output_registers or spec.registers
     names: dict[str, Sort] = {r.name: r for r in registers if r.sugar == "memory"}
@@ -60,7 +52,7 @@ def check_types(bound: BoundLoss) -> None:
         if param.type == "table" and param.default is not None:
             _number(param.default, messages.DEFAULT, world)
     for register in registers:
-        _STATEMENTS[register.sugar](register, register.update, world)
+        _statement(register, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):
         _number(value, messages.VALUE, world)
 
@@ -68,61 +60,41 @@ def check_types(bound: BoundLoss) -> None:
 # -- statements, as they stand in the file ---------------------------------------------------------
 
 
-def _count(register: Register, update: Any, world: _World) -> None:
-    if isinstance(update, Choice):
-        _condition(register, update, world)
-        update = update.yes
-    _number(update.right, messages.AMOUNT, world)
-
-
-def _condition(register: Register, update: Any, world: _World) -> None:
-    _number(update.condition, messages.CONDITION, world)
-
-
-def _memory(register: Register, update: Any, world: _World) -> None:
-    if _entries(register) == NUMBER:
-        _number(update.entry, messages.ENTRY, world)
-    else:
-        _sort(update.entry, world)
-
-
-def _next(register: Register, update: Any, world: _World) -> None:
-    _number(update, messages.NEXT, world)
-
-
-def _arcs(register: Register, update: Any, world: _World) -> None:
-    for _, _, condition in update.arcs:
-        if condition is not None:
-            _number(condition, messages.CONDITION, world)
-
-
-_STATEMENTS: dict[str, Callable[[Register, Any, _World], None]] = {
-    "count": _count,
-    "age": _condition,
-    "flag": _condition,
-    "memory": _memory,
-    "register": _next,
-    "state": _arcs,
-}
+def _statement(register: Register, world: _World) -> None:
+    update: Any = register.update
+    if register.sugar in ("age", "flag") or (
+        isinstance(update, Choice) and register.sugar == "count"
+    ):
+        _number(update.condition, messages.CONDITION, world)
+    match register.sugar:
+        case "count":
+            step: Any = update.yes if isinstance(update, Choice) else update
+            _number(step.right, messages.AMOUNT, world)
+        case "memory" if _entries(register) == NUMBER:
+            _number(update.entry, messages.ENTRY, world)
+        case "memory":
+            _sort(update.entry, world)
+        case "register":
+            _number(update, messages.NEXT, world)
+        case "state":
+            for condition in parts(update):
+                _number(condition, messages.CONDITION, world)
 
 
 # -- what is wanted --------------------------------------------------------------------------------
 
 
-def _number(expr: Expr, why: str, world: _World) -> str:
+def _number(expr: Expr, why: str, world: _World) -> None:
     """Refuses what is not a number; of an ``if``, the branch that is none."""
     if id(expr) in world.numbers:
-        return NUMBER
+        return
     if isinstance(expr, Choice):
         _number(expr.condition, messages.CONDITION, world)
         _number(expr.yes, why, world)
         _number(expr.no, why, world)
-    else:
-        sort = _sort(expr, world)
-        if not _like_number(sort, world):
-            raise _unlike(expr, sort, NUMBER, why, world)
+    elif not _like_number(sort := _sort(expr, world), world):
+        raise _unlike(expr, sort, NUMBER, why, world)
     world.numbers.add(id(expr))
-    return NUMBER
 
 
 def _label(expr: Expr, why: str, world: _World) -> None:
@@ -158,90 +130,63 @@ def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
 
 
 def _sort(expr: Expr, world: _World) -> Sort:
-    found = world.known.get(id(expr))
-    if found is None:
-        found = world.known[id(expr)] = _RULES[type(expr)](expr, world)
-    return found
+    known = world.known.get(id(expr))
+    if known is None:
+        known = world.known[id(expr)] = _sort_of(expr, world)
+    return known
 
 
-def _binary(expr: Binary, world: _World) -> Sort:
-    left, right = expr.left, expr.right
-    if expr.operator in ("==", "!="):
-        a, b = _sort(left, world), _sort(right, world)
-        _known_label(left, a, b, world)
-        _known_label(right, b, a, world)
-        _same(left, right, messages.EQUAL, world)
-        return NUMBER
-    why = messages.OPERATORS.get(expr.operator, messages.ARITHMETIC)
-    _number(left, why, world)
-    return _number(right, why, world)
-
-
-def _choice(expr: Choice, world: _World) -> Sort:
-    _number(expr.condition, messages.CONDITION, world)
-    a, b = _same(expr.yes, expr.no, messages.BRANCHES, world)
-    if a == b or isinstance(a, Register):
-        return a
-    return NUMBER if _like_number(a, world) and _like_number(b, world) else TEXT
-
-
-def _call(expr: Call, world: _World) -> Sort:
-    first = expr.arguments[0]
-    if expr.function in ("kind", "type"):
-        _label(first, messages.TAGS, world)
-        return TEXT
-    if expr.function in ("tally", "sum"):
-        return _over_memory(expr, first, world)
-    for argument in expr.arguments:
-        _number(argument, messages.FUNCTION, world)
+def _sort_of(expr: Expr, world: _World) -> Sort:
+    match expr:
+        case Text():
+            return LABEL if expr.value in world.labels else TEXT
+        case Name() | Old():
+            return world.names.get(expr.name, NUMBER)
+        case Unary():
+            why = messages.ARITHMETIC if expr.operator == "-" else messages.CONDITION
+            _number(expr.operand, why, world)
+        case Binary(operator="==" | "!="):
+            a, b = _sort(expr.left, world), _sort(expr.right, world)
+            _known_label(expr.left, a, b, world)
+            _known_label(expr.right, b, a, world)
+            _same(expr.left, expr.right, messages.EQUAL, world)
+        case Binary():
+            for side in (expr.left, expr.right):
+                _number(side, messages.OPERATORS.get(expr.operator, messages.ARITHMETIC), world)
+        case Choice():
+            _number(expr.condition, messages.CONDITION, world)
+            a, b = _same(expr.yes, expr.no, messages.BRANCHES, world)
+            if a == b or isinstance(a, Register):
+                return a
+            return NUMBER if _like_number(a, world) and _like_number(b, world) else TEXT
+        case Call(function="kind" | "type"):
+            _label(expr.arguments[0], messages.TAGS, world)
+            return TEXT
+        case Call(function="tally" | "sum"):
+            _over_memory(expr, expr.arguments[0], world)
+        case Index() if expr.name in world.names:
+            _number(expr.arguments[0], messages.FUNCTION, world)
+            return _entries(world.names[expr.name])  # type: ignore[arg-type]
+        case Index():
+            for argument in expr.arguments:
+                _label(argument, messages.TABLE, world)
+        case Call():
+            for argument in expr.arguments:
+                _number(argument, messages.FUNCTION, world)
     return NUMBER
 
 
-def _over_memory(expr: Call, memory: Any, world: _World) -> Sort:
+def _over_memory(expr: Call, memory: Any, world: _World) -> None:
     held = _entries(world.names[memory.name])  # type: ignore[arg-type]
     if expr.function == "sum":
         if not _like_number(held, world):
             raise _unlike(memory, world.names[memory.name], "one of numbers", messages.SUM, world)
-        return NUMBER
+        return
     sought = expr.arguments[1]
     sort = _sort(sought, world)
     _known_label(sought, sort, held, world)
     if not _alike(sort, held, world):
         raise _unlike(sought, sort, held, messages.TALLY, world)
-    return NUMBER
-
-
-def _index(expr: Index, world: _World) -> Sort:
-    memory = world.names.get(expr.name)
-    if memory is None:
-        for argument in expr.arguments:
-            _label(argument, messages.TABLE, world)
-        return NUMBER
-    _number(expr.arguments[0], messages.FUNCTION, world)
-    return _entries(memory)  # type: ignore[arg-type]
-
-
-def _unary(expr: Unary, world: _World) -> Sort:
-    why = messages.ARITHMETIC if expr.operator == "-" else messages.CONDITION
-    return _number(expr.operand, why, world)
-
-
-def _named(expr: Name | Old, world: _World) -> Sort:
-    return world.names.get(expr.name, NUMBER)
-
-
-_RULES: dict[type[Expr], Callable[[Any, _World], Sort]] = {
-    Number: lambda expr, world: NUMBER,
-    At: lambda expr, world: NUMBER,
-    Text: lambda expr, world: LABEL if expr.value in world.labels else TEXT,
-    Name: _named,
-    Old: _named,
-    Unary: _unary,
-    Binary: _binary,
-    Choice: _choice,
-    Call: _call,
-    Index: _index,
-}
 
 
 # -- sorts -----------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ __all__ = [
     "joined_rows",
     "mixed",
     "rows_of_columns",
-    "stacked",
     "text_hash",
     "uniform",
 ]
@@ -129,12 +128,3 @@ def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
     ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1), dtype=np.int64)))
     held = (np.ones(int(ends[-1]), np.float32), columns[kept], ends)
     return csr_array(held, shape=(len(columns), count))
-
-
-def stacked(parts: list[csr_array]) -> csr_array:
-    """The rows of all parts, one below the other."""
-    counts = np.concatenate([np.diff(part.indptr) for part in parts])
-    ends = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    columns = np.concatenate([part.indices for part in parts])
-    values = np.concatenate([part.data for part in parts])
-    return csr_array((values, columns, ends), shape=(len(counts), parts[0].shape[1]))

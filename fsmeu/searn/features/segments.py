@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Ints
 from fsmeu.searn.features.hashing import Hashes, indices, mixed, text_hash
 from fsmeu.searn.features.templates import (
+    HOME,
     Columns,
     Template,
     column_names,
     columns_of,
     parse_template,
     parse_templates,
+    template_file,
     template_hashes,
 )
 
@@ -52,57 +54,19 @@ class SegmentSet:
         )
 
 
-def _pair(text: str) -> tuple[Template, Template]:
-    """From ``pos[-1] | pos[0]``: the parts before the bar count from the first position."""
-    first, _, last = (part.strip() for part in text.partition("|"))
-    return parse_template(first) if first else (), parse_template(last) if last else ()
+def _read_segments(lines: Sequence[tuple[str, str]]) -> SegmentSet:
+    """The set of a file of templates whose lines begin with the name of a part of the set."""
+    of = {kind: [rest for first, rest in lines if first == kind] for kind in _PARTS}
+    ends = [
+        tuple(parse_template(side) if side.strip() else () for side in text.split("|"))
+        for text in of["ends"]
+    ]
+    sized, inside = parse_templates(of["sized"]), parse_templates(of["inside"])
+    return SegmentSet(tuple((a, b) for a, b in ends), sized, tuple(of["whole"]), inside)
 
 
-_ENDS = """
-lower[-1] |
-lower[0] |
-| lower[0]
-| lower[1]
-pos[-1] |
-pos[0] |
-| pos[0]
-| pos[1]
-case[-1] |
-case[0] |
-| case[0]
-| case[1]
-stem[0] |
-| stem[0]
-suffix3[0] |
-| suffix3[0]
-| suffix3[1]
-lists[0] |
-| lists[1]
-lower[-1] lower[0] |
-pos[-1] pos[0] |
-pos[-2] pos[-1] |
-pos[-2] pos[-1] pos[0] |
-lower[-1] pos[0] |
-pos[-1] lower[0] |
-| lower[0] lower[1]
-| pos[0] pos[1]
-| pos[1] pos[2]
-| pos[0] pos[1] pos[2]
-| lower[0] pos[1]
-| pos[0] lower[1]
-| pos[-1] pos[0] pos[1]
-| lower[1] lower[2]
-pos[0] | pos[0]
-pos[-1] | pos[1]
-pos[-1] pos[0] | pos[0] pos[1]
-lower[0] | lower[0]
-"""
-CHUNKS = SegmentSet(
-    tuple(_pair(text) for text in _ENDS.split("\n") if text),
-    parse_templates(["bias", "pos[0]", "lower[0]", "pos[0] pos[1]"]),
-    ("pos", "lower", "case"),
-    parse_templates(["lower", "case", "pos[0] pos[1]"]),
-)
+_PARTS = ("ends", "sized", "whole", "inside")
+CHUNKS = _read_segments(template_file(HOME / "chunks.txt"))
 """The templates for chunks of words with parts of speech."""
 
 

@@ -13,13 +13,12 @@ from scipy.sparse import csr_array
 
 from fsmeu.arrays import Ints
 from fsmeu.learning.features import feature_items
-from fsmeu.searn.features.hashing import indices, text_hash
+from fsmeu.searn.features.hashing import indices, rows_of_columns, text_hash
 from fsmeu.searn.features.segments import SegmentSet, segment_features
 from fsmeu.searn.features.templates import TemplateSet, column_names, columns_of, template_hashes
 
 __all__ = [
     "HashedSentences",
-    "dense_sentences",
     "feature_rows",
     "hashed_sentences",
     "templated_sentences",
@@ -125,30 +124,7 @@ def templated_sentences(
         chunks: the features of chunks, for spaces that decide chunk by chunk.
     """
     columns = columns_of(sentences, column_names([*templates.static, *templates.crossed]))
-    shown = indices(template_hashes(columns, templates.static), bits)
-    positions, count = shown.shape
-    ends = np.arange(positions + 1, dtype=np.int64) * count
-    held = (np.ones(shown.size, np.float32), shown.ravel(), ends)
-    matrix = csr_array(held, shape=(positions, 1 << bits))
+    matrix = rows_of_columns(indices(template_hashes(columns, templates.static), bits), 1 << bits)
     crossed = template_hashes(columns, templates.crossed)
     made = None if chunks is None else segment_features(sentences, chunks, bits)
     return HashedSentences(matrix, columns.starts, crossed, made)
-
-
-def dense_sentences(
-    values: NDArray[np.float64], starts: NDArray[np.int64], bits: int, crossed: Any = None
-) -> HashedSentences:
-    """Sentences of which each position has a few numbers, such as pixels; a constant is added.
-
-    Args:
-        values: (positions, features); fewer than 2^bits.
-        starts: where each sentence starts and the last ends, (sentences + 1,).
-        bits: there are 2^bits columns, most of them for what was decided before.
-        crossed: hashes that are crossed with the last labels, (positions, C).
-    """
-    positions = len(values)
-    shown = csr_array(np.concatenate([values, np.ones((positions, 1))], axis=1))
-    held = (shown.data.astype(np.float32), shown.indices.astype(np.int32), shown.indptr)
-    matrix = csr_array(held, shape=(positions, 1 << bits))
-    none = np.empty((positions, 0), np.uint64)
-    return HashedSentences(matrix, starts, none if crossed is None else crossed)

@@ -5,11 +5,8 @@ the one at it. Each template gives each position exactly one feature of value 1,
 columns: of the word, its stem, its part of speech and so on. What is asked for beyond the end of a
 sentence has a hash of its own.
 
-The sets follow Daumé et al. (2009): section 6.1.3 for chunking (the word as it stands, in small
-letters, its stem and what the stem leaves, its case pattern, its first and last characters, the
-part of speech and its first character, lists), section 6.1.2 for names (words, case and affixes of
-up to three characters within two positions), section 6.1.4 for joint tagging (no parts of speech
-are read: they are predicted). Conjunctions of neighbours stand for the paper's n-grams.
+The sets are files beside this module; they follow Daumé et al. (2009). Conjunctions of neighbours
+stand for the paper's n-grams.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.errors import InputError, one_of, sentence
-from fsmeu.reading import read_text
-from fsmeu.searn.features.hashing import Hashes, indices, mixed, text_hash
+from fsmeu.files import read_text
+from fsmeu.searn.features.hashing import Hashes, mixed, text_hash
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
 __all__ = [
@@ -37,7 +34,7 @@ __all__ = [
     "columns_of",
     "parse_template",
     "parse_templates",
-    "static_features",
+    "template_file",
     "template_hashes",
     "template_set",
 ]
@@ -180,14 +177,13 @@ def parse_template(text: str) -> Template:
     return tuple(found)
 
 
-def parse_templates(lines: Iterable[str]) -> tuple[Template, ...]:
-    """The templates of a text, one on each line; empty lines and what follows a # are passed over.
+def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
+    """The templates that are written so.
 
     Raises:
-        InputError: a line is not written so.
+        InputError: one is not.
     """
-    stripped = (line.partition("#")[0].strip() for line in lines)
-    return tuple(parse_template(line) for line in stripped if line)
+    return tuple(map(parse_template, texts))
 
 
 def column_names(templates: Iterable[Template]) -> list[str]:
@@ -212,20 +208,6 @@ def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
     return found
 
 
-def static_features(
-    sentences: Sequence[Sequence[Sequence[str]]], templates: Sequence[Template], bits: int
-) -> NDArray[np.int32]:
-    """The features of all positions of a corpus laid end to end, (positions, templates).
-
-    Args:
-        sentences: lists of rows of texts, of which the first is the word.
-        templates: the templates.
-        bits: features are numbers below 2^bits; two of them share a number by chance.
-    """
-    columns = columns_of(sentences, column_names(templates))
-    return indices(template_hashes(columns, templates), bits)
-
-
 @dataclass(frozen=True)
 class TemplateSet:
     """Templates of the input, and those that are crossed with labels of the past.
@@ -239,98 +221,43 @@ class TemplateSet:
     crossed: tuple[Template, ...] = ()
 
 
-def _window(names: str, reach: int) -> list[str]:
-    """Each column at each offset from -reach to reach."""
-    return [f"{name}[{k}]" for name in names.split() for k in range(-reach, reach + 1)]
+def template_file(name: str | Path) -> list[tuple[str, str]]:
+    """The lines of a file of templates, each as its first word and the rest of it.
+
+    Empty lines and what follows a # are left out.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    lines = read_text(name, f"templates {name}").splitlines()
+    stripped = (line.partition("#")[0].strip() for line in lines)
+    return [(line.partition(" ")[0], line.partition(" ")[2]) for line in stripped if line]
 
 
-_WORD = ["bias", "ending", "prefix1", "prefix2", "prefix3", "suffix1"]
-_CHUNKING = [
-    *_WORD,
-    *_window("word pos", 2),
-    *_window("lower stem case shape lists pos.first suffix2 suffix3", 1),
-    "pos[-3]",
-    "pos[3]",
-    *(f"pos[{k}] pos[{k + 1}]" for k in range(-2, 2)),
-    *(f"pos[{k}] pos[{k + 1}] pos[{k + 2}]" for k in range(-2, 1)),
-    "pos[-2] pos[-1] pos[0] pos[1]",
-    "pos[-1] pos[0] pos[1] pos[2]",
-    *(f"lower[{k}] lower[{k + 1}]" for k in range(-1, 1)),
-    "lower[0] pos[0]",
-    "lower[-1] pos[0]",
-    "lower[1] pos[0]",
-    "lower[0] pos[1]",
-    "lower[0] pos[-1]",
-    "lower[0] pos[1] pos[2]",
-    "lower[0] pos[-1] pos[-2]",
-    "lower[-1] pos[0] pos[1]",
-    "pos[-1] pos[1]",
-    "lower[-1] lower[1]",
-]
-_NAMES = [
-    *_WORD,
-    *_window("word lower pos case shape", 2),
-    *_window("lists suffix3 suffix2", 1),
-    "prefix3[-1]",
-    "prefix3[1]",
-    "prefix4",
-    "suffix4",
-    "lower[-3]",
-    "lower[3]",
-    *(f"lower[{k}] lower[{k + 1}]" for k in range(-2, 2)),
-    *(f"case[{k}] case[{k + 1}]" for k in range(-2, 2)),
-    *(f"case[{k}] case[{k + 1}] case[{k + 2}]" for k in range(-2, 1)),
-    *(f"pos[{k}] pos[{k + 1}]" for k in range(-1, 1)),
-    "lower[-1] case[0]",
-    "lower[-2] lower[-1] case[0]",
-    "case[0] lower[1]",
-    "lists[-1] case[0]",
-    "case[-1] lists[0] case[1]",
-    "shape[-1] shape[0]",
-    "shape[0] shape[1]",
-]
-_WORDS = [
-    *_WORD,
-    *_window("word", 2),
-    *_window("lower stem case shape lists suffix2 suffix3", 1),
-    "prefix4",
-    "suffix4",
-    *(f"lower[{k}] lower[{k + 1}]" for k in range(-2, 2)),
-    *(f"suffix2[{k}] suffix2[{k + 1}]" for k in range(-1, 1)),
-    "lower[-1] lower[1]",
-    "lower[-1] lower[0] lower[1]",
-    "suffix3[-1] suffix3[0] suffix3[1]",
-]
-SETS = {
-    "chunking": TemplateSet(
-        parse_templates(_CHUNKING),
-        parse_templates(["lower[0]", "pos[0]", "pos[0] pos[1]", "pos[-1] pos[0]", "lower[-1]"]),
-    ),
-    "names": TemplateSet(
-        parse_templates(_NAMES), parse_templates(["lower[0]", "case[0]", "pos[0]", "lower[-1]"])
-    ),
-    "words": TemplateSet(
-        parse_templates(_WORDS), parse_templates(["lower[0]", "suffix2[0]", "case[0]", "lower[1]"])
-    ),
-}
+def _read_set(name: str | Path) -> TemplateSet:
+    lines = template_file(name)
+    static = [f"{first} {rest}" for first, rest in lines if first != "cross"]
+    crossed = [rest for first, rest in lines if first == "cross"]
+    found = TemplateSet(parse_templates(static), parse_templates(crossed))
+    if not found.static:
+        raise InputError(sentence(f"templates {name}", "there must be a template"))
+    return found
+
+
+HOME = Path(__file__).parent
+"""The folder of the files of this package's templates."""
+SETS = {name: _read_set(HOME / f"{name}.txt") for name in ("chunking", "names", "words")}
 """Sets by name: "chunking" reads parts of speech in the second column, "words" the word alone."""
 
 
 def template_set(name: str) -> TemplateSet:
-    """A set of this module by its name, or that of a file with one template on each line.
+    """A set of this package by its name, or that of a file with one template on each line.
 
     A line that starts with ``cross`` is crossed with the label before.
 
     Raises:
         InputError: there is neither, or the file is not written so.
     """
-    path = Path(name)
-    if name in SETS or not path.is_file():
+    if name in SETS or not Path(name).is_file():
         return SETS[one_of("templates", "what is no file of templates", name, SETS)]
-    lines = read_text(path, f"templates {name}").splitlines()
-    crossed = [line[6:] for line in lines if line.startswith("cross ")]
-    static = [line for line in lines if not line.startswith("cross ")]
-    found = TemplateSet(parse_templates(static), parse_templates(crossed))
-    if not found.static:
-        raise InputError(sentence(f"templates {name}", "there must be a template"))
-    return found
+    return _read_set(name)

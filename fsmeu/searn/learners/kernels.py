@@ -1,4 +1,4 @@
-"""One pass over examples, compiled by numba; see ``linear``."""
+"""One pass over examples, compiled by numba; examples are as ``linear.Entries`` describes them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _ada_step(own, sums, slopes, value, rate):
 
 
 @compiled
-def _slopes(scores, costs, targets, margin, slopes):
+def _slopes(scores, costs, targets, slopes):
     """Fills the slopes of the loss of an example, all (rows, A); returns the loss."""
     rows, actions = scores.shape
     top, best = -np.inf, -np.inf
@@ -55,8 +55,6 @@ def _slopes(scores, costs, targets, margin, slopes):
         for a in range(actions):
             if math.isinf(costs[r, a]):
                 continue
-            if margin != 0:
-                scores[r, a] += margin * costs[r, a]
             top = max(top, scores[r, a])
             if targets[r, a]:
                 best = max(best, scores[r, a])
@@ -82,9 +80,16 @@ def _slopes(scores, costs, targets, margin, slopes):
 @compiled
 def logistic_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, squares,
-    rate, margin, dropout, least, seed,
+    rate, dropout, least, seed,
 ):  # fmt: skip
-    """The sum of losses; see ``linear.logistic_pass``."""
+    """The sum of the examples' losses before their steps; changes weights and squares, (U + 1, A).
+
+    The loss of an example is -log of the probability that softmax gives to its targets. A step is
+    that of AdaGrad (Duchi, Hazan and Singer 2011): ``rate`` times the slope over the root of the
+    sum of squared slopes so far, ``squares``, which begin above 0. Examples are visited in
+    ``order``; a share ``dropout`` of the entries is left out, the seed says which; a row whose
+    slopes are all less than ``least`` makes no step. The last row of the weights stays 0.
+    """
     last, actions = len(weights) - 1, weights.shape[1]
     most_rows, most = 1, 1
     for i in range(len(begins) - 1):
@@ -113,7 +118,7 @@ def logistic_pass(
                 _add_scores(scores[r], weights, columns[k], values[k] * scale)
             row_ends[r + 1] = found
         loss = _slopes(
-            scores[:count], costs[first : first + count], targets[first : first + count], margin,
+            scores[:count], costs[first : first + count], targets[first : first + count],
             slopes[:count],
         )  # fmt: skip
         total += importance[i] * loss
@@ -133,7 +138,13 @@ def logistic_pass(
 def perceptron_pass(
     ends, columns, values, begins, costs, targets, importance, order, weights, delays, seen, by_cost
 ):
-    """The number of wrong decisions; see ``linear.perceptron_pass``."""
+    """The number of wrong decisions; changes weights and delays, (U + 1, A).
+
+    Where the best action is no target, a row is added to the weights of the best target and taken
+    from those of the best action; with ``by_cost`` as often as both costs differ. ``delays`` are
+    steps times the number of examples before them, ``seen`` of them before this pass: the mean of
+    the weights after t examples is ``weights - delays / t``. The last row of both stays 0.
+    """
     last, actions = len(weights) - 1, weights.shape[1]
     line = np.zeros(actions, weights.dtype)
     wrong, before = 0, seen

@@ -6,8 +6,7 @@ features are left out by dropout is told by a hash of the seed and the entry's n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +26,7 @@ __all__ = [
     "LinearModel",
     "Logistic",
     "column_table",
-    "logistic_pass",
     "numbered_columns",
-    "perceptron_pass",
 ]
 
 
@@ -115,18 +112,17 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         return None, columns[order], order
 
 
-@dataclass(frozen=True)
-class Entries:
-    """Examples as flat arrays.
+class Entries(NamedTuple):
+    """Examples as flat arrays; numbers are of the type of the weights.
 
     Attributes:
         ends: where the entries of each row begin, and the end of the last, (R + 1,).
         columns: the number of each entry's column, less than the rows of weights.
-        values: the value of each entry, of the type of the weights.
+        values: the value of each entry.
         begins: the first row of each example and the end of the last, (N + 1,).
-        costs: (R, A), +inf where an action is not allowed; of the type of the weights.
+        costs: (R, A), +inf where an action is not allowed.
         targets: bool (R, A).
-        importance: the weight of each example, (N,); of the type of the weights.
+        importance: the weight of each example, (N,).
     """
 
     ends: Ints
@@ -136,79 +132,6 @@ class Entries:
     costs: NDArray[Any]
     targets: NDArray[np.bool_]
     importance: NDArray[Any]
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        """All of them, in this order."""
-        return (
-            self.ends, self.columns, self.values, self.begins,
-            self.costs, self.targets, self.importance,
-        )  # fmt: skip
-
-
-def logistic_pass(
-    given: Entries,
-    order: Ints,
-    weights: NDArray[Any],
-    squares: NDArray[Any],
-    *,
-    rate: float,
-    margin: float,
-    dropout: float,
-    seed: int,
-    least: float = 0.0,
-) -> float:
-    """The mean of the examples' losses before their steps; weights and squares are changed.
-
-    The loss of an example is -log of the probability that softmax gives to its targets, with
-    ``margin`` times the cost added to each score (softmax-margin, Gimpel and Smith 2010). A step is
-    that of AdaGrad (Duchi, Hazan and Singer 2011): ``rate`` times the slope over the root of the
-    sum of squared slopes so far.
-
-    Args:
-        given: the examples.
-        order: the examples in the order in which they are visited.
-        weights: (U + 1, A); the last row stays 0.
-        squares: sums of squared slopes, (U + 1, A); greater than 0.
-        rate: the length of a step.
-        margin: how much of an action's cost is added to its score.
-        dropout: the share of entries that is left out, at random in each pass.
-        seed: says which.
-        least: a row whose slopes are all less than this makes no step.
-    """
-    from fsmeu.searn.learners import kernels
-
-    settings = (rate, margin, dropout, least, np.uint64(seed))
-    total = kernels.logistic_pass(*given.arrays, order, weights, squares, *settings)
-    return float(total) / max(1, len(order))
-
-
-def perceptron_pass(
-    given: Entries,
-    order: Ints,
-    weights: NDArray[Any],
-    delays: NDArray[Any],
-    *,
-    seen: int,
-    by_cost: bool,
-) -> int:
-    """How many examples were decided wrongly; weights and delays are changed.
-
-    Where the best action is no target, a row is added to the weights of the best target and taken
-    from those of the best action. The mean of the weights after t examples is
-    ``weights - delays / t``.
-
-    Args:
-        given: the examples.
-        order: the examples in the order in which they are visited.
-        weights: (U + 1, A); the last row stays 0.
-        delays: steps times the number of examples before them, (U + 1, A).
-        seen: the number of examples before this pass.
-        by_cost: whether a step is as long as the difference of both costs; else it is 1.
-    """
-    from fsmeu.searn.learners import kernels
-
-    return int(kernels.perceptron_pass(*given.arrays, order, weights, delays, seen, by_cost))
 
 
 IMPORTANCE = ("equal", "cost")
@@ -223,7 +146,7 @@ _LEAST_SLOPE = 1e-4
 class Logistic(BaseEstimator):  # type: ignore[misc]
     """Softmax over the allowed actions of a state, weights learned by AdaGrad.
 
-    With one target in each state, margin 0 and equal importance it is multinomial logistic
+    With one target in each state and equal importance it is multinomial logistic
     regression, and the first iteration of ``Searn`` trains a maximum entropy Markov model (Daumé
     et al. 2009, section 7). Dropout of features (each entry is left out with this probability, the
     others are scaled up) takes the place of a penalty on weights.
@@ -235,11 +158,7 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         importance: "equal", or "cost": an example weighs as much as the greatest cost of its
             actions, in units of the mean over all examples. States in which nothing can go wrong
             any more weigh nothing then.
-        margin: how much of an action's cost is added to its score while learning.
-        damping: what the sums of squared slopes start from. From 0, the first step of a weight is
-            as long as ``rate``, however small the slope is.
         min_freq: features with fewer entries have no weight.
-        single: whether weights are single-precision numbers: half the memory, twice as fast.
     """
 
     def __init__(
@@ -249,43 +168,34 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         rate: float = 0.03,
         dropout: float = 0.2,
         importance: str = "equal",
-        margin: float = 0.0,
-        damping: float = 0.0,
         min_freq: int = 1,
-        single: bool = True,
     ) -> None:
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout
         self.importance = importance
-        self.margin = margin
-        self.damping = damping
         self.min_freq = min_freq
-        self.single = single
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
+        from fsmeu.searn.learners import kernels
+
         where = type(self).__name__
         epochs = whole(where, "epochs", self.epochs)
         rate = number_between(where, "rate", self.rate, 0, np.inf)
         dropout = number_between(where, "dropout", self.dropout, 0, 0.99)
-        margin = number_between(where, "margin", self.margin, 0, np.inf)
         one_of(where, "importance", self.importance, IMPORTANCE)
-        kind = np.float32 if self.single else np.float64
-        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), kind)
+        least = whole(where, "min_freq", self.min_freq)
+        columns, held = entries_of(given, least, np.float32)  # half the memory, twice as fast
         if self.importance == "cost":
             held.importance[:] = _spans(given)
-        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
-        damping = number_between(where, "damping", self.damping, 0, np.inf)
-        squares = np.full_like(weights, max(damping, _TINY))
+        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), np.float32)
+        squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
         for _ in range(epochs):
             order = source.permutation(len(given))
-            drawn = int(source.integers(2**63))
-            logistic_pass(
-                held, order, weights, squares,
-                rate=rate, margin=margin, dropout=dropout, seed=drawn, least=_LEAST_SLOPE,
-            )  # fmt: skip
+            how = (rate, dropout, _LEAST_SLOPE, np.uint64(source.integers(2**63)))
+            kernels.logistic_pass(*held, order, weights, squares, *how)
         return LinearModel(columns, weights, probabilistic=True)
 
 
@@ -323,7 +233,6 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         importance: "equal", or "cost": a step is as long as the difference of the costs of the
             action that was decided for and of the best target, in units of the mean cost.
         min_freq: features with fewer entries have no weight.
-        single: whether weights are single-precision numbers.
     """
 
     def __init__(
@@ -332,31 +241,27 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         epochs: int = 8,
         importance: str = "equal",
         min_freq: int = 1,
-        single: bool = False,
     ) -> None:
         self.epochs = epochs
         self.importance = importance
         self.min_freq = min_freq
-        self.single = single
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
+        from fsmeu.searn.learners import kernels
+
         where = type(self).__name__
         epochs = whole(where, "epochs", self.epochs)
-        one_of(where, "importance", self.importance, IMPORTANCE)
-        kind = np.float32 if self.single else np.float64
-        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), kind)
-        by_cost = self.importance == "cost"
+        by_cost = one_of(where, "importance", self.importance, IMPORTANCE) == "cost"
+        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), np.float64)
         if by_cost:
             held.importance[:] = 1 / _mean_regret(given)
-        weights = np.zeros((len(columns) + 1, given.costs.shape[1]), kind)
-        delays = np.zeros(weights.shape)
-        source, seen = np.random.default_rng(seed), 0
-        for _ in range(epochs):
+        weights, delays = np.zeros((2, len(columns) + 1, given.costs.shape[1]))
+        source = np.random.default_rng(seed)
+        for k in range(epochs):
             order = source.permutation(len(given))
-            perceptron_pass(held, order, weights, delays, seen=seen, by_cost=by_cost)
-            seen += len(order)
-        mean = (weights - delays / max(1, seen)).astype(kind)
+            kernels.perceptron_pass(*held, order, weights, delays, k * len(given), by_cost)
+        mean = weights - delays / max(1, epochs * len(given))
         return LinearModel(columns, mean, probabilistic=False)
 
 

@@ -7,7 +7,7 @@ Langford and Abe 2003): see section 6.1.7. Binary problems have weights of impor
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from fsmeu.searn.learners.linear import column_table, numbered_columns
 from fsmeu.searn.learners.protocol import Decisions
 
 __all__ = ["AllPairs", "CostRegression", "Costing", "Multiclass", "OneAgainstAll", "pair_gaps"]
+
+
+Models = tuple[str, list[Any]]
 
 
 @register
@@ -45,21 +48,20 @@ class Constant(BaseEstimator):  # type: ignore[misc]
         return self.decision_function(rows)
 
 
-def given_base(base: Any, default: Any, where: str) -> Any:
+def given_base(base: Any, where: str) -> Any:
     """The estimator behind a reduction, checked to take weights of examples.
 
     Raises:
         InputError: it does not.
     """
-    found = default if base is None else base
     try:
-        takes = not isinstance(found, type) and has_fit_parameter(found, "sample_weight")
+        takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
     except Exception:  # whatever a strange object raises
         takes = False
     if not takes:
         must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
-        raise InputError(sentence(where, must, found))
-    return found
+        raise InputError(sentence(where, must, base))
+    return base
 
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
@@ -117,31 +119,6 @@ def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
     return found
 
 
-def only_flat(given: Decisions, where: str) -> None:
-    """Refuses examples of several rows.
-
-    Raises:
-        InputError: there are such.
-    """
-    if not given.is_flat:
-        must = "the space must have the same actions in all states"
-        remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
-        raise InputError(sentence(where, must, None, remedy))
-
-
-class _Reduction(BaseEstimator):  # type: ignore[misc]
-    """What reductions share.
-
-    Args:
-        base: an estimator of scikit-learn whose ``fit`` takes ``sample_weight``.
-        min_freq: features with fewer entries are left out.
-    """
-
-    def __init__(self, base: Any = None, min_freq: int = 1) -> None:
-        self.base = base
-        self.min_freq = min_freq
-
-
 @register
 class ReducedModel(BaseEstimator):  # type: ignore[misc]
     """Estimators that decide together.
@@ -197,6 +174,45 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
         return found
 
 
+class _Reduction(BaseEstimator):  # type: ignore[misc]
+    """What reductions share.
+
+    Args:
+        base: an estimator of scikit-learn whose ``fit`` takes ``sample_weight``.
+        min_freq: features with fewer entries are left out.
+    """
+
+    _flat: ClassVar[bool] = False  # whether all states must have the same actions
+
+    def __init__(self, base: Any = None, min_freq: int = 1) -> None:
+        self.base = base
+        self.min_freq = min_freq
+
+    def learn(self, given: Decisions, seed: int) -> ReducedModel:
+        """The model that was learned from examples.
+
+        Raises:
+            InputError: the base takes no weights, or states have rows for their actions.
+        """
+        where = type(self).__name__
+        if self._flat and not given.is_flat:
+            must = "the space must have the same actions in all states"
+            remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
+            raise InputError(sentence(where, must, None, remedy))
+        base = given_base(self._default() if self.base is None else self.base, where)
+        columns, rows = compact_rows(given, self.min_freq)
+        kind, models = self._models(base, rows, given, seed)
+        return ReducedModel(kind, columns, models, given.costs.shape[1])
+
+    def _default(self) -> Any:
+        """The base where none is given."""
+        return LogisticRegression(max_iter=200)
+
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+        """The kind of a ``ReducedModel`` and its estimators."""
+        raise NotImplementedError
+
+
 @register
 class AllPairs(_Reduction):
     """Weighted all pairs: a binary problem for each two actions, and the action that wins most.
@@ -206,19 +222,16 @@ class AllPairs(_Reduction):
     binary regret (Beygelzimer et al. 2005).
     """
 
-    def learn(self, given: Decisions, seed: int) -> ReducedModel:
-        """The model that was learned from examples."""
-        where = type(self).__name__
-        only_flat(given, where)
-        base = given_base(self.base, LogisticRegression(max_iter=200), where)
-        columns, rows = compact_rows(given, self.min_freq)
+    _flat = True
+
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
         gaps = pair_gaps(given.costs)
         models = []
         for a, b in combinations(range(given.costs.shape[1]), 2):
             both = np.isfinite(given.costs[:, a]) & np.isfinite(given.costs[:, b])
             gap = np.where(both, gaps[:, b], 0) - np.where(both, gaps[:, a], 0)
             models.append(fitted(base, rows, gap > 0, np.abs(gap), seed))
-        return ReducedModel("pairs", columns, models, given.costs.shape[1])
+        return "pairs", models
 
 
 def pair_gaps(costs: Floats) -> Floats:
@@ -246,16 +259,9 @@ class OneAgainstAll(_Reduction):
     these, so that a state in which nothing can go wrong has none.
     """
 
-    def learn(self, given: Decisions, seed: int) -> ReducedModel:
-        """The model that was learned from examples."""
-        base = given_base(self.base, LogisticRegression(max_iter=200), type(self).__name__)
-        columns, rows = compact_rows(given, self.min_freq)
-        weights = _importance(given)
-        models = [
-            fitted(base, rows, given.targets[:, a], weights[:, a], seed)
-            for a in range(given.costs.shape[1])
-        ]
-        return ReducedModel("each", columns, models, given.costs.shape[1])
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
+        pairs = zip(given.targets.T, _importance(given).T, strict=True)
+        return "each", [fitted(base, rows, *pair, seed) for pair in pairs]
 
 
 def _importance(given: Decisions) -> Floats:
@@ -276,16 +282,16 @@ class CostRegression(_Reduction):
     ``base`` is a regressor; ridge regression unless another is given.
     """
 
-    def learn(self, given: Decisions, seed: int) -> ReducedModel:
-        """The model that was learned from examples."""
-        base = given_base(self.base, Ridge(solver="sparse_cg"), type(self).__name__)
-        columns, rows = compact_rows(given, self.min_freq)
+    def _default(self) -> Any:
+        return Ridge(solver="sparse_cg")
+
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
         models = []
         for a in range(given.costs.shape[1]):
             allowed = np.isfinite(given.costs[:, a])
             costs = np.where(allowed, given.costs[:, a], 0.0)
             models.append(fitted(base, rows, costs, allowed.astype(np.float64), seed))
-        return ReducedModel("cost", columns, models, given.costs.shape[1])
+        return "cost", models
 
 
 @register
@@ -295,16 +301,13 @@ class Multiclass(_Reduction):
     The importance of a state is the greatest cost of its actions, or 1 with ``weighted=False``.
     """
 
+    _flat = True
+
     def __init__(self, base: Any = None, min_freq: int = 1, weighted: bool = True) -> None:
         super().__init__(base, min_freq)
         self.weighted = weighted
 
-    def learn(self, given: Decisions, seed: int) -> ReducedModel:
-        """The model that was learned from examples."""
-        where = type(self).__name__
-        only_flat(given, where)
-        base = given_base(self.base, LogisticRegression(max_iter=200), where)
-        columns, rows = compact_rows(given, self.min_freq)
+    def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
         finite = np.where(np.isfinite(given.costs), given.costs, -np.inf)
         spans = finite.max(axis=1) - given.costs.min(axis=1)
         weights = spans if self.weighted else np.ones(len(spans))
@@ -312,15 +315,8 @@ class Multiclass(_Reduction):
         kept = np.unique(classes[weights > 0])
         if len(kept) < 2:
             only = int(kept[0]) if len(kept) else 0
-            return ReducedModel(
-                "each", columns, _single(only, given.costs.shape[1]), len(finite[0])
-            )
-        model = fitted(base, rows, classes, weights, seed)
-        return ReducedModel("joint", columns, [model], given.costs.shape[1])
-
-
-def _single(only: int, actions: int) -> list[Any]:
-    return [Constant(1.0 if a == only else -1.0) for a in range(actions)]
+            return "each", [Constant(1.0 if a == only else -1.0) for a in range(finite.shape[1])]
+        return "joint", [fitted(base, rows, classes, weights, seed)]
 
 
 @register

@@ -19,8 +19,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, as_whole, one_of, sentence
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
-from fsmeu.fst.alphabet import Label, as_alphabet
-from fsmeu.fst.sequences import listed
+from fsmeu.fst.alphabet import Label, as_alphabet, listed
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.searn.oracle.checks import refuse_strange
 from fsmeu.searn.oracle.counts import CountedTables, NotCountedError

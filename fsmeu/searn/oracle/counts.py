@@ -137,16 +137,19 @@ class CountedTables:
         reach = int(np.abs(extremes[:, :2]).max(initial=0)) * int(np.diff(self._paths.begins).max())
         kind = np.int16 if reach < np.iinfo(np.int16).max else np.int64
         cells = int(self._paths.cells[-1])
-        guard_bytes(2 * cells * np.dtype(kind).itemsize + _nbytes(self._steps, self._paths))
-        best, least = np.empty(cells, kind), np.empty(cells, kind)
-        self._none = np.iinfo(kind).min
-        kernels.fill(self._steps, self._paths, self._none, best, least)
-        found = (best, least)
-        self._ends = _end_scores(machines, self._paths, self._start, found, roles, sign)
-        for k in np.flatnonzero(self._ends.direction < 0):
-            at = slice(*self._paths.cells[self._paths.begins[k : k + 2]])
-            best[at] = least[at]
-        self._best = best
+        guard_bytes(cells * np.dtype(kind).itemsize + _nbytes(self._steps, self._paths))
+        self._best, self._none = np.empty(cells, kind), np.iinfo(kind).min
+        held = (self._steps, self._paths, self._none)
+        first = self._paths.begins[:-1]
+        begins = self._paths.cells[first] + self._start * self._paths.size[first]
+        found, up = [], np.ones(len(machines), np.int64)
+        for direction in (-up, up):
+            kernels.fill(*held, direction, self._best)
+            sizes = self._paths.size[first].tolist()
+            found.append([self._best[a : a + n].copy() for a, n in zip(begins, sizes, strict=True)])
+        self._ends = _end_scores(machines, self._paths, (found[1], found[0]), roles, sign)
+        if (self._ends.direction < 0).any():
+            kernels.fill(*held, self._ends.direction, self._best)
 
     @property
     def nbytes(self) -> int:
@@ -261,8 +264,7 @@ def _paths(
 def _end_scores(
     machines: Sequence[Machine],
     paths: Paths,
-    start: Ints,
-    found: tuple[Whole, Whole],
+    found: tuple[Sequence[Whole], Sequence[Whole]],
     roles: Roles,
     sign: float,
 ) -> Ends:
@@ -274,8 +276,7 @@ def _end_scores(
     Args:
         machines: their machines.
         paths: the layers of the machines.
-        start: the class of the first state of each.
-        found: the cells of the sweep: the greatest sum gained, and minus the least.
+        found: of the first states, by the axis: the greatest sum gained, and minus the least.
         roles: the numbers of the sum gained and of the axis, None for none.
         sign: 1 for a utility, -1 for a loss.
 
@@ -293,9 +294,9 @@ def _end_scores(
     begins, lows, width, direction = (np.zeros(len(machines), np.int64) for _ in range(4))
     total = 0
     for (_, low, size, _), numbers in members.items():
-        cells = (paths.cells[first[numbers]] + start[numbers] * size)[:, None] + np.arange(size)
-        most, least = (one[cells].astype(np.int64) for one in found)  # (references, size)
-        held, least = most != np.iinfo(found[0].dtype).min, -least
+        most, least = (np.array([one[k] for k in numbers]) for one in found)  # (references, size)
+        held = most != np.iinfo(most.dtype).min
+        most, least = most.astype(np.int64), -least.astype(np.int64)
         base = int(least[held].min())
         columns = np.arange(base, int(most[held].max()) + 1)
         guard_bytes(8 * (total + size * len(columns) * len(numbers)))

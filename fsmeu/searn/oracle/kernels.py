@@ -50,19 +50,17 @@ def pack(goals, gained, counted, label_class, outcomes, table):
 
 
 @compiled
-def fill(steps, layers, none, most, least):
-    """Fills the cells with the greatest sum that is gained, and with minus the least.
+def fill(steps, layers, none, direction, best):
+    """Fills the cells with the greatest sum gained times the machine's direction, 1 or -1.
 
     Cells (classes, size) of a layer hold ``none`` where the axis cannot get so far.
     """
     _, outcomes, goals, gained, counted = steps
     begins, rows, classes, low, size, cells = layers
-    most[:] = none
-    least[:] = none
+    best[:] = none
     for k in range(begins.shape[0] - 1):
         last = begins[k + 1] - 1
-        most[cells[last] : cells[last + 1]] = 0
-        least[cells[last] : cells[last + 1]] = 0
+        best[cells[last] : cells[last + 1]] = 0
         for layer in range(last - 1, begins[k] - 1, -1):
             wide, ahead = size[layer], size[layer + 1]
             for c in range(classes[layer]):
@@ -71,14 +69,10 @@ def fill(steps, layers, none, most, least):
                     shift = counted[row, o] + low[layer + 1] - low[layer]
                     to = cells[layer] + c * wide + shift
                     source = cells[layer + 1] + goals[row, o] * ahead
-                    added = gained[row, o]
+                    added = direction[k] * gained[row, o]
                     for j in range(ahead):
-                        if most[source + j] != none:
-                            high, below = most[source + j] + added, least[source + j] - added
-                            if high > most[to + j]:
-                                most[to + j] = high
-                            if below > least[to + j]:
-                                least[to + j] = below
+                        if best[source + j] != none:
+                            best[to + j] = max(best[to + j], best[source + j] + added)
 
 
 @compiled

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError
@@ -47,6 +49,7 @@ __all__ = ["ClassLayer", "Machine", "equal_rows", "machines_of"]
 
 Steps = SpecSteps | FunctionSteps
 
+Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
@@ -129,8 +132,8 @@ class Product:
         self._numbers: dict[bytes, int] = {}
         self._after: dict[tuple[int, int], int] = {}
         self._within: set[tuple[int, int]] = set()
-        self._final: dict[int, tuple[Ints, Floats]] = {}
-        self._found: dict[Hashable, tuple[Hashable, Ints, ClassLayer]] = {}
+        self._final: dict[int, tuple[Small, Floats]] = {}
+        self._found: dict[Hashable, tuple[Hashable, Small, ClassLayer]] = {}
         self._steps: dict[tuple[int, int], Advance] = {}
         self._layers: dict[bytes, ClassLayer] = {}
         self._partitions: dict[bytes, int] = {}
@@ -279,37 +282,46 @@ class Product:
             self._places = np.where(codes[places] == found.targets, places, own)
         return found._replace(targets=self._places)
 
-    def _classes_at_end(self, codes: Ints) -> tuple[Ints, Floats]:
+    def _classes_at_end(self, codes: Ints) -> tuple[Small, Floats]:
         """The class of each state after the last position, and what the value reads there."""
         ends = self.steps.ends(codes // self.constraint.kinds) + 0.0
         columns = [np.unique(column, return_inverse=True)[1] for column in ends.T]
         rows = np.array(columns, np.int64).reshape(len(columns), len(ends)).T
         first, classes = equal_rows(rows)
-        return classes, ends[first]
+        return classes.astype(np.int32), ends[first]
 
     def _backward(
-        self, codes: int, context: int, ahead: Hashable, classes: Ints
-    ) -> tuple[Hashable, Ints, ClassLayer]:
+        self, codes: int, context: int, ahead: Hashable, classes: Small
+    ) -> tuple[Hashable, Small, ClassLayer]:
         """A key of the classes before a position, the class of each state, and the steps."""
         key = (codes, context, ahead)
         if key not in self._found:
             targets, kinds, amounts = self._advance(codes, context)
-            goals = classes[targets]
-            first, before = equal_rows(goals * amounts.shape[1] + kinds)
+            goals = classes[targets].astype(np.int64)
+            first, number_of = equal_rows(goals * amounts.shape[1] + kinds)
+            before = number_of.astype(np.int32)
             layer = self._layer(goals[first], amounts[:, kinds[first]])
             self._cells += before.size
             guard_bytes(8 * self._cells)
-            number = self._partitions.setdefault(before.tobytes(), len(self._partitions))
+            number = self._partitions.setdefault(_digest(before), len(self._partitions))
             self._found[key] = (codes, number), before, layer
         return self._found[key]
 
     def _layer(self, goals: Ints, gains: Floats) -> ClassLayer:
         """The layer with these steps: equal ones are one."""
-        key = goals.tobytes() + gains.tobytes()
+        key = _digest(goals, gains)
         if key not in self._layers:
             self._layers[key] = ClassLayer(goals, gains)
             self._cells += goals.size + gains.size
         return self._layers[key]
+
+
+def _digest(*arrays: NDArray[Any]) -> bytes:
+    """A hash of the contents of arrays, 16 bytes, in place of a copy of them as a key."""
+    found = blake2b(digest_size=16)
+    for array in arrays:
+        found.update(np.ascontiguousarray(array))
+    return found.digest()
 
 
 def equal_rows(rows: Ints) -> tuple[Ints, Ints]:

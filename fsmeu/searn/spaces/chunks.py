@@ -12,100 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import whole
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.hashing import history_columns, joined_rows, rows_of_columns
+from fsmeu.searn.features.hashing import rows_of_columns
 from fsmeu.searn.features.sentences import HashedSentences
 from fsmeu.searn.spaces.labels import (
     Gold,
-    LabelSearch,
     LabelSpace,
     LabelStates,
-    LabelTask,
     chunks_of,
-    gold_of,
-    newest_first,
     tag_parts,
     well_formed_oracles,
 )
 
 __all__ = ["ChunkAtATime"]
-
-
-@register
-class ChunkAtATime(LabelSpace):
-    """Whole chunks from left to right.
-
-    Costs are those of completions by further chunks, of any length.
-
-    Args:
-        longest: the greatest length of a chunk, M; longer ones are found in pieces.
-        history: how many types of the last chunks (O is one) are features.
-        crossed_history: how many of them are crossed with the features named in ``crossed``.
-    """
-
-    def __init__(self, longest: int = 12, history: int = 2, crossed_history: int = 1) -> None:
-        self.longest = longest
-        self.history = history
-        self.crossed_history = crossed_history
-
-    def labels(self, ys: Sequence[Sequence[Any]]) -> list[Any]:
-        """The tags O, B-X, I-X of all types X in outputs.
-
-        Raises:
-            InputError: a label is no chunk tag.
-        """
-        names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
-        return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
-
-    def gold(self, bind: Any, labels: Sequence[Any], ys: Any, costs: bool = True) -> Gold:
-        """Gold outputs with the costs of tags against them, or with losses only."""
-        make = well_formed_oracles(labels) if costs else None
-        return gold_of(bind(labels), labels, ys, make)
-
-    def task(self, labels: Sequence[Any], ys: Any) -> ChunkTask:
-        """The space with its actions."""
-        most = whole(type(self).__name__, "longest", self.longest)
-        lengths: dict[str, int] = {}
-        for one in ys:
-            for begin, end, name in chunks_of(one):
-                lengths[name] = min(most, max(lengths.get(name, 0), end - begin))
-        types = tuple(sorted(lengths))
-        longest = tuple(lengths[name] for name in types)
-        history, crossed = self.depths("history", "crossed_history")
-        return ChunkTask(tuple(labels), types, longest, history, crossed)
-
-
-@register
-@dataclass(frozen=True)
-class ChunkTask(LabelTask):
-    """Chunk by chunk.
-
-    Attributes:
-        labels: the tags.
-        types: the types of chunks.
-        longest: the greatest length of each.
-        history: how many of the last chunks are features.
-        crossed_history: how many of them are crossed.
-    """
-
-    labels: tuple[Any, ...]
-    types: tuple[str, ...]
-    longest: tuple[int, ...]
-    history: int
-    crossed_history: int
-
-    def search(self, sentences: HashedSentences, gold: Gold | None = None) -> ChunkSearch:
-        """The search over sentences."""
-        actions = actions_of(self, sentences.segments is not None)
-        return ChunkSearch(self, sentences, gold, actions)
 
 
 @dataclass(frozen=True)
@@ -128,35 +53,88 @@ class Actions:
     first: Ints
     rest: Ints
     lengths: Ints
-    exists: NDArray[np.bool_]
+    exists: Bools
     number: Ints
     width: int
 
 
-def actions_of(task: ChunkTask, by_length: bool) -> Actions:
-    """The actions of a task, with a row for each length or one for all."""
-    index = {label: k for k, label in enumerate(task.labels)}
+def actions_of(labels: Sequence[Any], longest: dict[str, int], by_length: bool) -> Actions:
+    """The actions for tags and the greatest length of each type.
+
+    Args:
+        labels: the tags.
+        longest: the greatest length of each type.
+        by_length: whether a state has a row for each length, or one for all.
+    """
+    index = {label: k for k, label in enumerate(labels)}
     heads = [(index["O"], index["O"], 1)]
-    for name, most in zip(task.types, task.longest, strict=True):
-        heads.append((index[f"B-{name}"], index[f"I-{name}"], most))
-    longest = max(most for _, _, most in heads)
+    heads += [(index[f"B-{name}"], index[f"I-{name}"], most) for name, most in longest.items()]
+    greatest = max(most for _, _, most in heads)
     if by_length:
-        lines = [(a, b, m, m <= most) for m in range(1, longest + 1) for a, b, most in heads]
+        lines = [(a, b, m, m <= most) for m in range(1, greatest + 1) for a, b, most in heads]
     else:
         lines = [(a, b, m, True) for a, b, most in heads for m in range(1, most + 1)]
     table = np.array(lines, np.int64)
     exists = table[:, 3] > 0
-    number = np.full((len(task.labels), longest + 1), -1, np.int64)
+    number = np.full((len(labels), greatest + 1), -1, np.int64)
     number[table[exists, 0], table[exists, 2]] = np.flatnonzero(exists)
     width = len(heads) if by_length else len(table)
     return Actions(table[:, 0], table[:, 1], table[:, 2], exists, number, width)
 
 
-@dataclass(frozen=True)
-class ChunkSearch(LabelSearch):
-    """Chunk by chunk over given sentences; see ``protocol.Search``."""
+Space = TypeVar("Space", bound="ChunkAtATime")
 
+
+@register
+class ChunkAtATime(LabelSpace):
+    """Whole chunks from left to right.
+
+    Costs are those of completions by further chunks, of any length.
+
+    Args:
+        longest: the greatest length of a chunk, M; longer ones are found in pieces.
+        history: how many types of the last chunks (O is one) are features.
+        crossed_history: how many of them are crossed with the features named in ``crossed``.
+
+    Attributes:
+        longest_: the greatest length of each type of chunks.
+        actions: the actions of a search.
+    """
+
+    longest_: dict[str, int]
     actions: Actions
+
+    def __init__(self, longest: int = 12, history: int = 2, crossed_history: int = 1) -> None:
+        self.longest = longest
+        self.history = history
+        self.crossed_history = crossed_history
+
+    def _labels(self, ys: Any) -> list[Any]:
+        """The tags O, B-X, I-X of all types X in outputs."""
+        names = sorted({tag_parts(label)[1] for one in ys for label in one} - {""})
+        return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
+
+    def fitted(self: Space, ys: Any) -> Space:
+        """A copy that knows the tags and lengths of training chunks.
+
+        Raises:
+            InputError: a label is no chunk tag.
+        """
+        found = super().fitted(ys)
+        lengths: dict[str, int] = {}
+        for begin, end, name in (chunk for one in ys for chunk in chunks_of(one)):
+            lengths[name] = min(self.longest, max(lengths.get(name, 0), end - begin))
+        found.longest_ = dict(sorted(lengths.items()))
+        return found
+
+    def _oracles(self, labels: Sequence[Any]) -> Any:
+        return well_formed_oracles(labels)
+
+    def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
+        """A copy that searches these sentences."""
+        found = super().over(inputs, gold)
+        found.actions = actions_of(self.labels_, self.longest_, inputs.segments is not None)
+        return found
 
     def _rows_per_state(self, states: LabelStates) -> Ints:
         """How many rows each state has, (B,): one for each length, or one."""
@@ -167,84 +145,54 @@ class ChunkSearch(LabelSearch):
     def rows(self, states: LabelStates) -> tuple[csr_array, Ints | None]:
         """The features of the next position, or of segments from there, and of the last chunks."""
         seen = self.sentences
-        at = seen.starts[states.examples] + states.progress
-        depth = self.task.crossed_history
-        added = history_columns(states.past, seen.crossed[at], seen.bits, depth)
         if seen.segments is None:
-            return joined_rows(seen.matrix, at, added), None
-        counts = self._rows_per_state(states)
+            return super().rows(states)
+        at, counts = self.positions(states), self._rows_per_state(states)
         begins = np.concatenate(([0], np.cumsum(counts)))
         lengths = np.arange(begins[-1]) - np.repeat(begins[:-1], counts) + 1
         own = seen.segments(np.repeat(at, counts), lengths)
-        columns = np.concatenate((own, np.repeat(added, counts, axis=0)), axis=1)
-        return rows_of_columns(columns, seen.matrix.shape[1]), begins
+        added = np.repeat(self.history_of(states, at), counts, axis=0)
+        return rows_of_columns(np.concatenate((own, added), axis=1), seen.matrix.shape[1]), begins
 
-    def _columns(self, states: LabelStates) -> int:
-        """The number of actions in this batch."""
-        return self.actions.width * int(self._rows_per_state(states).max(initial=1))
-
-    def allowed(self, states: LabelStates) -> NDArray[np.bool_]:
+    def allowed(self, states: LabelStates) -> Bools:
         """Which chunks exist and do not go beyond the end of the sentence, (B, C)."""
-        count = self._columns(states)
+        count = self.actions.width * int(self._rows_per_state(states).max(initial=1))
         fits = self.actions.lengths[:count] <= self.left(states)[:, None]
         return np.asarray(fits & self.actions.exists[:count])
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
-        """The cost of each action, (B, C), and gold's own action, (B,)."""
-        costs = _walked_values(self, states, self._columns(states))
-        costs -= costs.min(axis=1, keepdims=True)
-        return costs, self._own(states)
+        """The cost of each action, (B, C), and gold's own action, (B,).
 
-    def _own(self, states: LabelStates) -> Ints:
-        """The rest of the gold chunk at each state's next position, or outside, (B,)."""
-        at = self.sentences.starts[states.examples] + states.progress
-        own, ends = self.gold.y[at], self.gold.chunk_ends[at]
-        opening = self.gold.opening[own]
-        first = np.where(opening >= 0, opening, own)
-        lengths = np.minimum(ends - at, self.actions.number.shape[1] - 1)
-        return np.asarray(self.actions.number[first, lengths])
+        The oracle is walked through the labels of each type, and asked after each length what is
+        best if O or a B comes next: an I would make the chunk longer. Gold's own action is the rest
+        of the gold chunk at the next position, or outside.
+        """
+        assert self.gold is not None
+        (gold,), actions, left = self.gold, self.actions, self.left(states)
+        heads, ahead = np.unique(actions.first), gold.oracles
+        found = np.full(self.allowed(states).shape, np.inf)
+        for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
+            label, at, oracle = int(actions.first[head]), np.arange(len(states)), states.oracle
+            for m in range(1, actions.number.shape[1]):
+                kept = np.flatnonzero(left[at] >= m)
+                action = int(actions.number[label, m])
+                if action < 0 or not len(kept):
+                    break
+                at, oracle = at[kept], oracle[kept]
+                chosen = np.full(len(at), label if m == 1 else actions.rest[head])
+                oracle = ahead.step(states.examples[at], oracle, chosen)
+                values = gold.sign * ahead.values_at(states.examples[at], oracle)
+                on = np.flatnonzero(left[at] > m)
+                costs = ahead.costs_at(states.examples[at[on]], oracle[on])
+                values[on] += costs[:, heads].min(axis=1)
+                found[at, action] = values
+        place = self.positions(states)
+        opening = gold.opening[gold.y[place]]
+        first = np.where(opening >= 0, opening, gold.y[place])
+        lengths = np.minimum(gold.chunk_ends[place] - place, actions.number.shape[1] - 1)
+        own = np.asarray(actions.number[first, lengths])
+        return found - found.min(axis=1, keepdims=True), own
 
-    def step(self, states: LabelStates, actions: Ints) -> LabelStates:
-        """The states after one action of each."""
-        lengths, first = self.actions.lengths[actions], self.actions.first[actions]
-        rest = self.actions.rest[actions]
-        labels, oracle = states.labels.copy(), states.oracle
-        for k in range(int(lengths.max(initial=0))):
-            at = np.flatnonzero(lengths > k)
-            chosen = (rest if k else first)[at]
-            labels[at, states.progress[at] + k] = chosen
-            if oracle is not None and self.gold is not None:
-                after = self.gold.oracles.step(states.examples[at], oracle[at], chosen)
-                oracle = oracle.copy() if k == 0 else oracle
-                oracle[at] = after
-        past = newest_first(states.past, first)
-        return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
-
-
-def _walked_values(search: ChunkSearch, states: LabelStates, count: int) -> Floats:
-    """The least loss that can be reached after each action, (B, count); +inf where not allowed.
-
-    The oracle is walked through the labels of each type, and asked after each length what is best
-    if O or a B comes next: an I would make the chunk longer.
-    """
-    oracles, actions = search.gold.oracles, search.actions
-    heads = np.unique(actions.first)
-    found = np.full((len(states), count), np.inf)
-    left = search.left(states)
-    for head in np.flatnonzero(actions.exists & (actions.lengths == 1)):
-        label, at, oracle = int(actions.first[head]), np.arange(len(states)), states.oracle
-        for m in range(1, actions.number.shape[1]):
-            kept = np.flatnonzero(left[at] >= m)
-            action = int(actions.number[label, m])
-            if action < 0 or not len(kept):
-                break
-            at, oracle = at[kept], oracle[kept]
-            next_label = actions.first[head] if m == 1 else actions.rest[head]
-            oracle = oracles.step(states.examples[at], oracle, np.full(len(at), next_label))
-            values = search.gold.sign * oracles.values_at(states.examples[at], oracle)
-            on = np.flatnonzero(left[at] > m)
-            values[on] += oracles.costs_at(states.examples[at[on]], oracle[on])[:, heads].min(
-                axis=1
-            )
-            found[at, action] = values
-    return found
+    def _parts(self, actions: Ints) -> tuple[Ints, Ints, Ints]:
+        held = self.actions
+        return held.lengths[actions], held.first[actions], held.rest[actions]

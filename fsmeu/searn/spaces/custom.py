@@ -19,22 +19,23 @@ is one to copy.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, sentence, whole
 from fsmeu.learning.features import feature_items
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import feature_rows
+from fsmeu.searn.spaces.protocol import States
 
-__all__ = ["OneByOne", "Queue", "is_own_space"]
+__all__ = ["CustomSpace", "Queue", "is_own_space"]
 
 _METHODS = ("start", "actions", "step", "features", "output", "value")
 
@@ -45,49 +46,54 @@ def is_own_space(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class ListStates:
+class ListStates(States):
     """States of one's own.
 
     Attributes:
-        examples: the number of each state's example, (B,).
-        progress: how many decisions were made, (B,).
-        items: the states.
-        choices: the actions of each.
+        items: the states, objects (B,).
+        choices: the sequence of actions of each, objects (B,).
     """
 
-    examples: Ints
-    progress: Ints
+    items: Any
+    choices: Any
+
+
+@dataclass(frozen=True)
+class CustomInputs:
+    """Examples, and the number of bits of hashed features."""
+
     items: list[Any]
-    choices: list[Sequence[Any]]
+    bits: int
 
     def __len__(self) -> int:
         return len(self.items)
 
-    def take(self, indices: Any) -> ListStates:
-        """The states at these indices, or where a mask is true."""
-        at = np.arange(len(self.items))[indices].tolist()
-        return ListStates(
-            self.examples[indices],
-            self.progress[indices],
-            [self.items[k] for k in at],
-            [self.choices[k] for k in at],
-        )
 
+@register
+class CustomSpace(BaseEstimator):  # type: ignore[misc]
+    """A space of one's own, as the trainer takes it; see ``protocol.Space``.
 
-class OneByOne(BaseEstimator):  # type: ignore[misc]
-    """A space of one's own, as the trainer takes it; see ``protocol.Space``."""
+    Attributes:
+        labels_: empty: outputs are of any kind.
+        inputs: the examples of a search.
+        gold: their gold outputs, or None.
+    """
+
+    labels_: list[Any]
+    inputs: CustomInputs
+    gold: list[Any] | None
 
     def __init__(self, space: Any = None) -> None:
         self.space = space
 
-    def inputs(self, X: Any, bits: int, crossed: Any, where: str) -> OwnInputs:
+    def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""
         try:
-            return OwnInputs(list(X), bits)
+            return CustomInputs(list(X), bits)
         except TypeError as error:
             raise InputError(sentence(where, "X must be a list of examples", X)) from error
 
-    def outputs(self, y: Any, inputs: OwnInputs, where: str) -> list[Any]:
+    def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs as they are given, one for each example.
 
         Raises:
@@ -102,15 +108,13 @@ class OneByOne(BaseEstimator):  # type: ignore[misc]
             raise InputError(sentence(where, must, f"{len(found)} for {len(inputs)}"))
         return found
 
-    def labels(self, ys: Any) -> list[Any]:
-        """Nothing: outputs are of any kind."""
-        return []
+    def fitted(self, ys: Any) -> CustomSpace:
+        """A copy; nothing is to be known of outputs."""
+        found = CustomSpace(self.space)
+        found.labels_ = []
+        return found
 
-    def task(self, labels: Any, ys: Any) -> OwnTask:
-        """The space with its actions."""
-        return OwnTask(self.space)
-
-    def gold(self, bind: Any, labels: Any, ys: Any, costs: bool = True) -> list[Any]:
+    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> list[Any]:
         """The gold outputs; the space itself knows their losses."""
         return list(ys)
 
@@ -118,49 +122,15 @@ class OneByOne(BaseEstimator):  # type: ignore[misc]
         """The share of outputs that are found exactly."""
         return float(np.mean([one == other for one, other in zip(found, ys, strict=True)]))
 
-
-@dataclass(frozen=True)
-class OwnInputs:
-    """Examples, and the number of bits of hashed features."""
-
-    items: list[Any]
-    bits: int
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-
-@register
-@dataclass(frozen=True)
-class OwnTask:
-    """A space of one's own."""
-
-    space: Any
-
-    def get_params(self, deep: bool = False) -> dict[str, Any]:
-        """What it is made of, by name."""
-        return dict(vars(self))
-
-    def search(self, inputs: OwnInputs, gold: list[Any] | None = None) -> OwnSearch:
-        """The search over examples."""
-        return OwnSearch(self.space, inputs, gold)
-
-    def longest_search(self, inputs: OwnInputs) -> int:
+    def longest_search(self, inputs: CustomInputs) -> int:
         """The greatest number of decisions, where the space tells it; else 0."""
         return int(getattr(self.space, "longest", 0))
 
-    def states(self, inputs: OwnInputs) -> int:
-        """About how many decisions there are."""
-        return len(inputs) * max(1, self.longest_search(inputs))
-
-
-@dataclass(frozen=True)
-class OwnSearch:
-    """A space of one's own over given examples; see ``protocol.Search``."""
-
-    space: Any
-    inputs: OwnInputs
-    gold: list[Any] | None
+    def over(self, inputs: CustomInputs, gold: list[Any] | None = None) -> CustomSpace:
+        """A copy that searches these examples."""
+        found = copy.copy(self)
+        found.inputs, found.gold = inputs, gold
+        return found
 
     def start(self, examples: Ints) -> ListStates:
         """The states before the first decision."""
@@ -168,11 +138,16 @@ class OwnSearch:
         return self._states(examples, np.zeros(len(items), np.int64), items)
 
     def _states(self, examples: Ints, progress: Ints, items: list[Any]) -> ListStates:
-        return ListStates(examples, progress, items, [self.space.actions(one) for one in items])
+        choices = (self.space.actions(one) for one in items)
+        held = (np.fromiter(part, object, len(items)) for part in (items, choices))
+        return ListStates(examples, progress, *held)
 
-    def is_done(self, states: ListStates) -> NDArray[np.bool_]:
+    def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
-        return np.array([not len(one) for one in states.choices], bool)
+        return self._counts(states) == 0
+
+    def _counts(self, states: ListStates) -> Ints:
+        return np.array([len(one) for one in states.choices], np.int64)
 
     def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
         """One row of features for each action of each state, and where those of a state begin."""
@@ -181,12 +156,12 @@ class OwnSearch:
             for state, choices in zip(states.items, states.choices, strict=True)
             for action in choices
         ]
-        counts = [len(one) for one in states.choices]
-        return feature_rows(lines, self.inputs.bits), np.concatenate(([0], np.cumsum(counts)))
+        begins = np.concatenate(([0], np.cumsum(self._counts(states))))
+        return feature_rows(lines, self.inputs.bits), begins
 
-    def allowed(self, states: ListStates) -> NDArray[np.bool_]:
+    def allowed(self, states: ListStates) -> Bools:
         """Which actions there are, (B, most)."""
-        counts = np.array([len(one) for one in states.choices], np.int64)
+        counts = self._counts(states)
         return np.arange(int(counts.max(initial=1))) < counts[:, None]
 
     def costs(self, states: ListStates) -> tuple[Floats, Ints]:
@@ -212,20 +187,11 @@ class OwnSearch:
         items = [self.space.step(state, choices[k]) for state, choices, k in lines]
         return self._states(states.examples, states.progress + 1, items)
 
-    def join(self, parts: Sequence[ListStates]) -> ListStates:
-        """All states of several batches."""
-        return ListStates(
-            np.concatenate([part.examples for part in parts]),
-            np.concatenate([part.progress for part in parts]),
-            [item for part in parts for item in part.items],
-            [one for part in parts for one in part.choices],
-        )
-
     def losses(self, states: ListStates) -> Floats:
         """The losses of finished states, (B,)."""
         assert self.gold is not None
         pairs = zip(states.items, states.examples.tolist(), strict=True)
-        return np.array([self.space.value(state, self.gold[k]) for state, k in pairs])
+        return np.array([self.space.value(state, self.gold[k]) for state, k in pairs], np.float64)
 
     def outputs(self, states: ListStates) -> list[Any]:
         """The outputs of finished states."""
@@ -257,7 +223,7 @@ class QueueState:
 
 @register
 class Queue(BaseEstimator):  # type: ignore[misc]
-    """The abstract space over a space of one's own (see ``one_by_one``).
+    """The abstract space over a space of one's own (see above).
 
     The queue is in the order in which partial outputs were put in, those with more decisions
     first; beyond ``size`` the last are dropped, so that with size 1 only the first follower stays.

@@ -26,7 +26,7 @@ class PlainTagging(BaseEstimator):  # type: ignore[misc]
     """Tagging from left to right, with the label before as a feature.
 
     Args:
-        loss: a name on the shelf, the path of a loss file, or a loss.
+        loss: a built-in name, the path of a loss file, or a loss.
         labels: the labels.
     """
 

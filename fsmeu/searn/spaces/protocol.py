@@ -1,41 +1,86 @@
 """What a search space is to the trainer: states of many searches at once, and their actions.
 
-A *space* says how outputs are decided piece by piece; it is an estimator of scikit-learn in that
-it holds parameters only. ``inputs(X, bits, crossed, where)`` and ``outputs(y, inputs, where)`` are
-the examples and gold outputs, checked; ``labels(ys)`` are the labels of these, ``gold(bind, labels,
-ys, costs)`` is what knows their costs (``bind(labels)`` gives the loss), and ``score(found, ys)``
-how much of them was found. ``task(labels, ys)`` fixes the actions; it has
-``search(inputs, gold)``, the search over given examples, ``longest_search(inputs)``, the greatest
-number of decisions for one of them, and ``states(inputs)``, about how many there are for all. The
-trainer and the searches at test time know nothing else. Spaces of one's own that walk one example
-at a time are lifted to this by ``custom``.
+A space says how outputs are decided piece by piece. As an estimator of scikit-learn it holds
+parameters; ``fitted`` to training outputs it knows its actions; ``over`` examples it is a search.
+The trainer and the searches at test time know nothing else. Spaces of one's own that walk one
+example at a time are lifted to this by ``custom``.
 
-A batch of B states is an object with ``len``, ``take(indices)``, ``examples`` (the number of each
-state's example) and ``progress`` (a number that grows with every step: beams compare states of
-equal progress). Actions are numbered 0 to C - 1 within a batch; a step's arrays have these as
-columns.
+Actions are numbered 0 to C - 1 within a batch of states; arrays of a step have these as columns.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 
-__all__ = ["Search"]
+__all__ = ["Space", "States", "joined"]
+
+Batch = TypeVar("Batch", bound="States")
 
 
-class Search(Protocol):
-    """A space over given examples; with their gold outputs it knows costs."""
+@dataclass(frozen=True)
+class States:
+    """A batch of B states; every attribute is an array with B as its first axis, or None.
+
+    Attributes:
+        examples: the number of each state's example, (B,).
+        progress: a number that grows with every step, (B,): beams compare states of equal progress.
+    """
+
+    examples: Ints
+    progress: Ints
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def take(self: Batch, indices: Any) -> Batch:
+        """The states at these indices, or where a mask is true."""
+        held: dict[str, Any] = vars(self)
+        taken: dict[str, Any] = {k: None if v is None else v[indices] for k, v in held.items()}
+        return type(self)(**taken)
+
+
+def joined(parts: Sequence[Batch]) -> Batch:
+    """All states of several batches."""
+    held = {name: [getattr(part, name) for part in parts] for name in vars(parts[0])}
+    made: dict[str, Any] = {k: None if v[0] is None else np.concatenate(v) for k, v in held.items()}
+    return type(parts[0])(**made)
+
+
+class Space(Protocol):
+    """A search space; the second half of its methods is for one that is ``over`` examples."""
+
+    def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> Any:
+        """The examples, checked; they have a length."""
+
+    def read_outputs(self, y: Any, inputs: Any, where: str) -> Any:
+        """The gold outputs of these examples, checked."""
+
+    def fitted(self, ys: Any) -> Space:
+        """A copy that knows the actions of gold outputs; it has ``labels_``."""
+
+    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> Any:
+        """What knows the losses of outputs, and costs; ``bind(labels)`` gives the loss."""
+
+    def over(self, inputs: Any, gold: Any = None) -> Space:
+        """A copy that searches these examples."""
+
+    def longest_search(self, inputs: Any) -> int:
+        """The greatest number of decisions for one example; 0 where it is not known."""
+
+    def score(self, found: Any, ys: Any) -> float:
+        """How much of gold outputs was found, from 0 to 1."""
 
     def start(self, examples: Ints) -> Any:
         """The states before the first decision, for these examples."""
 
-    def is_done(self, states: Any) -> NDArray[np.bool_]:
+    def is_done(self, states: Any) -> Bools:
         """Whether everything is decided, (B,)."""
 
     def rows(self, states: Any) -> tuple[csr_array, Ints | None]:
@@ -45,7 +90,7 @@ class Search(Protocol):
         cells of all rows of the state, one after the other.
         """
 
-    def allowed(self, states: Any) -> NDArray[np.bool_]:
+    def allowed(self, states: Any) -> Bools:
         """Which actions are allowed, (B, C)."""
 
     def costs(self, states: Any) -> tuple[Floats, Ints]:
@@ -57,9 +102,6 @@ class Search(Protocol):
 
     def step(self, states: Any, actions: Ints) -> Any:
         """The states after one action of each."""
-
-    def join(self, parts: Any) -> Any:
-        """All states of several batches."""
 
     def losses(self, states: Any) -> Floats:
         """The losses of finished states, (B,); utilities with their sign changed."""

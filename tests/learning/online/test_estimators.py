@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fsmeu.errors import InputError, SizeLimitError
@@ -60,24 +57,6 @@ def test_file_of_a_learner(learner, tmp_path):
     again.partial_fit(rows[200:], named[200:])
     assert np.array_equal(again.weights_, one.weights_)
     assert np.array_equal(again.state_, one.state_)
-
-
-@BY_NAME
-def test_memory_is_constant(learner):
-    rows, labels = data()
-    one = made(learner)
-    sizes = set()
-    for _ in range(3):
-        one.partial_fit(rows, labels)
-        sizes.add(sum(np.size(value) for value in vars(one).values()))
-    assert len(sizes) == 1
-
-
-@BY_NAME
-def test_pipelines_and_clones(learner):
-    rows, labels = data()
-    one = make_pipeline(StandardScaler(), clone(learner)).fit(rows * 100, labels)
-    assert np.mean(one.predict(rows * 100) == labels) > 0.7
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_omcsl_draws_in_proportion():
     learner.step = 1e-300
     draws = [learner.state_.copy(), learner.weights_.copy()]
     shares = []
-    for k in range(4000):
+    for k in range(1500):
         learner.state_, learner.weights_ = draws[0].copy(), draws[1].copy()
         learner.state_[4] = k
         shares.append(learner.predict_then_fit(np.zeros((1, 1)), [0])[0])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from fsmeu import extras
+from fsmeu import errors
 from searn import crf
 from searn.perceptron import ChainModel, best_labels, perceptron
 
@@ -92,6 +92,6 @@ def test_crfsuite_runs_on_the_same_rows():
 
 
 def test_without_crfsuite(monkeypatch):
-    monkeypatch.setattr(extras, "is_installed", lambda name: False)
-    with pytest.raises(extras.MissingExtra, match="pip install"):
+    monkeypatch.setattr(errors, "is_installed", lambda name: False)
+    with pytest.raises(errors.MissingExtra, match="pip install"):
         crf.crf_predictions((None, None, []), (None, None))

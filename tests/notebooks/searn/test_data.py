@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from data_folder import data_file
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.data_folder import data_file
 from fsmeu.errors import InputError
 from searn import data
 from searn.tagged import cut_sentences

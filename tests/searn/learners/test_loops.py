@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmeu.searn.learners.linear import Entries, logistic_pass, perceptron_pass
+from fsmeu.searn.learners.kernels import logistic_pass, perceptron_pass
+from fsmeu.searn.learners.linear import Entries
 
 
 def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
@@ -29,8 +30,8 @@ def drawn(seed, examples=12, most_rows=3, actions=4, columns=9):
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.floats(0, 2))
-def test_logistic_step_follows_the_slope(seed, margin):
+@given(st.integers(0, 10**6))
+def test_logistic_step_follows_the_slope(seed):
     """A first step of AdaGrad has the sign of the loss's slope, which is found by differences."""
     held, rng, columns = drawn(seed, examples=1)
     start = rng.normal(size=(columns + 1, 4))
@@ -42,12 +43,12 @@ def test_logistic_step_follows_the_slope(seed, margin):
             part = slice(held.ends[r], held.ends[r + 1])
             line = held.values[part] @ weights[held.columns[part]]
             finite = np.isfinite(held.costs[r])
-            scores[r, finite] = (line + margin * np.where(finite, held.costs[r], 0))[finite]
+            scores[r, finite] = line[finite]
         return np.logaddexp.reduce(scores.ravel()) - np.logaddexp.reduce(scores[held.targets])
 
     weights, squares = start.copy(), np.full_like(start, 1e-30)
-    how = {"rate": 1e-6, "margin": margin, "dropout": 0.0, "seed": 0}
-    found = logistic_pass(held, np.array([0]), weights, squares, **how)
+    how = (1e-6, 0.0, 0.0, np.uint64(0))  # rate, dropout, least slope, seed
+    found = logistic_pass(*held, np.array([0]), weights, squares, *how)
     assert found == pytest.approx(held.importance[0] * loss(start), rel=1e-9, abs=1e-12)
     for c, a in np.ndindex(columns, 4):
         if np.count_nonzero(held.columns == c) != 1:
@@ -64,9 +65,9 @@ def test_mean_of_perceptron_weights():
     held, rng, columns = drawn(3, most_rows=2)
     order = rng.permutation(len(held.begins) - 1)
     weights, delays = np.zeros((columns + 1, 4)), np.zeros((columns + 1, 4))
-    perceptron_pass(held, order, weights, delays, seen=0, by_cost=False)
+    perceptron_pass(*held, order, weights, delays, 0, False)
     single, total = np.zeros_like(weights), np.zeros_like(weights)
     for i in order:
-        perceptron_pass(held, np.array([i]), single, np.zeros_like(single), seen=0, by_cost=False)
+        perceptron_pass(*held, np.array([i]), single, np.zeros_like(single), 0, False)
         total += single
     np.testing.assert_allclose(weights - delays / len(order), total / len(order), atol=1e-12)

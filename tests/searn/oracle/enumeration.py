@@ -52,3 +52,11 @@ def assert_equal(oracle, found, prefix, labels):
     assert abs(oracle.value(prefix) - float(found[prefix])) <= 1e-12 * abs(float(found[prefix]))
     zeros = tuple(a for a, cost in zip(labels, answer, strict=True) if cost == 0.0)
     assert oracle.best_all(prefix) == zeros
+
+
+def prefixes(labels, n, rng, most=8):
+    """Some prefixes shorter than n, the empty one among them."""
+    if not n:
+        return []
+    drawn = [tuple(rng.choices(labels, k=rng.randrange(n))) for _ in range(most)]
+    return list(dict.fromkeys([(), *drawn]))

@@ -13,8 +13,7 @@ from fsmeu.losses.language.read import read
 from fsmeu.searn import CostOracle, CostOracles
 from tests import shelf
 from tests.losses.meaning import World
-from tests.searn.oracle.enumeration import assert_equal, costs, reachable
-from tests.searn.oracle.test_costs import prefixes
+from tests.searn.oracle.enumeration import assert_equal, costs, prefixes, reachable
 
 SUMS = """{kind} f labels 0 1
 count a by {great} when z == 1

@@ -7,9 +7,11 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
+from fsmeu.losses.library import library
 from fsmeu.searn import CostOracle, CostOracles
 from fsmeu.searn.oracle import product
 from tests import shelf
+from tests.support.nightly import every_third
 
 KINDS = {
     "counted": ("chunk_fscore", {}),
@@ -230,3 +232,21 @@ def test_what_is_kept_may_be_forgotten(monkeypatch):
     fresh = load("counted")
     again = CostOracles(fresh, ys)
     np.testing.assert_array_equal(again.costs_at(np.arange(5), again.start(np.arange(5))), kept)
+
+
+@pytest.mark.parametrize("name", every_third(library()))
+def test_values_are_attained_in_long_sequences(name):
+    """Labels that cost nothing lead to the value; no other completion that is tried does better."""
+    loss, rng = shelf.load(name, 3), random.Random(name)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    for n in (20, 9, 40 if name == "chunk_fscore" else 12):
+        y = rng.choices(loss.labels, k=n)
+        oracle = CostOracle(loss, y)
+        prefix = [rng.choice(loss.labels) if rng.random() < 0.4 else a for a in y[: n // 2]]
+        value, z = oracle.value(prefix), list(prefix)
+        while len(z) < n:
+            z.append(rng.choice(oracle.best_all(z)))
+        assert loss(z, y) == pytest.approx(value, rel=1e-12, abs=1e-15)
+        for _ in range(5):
+            other = prefix + [rng.choice((a, rng.choice(loss.labels))) for a in y[len(prefix) :]]
+            assert sign * loss(other, y) <= sign * value + 1e-12

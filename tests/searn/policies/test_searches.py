@@ -1,7 +1,5 @@
 """Beam search against enumeration, mixtures against their probabilities."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -25,7 +23,7 @@ YS = [["B-X", "I-X", "O", "B-Y"], ["O", "B-Y", "I-Y"]]
 def set_up(space, seed, probabilistic=True):
     rng = np.random.default_rng(seed)
     seen = hashed_sentences(words(rng, [4, 3]), 12)
-    search = space.task(space.labels(YS), YS).search(seen)
+    search = space.fitted(YS).over(seen)
     width = search.allowed(search.start(np.arange(1))).shape[1]
     models = [[Drawn(seed + k, width, probabilistic)] for k in (1, 2)]
     return search, Mixture(0.0, (0.3, 0.7), tuple(models))
@@ -115,15 +113,3 @@ def test_ties_go_to_gold_or_to_all():
     assert targets_of(costs, own, "gold").argmax(axis=1).tolist() == [2, 0, 1]
     assert targets_of(costs, own, "gold").sum(axis=1).tolist() == [1, 1, 1]
     assert targets_of(costs, own, "all").tolist() == (costs == 0).tolist()
-
-
-def test_number_of_paths_is_that_of_labels():
-    """The enumeration above sees every output once."""
-    search, _ = set_up(LeftToRight(), 0)
-    seen = set()
-    for actions in product(range(5), repeat=3):
-        state = search.start(np.array([1]))
-        for a in actions:
-            state = search.step(state, np.array([a]))
-        seen.add(tuple(search.outputs(state)[0]))
-    assert len(seen) == 5**3

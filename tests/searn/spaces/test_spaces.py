@@ -14,11 +14,10 @@ from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
 from fsmeu.searn.policies import Mixture, targets_of
 from fsmeu.searn.search import beam, greedy, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import OneByOne, Queue
-from fsmeu.searn.spaces.joint import Alternating
+from fsmeu.searn.spaces.custom import CustomSpace, Queue
 from fsmeu.searn.spaces.labels import chunks_of, is_order_free
 from fsmeu.searn.spaces.plain import PlainTagging
-from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, words
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -38,8 +37,8 @@ def searched(space, loss, ys, rng, by_segments=False):
     seen = hashed_sentences(words(rng, [len(y) for y in ys]), 12)
     if by_segments:
         seen = HashedSentences(seen.matrix, seen.starts, seen.crossed, segments)
-    labels = space.labels(ys)
-    return space.task(labels, ys).search(seen, space.gold(bound(loss), labels, ys)), labels
+    space = space.fitted(ys)
+    return space.over(seen, space.read_gold(bound(loss), ys)), space.labels_
 
 
 def well_formed(tags):
@@ -216,11 +215,8 @@ def test_gold_that_opens_with_i_is_matched_by_b():
 def test_alternation_takes_turns_and_adds_losses():
     rng = np.random.default_rng(5)
     ys = [[("n", "B-X"), ("v", "I-X")], [("v", "O")]]
-    space = Alternating()
-    seen = hashed_sentences(words(rng, [2, 1]), 12)
-    labels = space.labels(ys)
+    search, labels = searched(Alternating(), "hamming", ys, rng)
     assert labels == [["n", "v"], ["B-X", "I-X", "O"]]
-    search = space.task(labels, ys).search(seen, space.gold(bound("hamming"), labels, ys))
     states = search.start(np.arange(2))
     assert search.allowed(states)[0].tolist() == [True, True, False, False, False]
     costs, own = search.costs(states)
@@ -241,9 +237,9 @@ def test_plain_space_has_the_costs_of_the_batched_one():
     rng = np.random.default_rng(3)
     ys = [["a", "b", "b"], ["b", "a"]]
     batched, labels = searched(LeftToRight(), "hamming", ys, rng)
-    own = OneByOne(PlainTagging("hamming", labels))
-    inputs = own.inputs(words(rng, [3, 2]), 12, (), "test")
-    plain = own.task([], ys).search(inputs, own.gold(None, [], ys))
+    own = CustomSpace(PlainTagging("hamming", labels))
+    inputs = own.read_inputs(words(rng, [3, 2]), 12, (), "test")
+    plain = own.over(inputs, own.read_gold(None, ys))
     one, other = batched.start(np.arange(2)), plain.start(np.arange(2))
     while len(one):
         for first, second in zip(batched.costs(one), plain.costs(other), strict=True):

@@ -1,0 +1,300 @@
+"""Decisions for long sequences of two labels: values as series in central moments of counts.
+
+Independent labels: if more true positives never make the value worse, the best sequence with k ones
+has them at the k most probable positions (Natarajan 2016, Theorem 6), and the values of all k come
+from running sums of cumulants (``trellis/moments.py``).
+
+Chains: let the value be N / D^a with D = d (1 + u x), x = ref - E[ref], d and u depending on k, and
+N = b tp + c(ref), b >= 0. A hypothesis z with k ones is worth
+
+    V(z) = d^-a [ b sum over its ones of Q_i(u)  +  E[c(ref) (1 + u x)^-a] ],
+    Q_i(u) = E[y_i (1 + u x)^-a],
+
+so that for one k the best z takes the k greatest Q_i, which are short polynomials in u with the
+coefficients E[y_i x^j]. Q_i is convex in u wherever 1 + u x > 0. So between two numbers of ones k1
+and k2 that were tried, with A_m(k) the sum of the k greatest Q_i(u_m) and u = (1 - t) u_1 + t u_2,
+
+    sum over ones of Q_i(u)  <=  (1 - t) A_1(k) + t A_2(k)                           (chord bound)
+
+because a maximum of sums is at most the sum of the maxima. Numbers whose bound is above the best
+value are tried themselves, until none is left. What the series leaves out of a sum of k of the Q_i
+is at least 0 and at most E[(u x)^J] max min(k, ref) (1 + u x)^-a; roundings are in the bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import fsum
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.method import Method
+from fsmeu.decoding.precision import is_proven
+from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.ranking import ranked
+from fsmeu.limits import LONG_DECISION, MOMENT_TRIES
+from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.models.chains import binary_chain
+from fsmeu.trellis.compiled import load_compiled
+from fsmeu.trellis.moments import (
+    BINOMIAL,
+    MOST_ORDER,
+    Chain,
+    UnfitError,
+    add_apart,
+    chain_of,
+    chain_value,
+    needed_order,
+    parts_of,
+    ranked_values,
+    series_of,
+)
+from fsmeu.trellis.roundings import UNIT
+
+__all__ = ["MOMENTS"]
+
+_WHY = (
+    "the value is a sum of ratios of counts that never gets worse with more true positives, and "
+    "expectations are series in central moments whose remainders are bounded"
+)
+
+_ONE_RATIO = (
+    "under a chain the value must be one ratio of counts, divided by a sum of counts of each "
+    "sequence by itself"
+)
+
+_CLOSE = 1e-10
+"""Numbers of ones whose bound exceeds the best value by less than this part are not tried."""
+
+
+def _condition(problem: Problem) -> str | None:
+    """What must hold of the problem and does not; None where moments may serve it."""
+    if problem.confusion is None:
+        return "the value must depend on (tp, hyp, ref, n) of two labels only"
+    if problem.n < LONG_DECISION:
+        return f"there must be at least {LONG_DECISION:,} labels: fewer are counted exactly"
+    if problem.constraint is not None or problem.keep is not None:
+        return "there must be no constraint, and no states may be left out"
+    if problem.probabilities is None and binary_chain(problem.model) is None:
+        return "the labels must be independent or a chain"
+    return None
+
+
+def _by_moments(problem: Problem) -> Answer | str:
+    """The best sequence, or what does not hold (see the head of this module).
+
+    Requires a value that is a sum of ratios of counts (derived from its text) and never worse with
+    more true positives; a single ratio whose denominator counts the ones of y, under a chain.
+
+    Proven: ``values`` and ``errors`` bound the value of every number of ones, remainders and
+    roundings included.
+    """
+    form, p = problem.confusion, problem.probabilities
+    assert form is not None
+    if p is None:
+        return _under_chain(problem, form)
+    order = np.argsort(-p, kind="stable")
+    found = ranked_values(form, p[order], problem.sign)
+    if isinstance(found, str):
+        return found
+    best = int((problem.sign * found.values).argmax())
+    chosen = ranked(order, best)
+    proven = is_proven(problem, problem.sign * found.values, found.errors, best, chosen)
+    value, error = float(found.values[best]), float(found.errors[best])
+    why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
+    return Answer(chosen, proven, why, problem.n + 1, value, error)
+
+
+# -- chains ----------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Search:
+    """Values by the number k of ones of z under a chain, greater being better.
+
+    Arrays (n + 1,) are by k; those of k = 0 and n are not used.
+
+    Attributes:
+        n: the length.
+        power: a.
+        u: what x is multiplied by in D / d.
+        gain: what the sum of Q_i is multiplied by.
+        rest: E[c(ref) / D^a], and what the file answers where y has no ones, or nothing else.
+        errors: bounds on the errors of ``rest``.
+        moments: E[x^j], (J + 1,).
+        mixed: E[y_i x^j], (J, n).
+        mean: E[ref].
+        off: a bound on the rounding error of each Q_i.
+        first: the number of ones where the ratio of expectations is best.
+        tried: sums of the k greatest Q_i, (n + 1,), by the number that was tried.
+    """
+
+    n: int
+    power: float
+    u: Floats
+    gain: Floats
+    rest: Floats
+    errors: Floats
+    moments: Floats
+    mixed: Floats
+    mean: float
+    off: Floats
+    first: int
+    tried: dict[int, Floats] = field(default_factory=dict)
+
+    def scores(self, k: int) -> Floats:
+        """Q_i with k ones, (n,), at most what they are."""
+        order = len(self.mixed)
+        series = series_of(self.power, 1.0, order) * self.u[k] ** np.arange(order)
+        found: Floats = series @ self.mixed
+        return found
+
+    def sums(self, k: int) -> Floats:
+        """Sums of the greatest Q_i with k ones, by their number."""
+        if k not in self.tried:
+            self.tried[k] = np.append(0.0, np.cumsum(np.sort(self.scores(k))[::-1]))
+        return self.tried[k]
+
+    def over(self, k: int, ks: Ints) -> Floats:
+        """What the series with k ones, and roundings, may leave out of sums of ks of the Q_i."""
+        u, order = float(self.u[k]), len(self.mixed)
+        depths = np.minimum(1.0 + u * (ks - self.mean), 1.0 + u * (self.n - self.mean))
+        found: Floats = ks * (depths**-self.power * self.moments[order] * u**order + self.off[k])
+        return found
+
+    def bounds(self, ks: Ints, first: int, last: int) -> Floats:
+        """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
+        span = float(self.u[last] - self.u[first])
+        t = (self.u[ks] - self.u[first]) / span if span else np.zeros(len(ks))
+        ends = [self.sums(k)[ks] + self.over(k, ks) for k in (first, last)]
+        total = ((1.0 - t) * ends[0] + t * ends[1]) * (1.0 + 2 * self.n * UNIT)
+        found: Floats = self.gain[ks] * total + self.rest[ks] + self.errors[ks]
+        return found
+
+    def value(self, k: int) -> float:
+        """The best value with k ones, roundings and the remainder aside."""
+        return float(self.gain[k] * self.sums(k)[k] + self.rest[k])
+
+
+def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
+    """The best sequence under a chain."""
+    n, sign = problem.n, problem.sign
+    tables = binary_chain(problem.model)
+    assert tables is not None
+    chain = chain_of(*tables)
+    ends = [chain_value(form, np.full(n, label), chain) for label in (0, 1)]
+    try:
+        search = _search(form, chain, sign)
+    except UnfitError as error:
+        return str(error)
+    if search is None:
+        return "counts must be concentrated: labels are too few or too rare for their moments"
+    known = [(sign * one[0], one[1]) for one in ends if one is not None]
+    best, left = _best_number(search, max(value - error for value, error in known))
+    z = np.zeros(n, np.int64)
+    z[np.argpartition(-search.scores(best), best - 1)[:best]] = 1
+    found = chain_value(form, z, chain)
+    assert found is not None  # as all other numbers of ones
+    values, errors = np.array([*known, (sign * found[0], found[1]), (left, 0.0)]).T
+    row = int(values[:-1].argmax())
+    z = z if row == len(known) else np.full(n, row)
+    proven = is_proven(problem, values, errors, row, z)
+    why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, a bound excludes all others"
+    return Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
+
+
+def _best_number(search: _Search, known: float) -> tuple[int, float]:
+    """The best number of ones between 0 and n, and a bound on the values of all others.
+
+    Args:
+        search: the values.
+        known: a value that is known.
+    """
+    n, best, closed = search.n, search.first, -np.inf
+    anchors = sorted({1, best, n - 1})
+    todo = list(pairwise(anchors))
+    while todo:
+        low, high = todo.pop()
+        best = max((best, low, high), key=search.value)
+        level = max(known, search.value(best))
+        inner = np.arange(low + 1, high)
+        bounds = search.bounds(inner, low, high)
+        above = bounds > level + _CLOSE * abs(level)
+        if above.any() and len(search.tried) < MOMENT_TRIES:
+            left, right = inner[above][0], inner[above][-1]
+            k = int(inner[bounds.argmax()])
+            if min(k - left, right - k) * 8 < right - left:
+                k = int(left + right) // 2  # a greatest bound at the edge would cut off little
+            todo += [(low, k), (k, high)]
+            bounds = bounds[~above]
+        closed = max(closed, float(bounds.max(initial=-np.inf)))
+    at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried if k != best]
+    return best, max(closed, *at, -np.inf)
+
+
+def _search(form: Confusion, chain: Chain, sign: float) -> _Search | None:
+    """The values by the number of ones; None where moments do not suffice.
+
+    Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, and a
+    running sum of n terms by n units.
+
+    Raises:
+        UnfitError: the value is not a ratio as the head of this module has it.
+    """
+    n, mean = len(chain.marginals), fsum(chain.marginals)
+    top, below, power, apart = _single_ratio(form, chain, sign)
+    d = below[0] + below[1] * mean
+    u, scale, run = below[1] / d, d**-power, load_compiled("moment_kernels")
+    ks = np.arange(1, n)
+    expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
+    first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
+    jets, none = np.zeros((2, 3)), np.zeros(n, np.int64)
+    run.chain_jets(
+        chain.first, chain.steps, chain.marginals, none, np.ones(2), np.zeros(2), 2, BINOMIAL, jets
+    )
+    order = needed_order(float(np.sqrt(jets[0, 2]) * abs(u[first])), _CLOSE / 10)
+    if order > MOST_ORDER:
+        return None
+    moments, mixed = np.zeros(order + 1), np.zeros((order, n))
+    spread = run.mixed_jets(
+        chain.first, chain.steps, chain.marginals, order, BINOMIAL, moments, mixed
+    )
+    moments[:2] = 1.0, 0.0
+    powers = series_of(power, 1.0, order)[:, None] * u ** np.arange(order)[:, None]
+    rest = (top[0] + top[2] * mean) * (moments[:order] @ powers)
+    rest = scale * (rest + top[2] * (moments[1:] @ powers))
+    ends = [[one[0] + one[2] * s for one in (top, below)] for s in (1.0, n - 1.0)]
+    errors = np.maximum(*(np.abs(above) * under**-power for above, under in ends))
+    errors *= moments[order] * u**order
+    reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
+    off = chain.off + 4 * n * (order + 12) * UNIT * reach
+    errors += apart[1] + 64 * n * UNIT * np.abs(rest)
+    gain = (top[1] - top[2]) * scale
+    return _Search(n, power, u, gain, rest + apart[0], errors, moments, mixed, mean, off, first)
+
+
+def _single_ratio(
+    form: Confusion, chain: Chain, sign: float
+) -> tuple[Floats, Floats, float, Floats]:
+    """Numerators and denominators by the number of ones, (3, n + 1); the power; what stands apart.
+
+    Raises:
+        UnfitError: there are several ratios, or a denominator looks at both sequences.
+    """
+    n, power = len(chain.marginals), 1.0
+    top, below, apart = np.zeros((3, n + 1)), np.ones((3, n + 1)), np.zeros((2, n + 1))
+    for ks, part in parts_of(form, n, sign):
+        if not 0 < ks.start < n:
+            continue
+        (ratio, *others), power = part.ratios, part.ratios[0].power
+        if others or (ratio.below[1] != ratio.below[2]).any():
+            raise UnfitError(_ONE_RATIO)
+        top[:, ks], below[:, ks] = sign * ratio.top, ratio.below
+        add_apart(part, chain.apart, apart[0, ks], apart[1, ks])
+    apart[0] *= sign
+    return top, below, power, apart
+
+
+MOMENTS = Method("moments", _condition, _by_moments)

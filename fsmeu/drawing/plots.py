@@ -1,0 +1,451 @@
+"""Plots by matplotlib: levels of a distribution, measures over examples and thresholds, intervals.
+
+Names from outside are painted as they are: dollars and underlines in them are no mathematics.
+"""
+
+from __future__ import annotations
+
+import io
+import numbers
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.drawing.render.bars import binned
+from fsmeu.drawing.render.formats import need_matplotlib
+from fsmeu.errors import EmptyError, InputError, one_of, sentence, shorten, visible
+from fsmeu.expectation.expect import expect
+from fsmeu.expectation.result import Expectation
+from fsmeu.files import as_path, write_file
+from fsmeu.fst.alphabet import listed, plain
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Model
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PLOT_FORMATS = ("png", "pdf", "svg")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+"""The colours of Okabe and Ito, which people with colour blindness tell apart."""
+_BAR, _MEAN, _RANGE = "#56b4e9", "#d55e00", "#444444"
+_MOST_BARS = 200
+_MOST_ROWS = 40
+Interval = tuple[float, float | None, float | None]
+"""A value and the ends of its interval, None where there is none."""
+
+_STYLES, _MARKS = ("-", "--", ":"), ("o", "D", "s", "^")
+_MOST_CURVES = len(COLOURS) * len(_STYLES)
+_BEGINNING = 0.05
+"""The part of the examples whose values, of a few predictions each, do not set the scale."""
+
+
+def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
+    """The axes that were given, or those of a new figure that pyplot knows, of this size in inches.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+    """
+    need_matplotlib("a plot", "")
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def plainly(texts: Iterable[Any]) -> None:
+    """Has texts painted as they are: dollars and underlines in names are no mathematics."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def legend(axes: Axes, **place: Any) -> None:
+    """Adds a legend, its names painted as they are."""
+    plainly(axes.legend(fontsize="small", frameon=False, **place).get_texts())
+
+
+def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path, str]:
+    """The path and the format of a plot that is to be written.
+
+    Args:
+        path: a name that ends in one of ``PLOT_FORMATS``.
+        instead: what can be had without matplotlib, for the message.
+
+    Raises:
+        InputError: it is not the name of such a file.
+        MissingExtra: matplotlib is not installed.
+    """
+    where = as_path(path, "plot")
+    kind = where.suffix.lstrip(".").lower()
+    if not kind:
+        must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
+        raise InputError(sentence("plot", must, "no ending"))
+    one_of("plot", "the format of a plot", kind, PLOT_FORMATS)
+    need_matplotlib("a plot", instead)
+    return where, kind
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """A figure that needs no window system."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def save_figure(path: str | os.PathLike[str], figure: Figure) -> Path:
+    """Where a figure was written, in the format that the name's ending says."""
+    where, kind = checked_plot(path)
+    held = io.BytesIO()
+    figure.savefig(held, format=kind, dpi=160)
+    return write_file(where, held.getbuffer())
+
+
+def save_plot(
+    path: str | os.PathLike[str],
+    plot: Callable[[Axes], object],
+    size: tuple[float, float] = (6.4, 4.0),
+) -> Path:
+    """Where a plot was written; no window system is needed.
+
+    Args:
+        path: a name that ends in one of ``PLOT_FORMATS``.
+        plot: draws on axes.
+        size: width and height in inches.
+    """
+    checked_plot(path)
+    figure = new_figure(size)
+    plot(figure.subplots())
+    return save_figure(path, figure)
+
+
+def plot_levels(
+    expectations: Expectation | Mapping[str, Expectation] | Iterable[Expectation],
+    *,
+    quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+    ax: Axes | None = None,
+) -> Axes:
+    """Plots one distribution as bars, or several in rows above one another.
+
+    Args:
+        expectations: one, a list of them, or a dictionary with their names.
+        quantiles: shares of probability between 0 and 1; marked for one distribution. For several,
+            a line leads from the least of these quantiles to the greatest.
+        ax: where to draw; axes of a new figure if left out.
+
+    Returns:
+        The axes.
+    """
+    named = _named(expectations)
+    shares = "quantiles must lie in 0..1"
+    quantiles = listed(quantiles, "plot", shares)
+    for share in quantiles:
+        if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
+            raise InputError(sentence("plot", shares, share))
+    for name, expectation in named.items():
+        if not len(expectation.levels.values):
+            raise EmptyError(sentence(name or "plot", "nothing of positive probability was kept"))
+    axes = axes_for(ax, (6.4, 3.4 if len(named) == 1 else 1.2 + 0.8 * len(named)))
+    if len(named) == 1:
+        _plot_one(axes, next(iter(named.values())), quantiles)
+    else:
+        _plot_rows(axes, named, quantiles)
+    return axes
+
+
+def plot_hypotheses(
+    loss: Loss,
+    hypotheses: Iterable[Any],
+    model: Any,
+    *,
+    quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+    ax: Axes | None = None,
+) -> Axes:
+    """Plots the distributions of several hypotheses under one model.
+
+    Args:
+        loss: a loss or utility.
+        hypotheses: label sequences.
+        model: a label model.
+        quantiles: as for ``plot_levels``.
+        ax: where to draw.
+    """
+    check_loss(loss, "plot_hypotheses")
+    named = {}
+    must = "hypotheses must be a list of label sequences"
+    for z in listed(hypotheses, "plot_hypotheses", must, rows=True):
+        kept = z if isinstance(z, str | Model) else listed(z, "plot_hypotheses")
+        name = kept if isinstance(kept, str) else _name_of(kept)
+        named[name] = expect(loss, kept, model)
+    axes = plot_levels(named, quantiles=quantiles, ax=ax)
+    axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
+    return axes
+
+
+def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: str = "") -> Path:
+    """Writes the plot of one distribution into a file; no window system is needed.
+
+    Args:
+        expectation: what to plot.
+        path: a name that ends in .png, .pdf or .svg.
+        title: what stands above it.
+    """
+
+    def plot(axes: Axes) -> None:
+        plot_levels(expectation, ax=axes)
+        axes.set_title(visible(title), fontsize="medium", parse_math=False)
+
+    return save_plot(path, plot, (6.4, 3.4))
+
+
+def _name_of(z: Model | list[Any]) -> str:
+    """What a hypothesis is called: its labels, or the model that it is."""
+    return repr(z) if isinstance(z, Model) else " ".join(shorten(plain(label)) for label in z)
+
+
+def _named(
+    expectations: Expectation | Mapping[str, Expectation] | Iterable[Expectation],
+) -> dict[str, Expectation]:
+    if isinstance(expectations, Expectation):
+        return {"": expectations}
+    if isinstance(expectations, Mapping):
+        named = dict(expectations)
+    else:
+        given = listed(expectations, "plot", "must be expectations, as expect gives them")
+        named = {str(k + 1): e for k, e in enumerate(given)}
+    for one in named.values():
+        if not isinstance(one, Expectation):
+            raise InputError(sentence("plot", "must be expectations, as expect gives them", one))
+    if not 1 <= len(named) <= _MOST_ROWS:
+        must = f"1 to {_MOST_ROWS} distributions can be plotted together"
+        raise InputError(sentence("plot", must, len(named)))
+    return named
+
+
+def _bars(expectation: Expectation) -> tuple[np.ndarray, np.ndarray, float]:
+    """Values, probabilities and a width for bars; very many levels are gathered into equal bins."""
+    levels = expectation.levels
+    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS // 2)
+    if len(levels.values) > _MOST_BARS:
+        return values, chances, apart
+    span = float(values[-1] - values[0]) or 1.0
+    return values, chances, max(min(0.8 * apart, 0.04 * span), 0.006 * span)
+
+
+def _plot_one(axes: Axes, expectation: Expectation, quantiles: Sequence[float]) -> None:
+    values, chances, width = _bars(expectation)
+    axes.bar(values, chances, width=width, color=_BAR, label="probability")
+    mean = expectation.value
+    axes.axvline(mean, color=_MEAN, linewidth=2, label=f"mean {mean:.4g}")
+    for k, share in enumerate(sorted(quantiles)):
+        place = expectation.quantile(share)
+        style = (0, (1 + 2 * k, 2))
+        name = f"{share:.4g} quantile: {place:.4g}"
+        axes.axvline(place, color=_RANGE, linewidth=1.2, linestyle=style, label=name)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("value")
+    axes.set_ylabel("probability")
+    legend(axes, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence[float]) -> None:
+    """One row per distribution: bars as high as the row lets them, the mean, a quantile line."""
+    width = min(_bars(e)[2] for e in named.values())
+    for row, expectation in enumerate(named.values()):
+        values, chances, _ = _bars(expectation)
+        base = len(named) - 1 - row
+        axes.bar(values, 0.8 * chances / chances.max(), width=width, bottom=base, color=_BAR)
+        axes.axhline(base, color="#dddddd", linewidth=0.8, zorder=0)
+        if quantiles:
+            ends = [expectation.quantile(q) for q in (min(quantiles), max(quantiles))]
+            between = f"{min(quantiles):.4g} to {max(quantiles):.4g} quantile" if not row else None
+            axes.plot(ends, [base - 0.05] * 2, color=_RANGE, linewidth=2, label=between)
+        mean = expectation.value
+        name = "mean" if not row else None
+        axes.plot([mean], [base - 0.05], marker="D", color=_MEAN, linestyle="none", label=name)
+        axes.annotate(
+            f"{mean:.4g}",
+            (1.01, base),
+            xycoords=("axes fraction", "data"),
+            va="bottom",
+            color=_MEAN,
+        )
+    axes.set_yticks(range(len(named)), [visible(name) for name in reversed(list(named))])
+    plainly(axes.get_yticklabels())
+    axes.set_ylim(-0.25, len(named) - 0.1)
+    axes.set_xlabel("value")
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+
+
+def plot_curves(
+    curves: Mapping[str, Any],
+    seen: Any,
+    *,
+    value: str = "online F",
+    ax: Axes | None = None,
+) -> Axes:
+    """The axes: one line for the mean of each learner, and a band of its standard deviation.
+
+    Args:
+        curves: by the name of a learner its values, (shuffles, points).
+        seen: the number of examples at each point, ascending, (points,).
+        value: what the values are.
+        ax: where to draw; axes of a new figure if left out.
+
+    Raises:
+        InputError: there are no curves, too many, or of other shapes.
+    """
+    axes = axes_for(ax)
+    at, found = _checked(curves, seen)
+    settled = at >= _BEGINNING * at[-1]
+    low, high = np.inf, -np.inf
+    for k, (name, values) in enumerate(found.items()):
+        mean = values.mean(axis=0)
+        spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(at))
+        colour, style = COLOURS[k % len(COLOURS)], _STYLES[k // len(COLOURS)]
+        ends = (mean - spread, mean + spread)
+        if len(values) > 1:
+            axes.fill_between(at, *ends, color=colour, alpha=0.18, linewidth=0)
+        label = visible(name)
+        axes.plot(at, mean, color=colour, linestyle=style, linewidth=1.6, label=label)
+        low = min(low, float(ends[0][settled].min()))
+        high = max(high, float(ends[1][settled].max()))
+    room = 0.06 * (high - low) or 0.05
+    axes.set(ylim=(low - room, high + room), xlim=(0, at[-1]), xlabel="examples seen", ylabel=value)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(alpha=0.3)
+    legend(axes, loc="best")
+    return axes
+
+
+def _checked(curves: Mapping[str, Any], seen: Any) -> tuple[Floats, dict[str, Floats]]:
+    at = np.asarray(seen, np.float64)
+    if not 1 <= len(curves) <= _MOST_CURVES:
+        must = f"1 to {_MOST_CURVES} curves can be plotted together"
+        raise InputError(sentence("plot", must, len(curves)))
+    found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
+    for name, one in found.items():
+        if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
+            must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
+            raise InputError(sentence("plot", must, f"shape {one.shape}"))
+    return at, found
+
+
+def plot_threshold(
+    loss: SpecLoss,
+    scores: Any,
+    positive: Any,
+    chosen: Any,
+    *,
+    score: str = "probability",
+    ax: Axes | None = None,
+) -> Axes:
+    """The axes: the value of each threshold, the decision, and the threshold that is best.
+
+    The decision lies on the curve where it is one by a threshold.
+
+    Args:
+        loss: a loss of the confusion table.
+        scores: one for each example, (examples,).
+        positive: True where the label is positive, (examples,).
+        chosen: True where the decision is, (examples,).
+        score: what the scores are.
+        ax: where to draw; axes of a new figure if left out.
+
+    Raises:
+        InputError: the arrays are of different lengths, or there are no examples.
+    """
+    from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
+
+    s = np.asarray(scores, np.float64)
+    y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
+    if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
+        must = "there must be a score, a label and a decision for each example"
+        raise InputError(sentence("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
+    axes = axes_for(ax, (6.4, 4.4))
+    low, high = _ends(s)
+    _, values = threshold_values(loss, s, y)
+    edges = np.concatenate(([low], np.unique(s), [high]))
+    name = visible(loss.name)
+    label = f"{name} by threshold"
+    axes.stairs(values[::-1], edges, baseline=None, color=COLOURS[0], label=label)
+    best, most = best_threshold(loss, s, y)
+    place = float(np.clip(best, low, high))
+    label = f"best for these labels: {most:.4g} at {place:.4g}"
+    axes.axvline(place, color=_RANGE, linestyle="--", linewidth=1, label=label)
+    least = float(s[z].min()) if z.any() else high
+    below = float(s[~z].max()) if not z.all() else low
+    at = (least + below) / 2 if below < least else least  # between, or where a tie is cut
+    value = table_value(loss, z, y)
+    label = f"decision: {value:.4g} at {at:.4g}, {z.sum():,} of {len(z):,} positive"
+    axes.plot([at], [value], "o", color=COLOURS[1], markersize=8, label=label)
+    axes.set_xlabel(f"threshold on the {score}")
+    axes.set_ylabel(f"{loss.kind} {name}", parse_math=False)
+    axes.grid(alpha=0.3)
+    legend(axes, loc="lower left", bbox_to_anchor=(0, 1))
+    return axes
+
+
+def _ends(scores: Floats) -> tuple[float, float]:
+    """Where the axis begins and ends: 0 and 1 for probabilities, a little beyond other scores."""
+    least, most = float(scores.min()), float(scores.max())
+    if least >= 0.0 and most <= 1.0:
+        return 0.0, 1.0
+    room = 0.05 * (most - least) or 1.0
+    return least - room, most + room
+
+
+def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title: str = "") -> Axes:
+    """The axes: a row for each name, with a mark and a line for each series.
+
+    Args:
+        series: by its name, values and intervals by the names of rows.
+        ax: where to draw.
+        title: what stands above it.
+    """
+    names = list(dict.fromkeys(name for rows in series.values() for name in rows))
+    for k, (label, rows) in enumerate(series.items()):
+        colour, mark = COLOURS[k % len(COLOURS)], _MARKS[k % len(_MARKS)]
+        shift = 0.15 * (k - (len(series) - 1) / 2)
+        for j, (name, (value, low, high)) in enumerate(rows.items()):
+            at = names.index(name) + shift
+            if low is not None and high is not None:
+                ax.plot([low, high], [at, at], color=colour, linewidth=2, solid_capstyle="butt")
+            text = visible(label) if j == 0 else None
+            ax.plot([value], [at], mark, color=colour, markersize=5, label=text)
+    ax.set_yticks(range(len(names)), [visible(name) for name in names])
+    plainly(ax.get_yticklabels())
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.set_title(visible(title), fontsize="medium", parse_math=False)
+    ax.grid(alpha=0.3, axis="x")
+    if len(series) > 1:
+        legend(ax, loc="best")
+    return ax
+
+
+def save_intervals(
+    path: str | os.PathLike[str], panels: Mapping[str, Mapping[str, Mapping[str, Interval]]]
+) -> Path:
+    """Where the plot was written: a panel for each title, one above the other.
+
+    Args:
+        path: a name that ends in .png, .pdf or .svg.
+        panels: by title, what ``plot_intervals`` takes.
+
+    Raises:
+        EmptyError: there is no panel.
+    """
+    checked_plot(path)
+    if not panels:
+        raise EmptyError(sentence("plot of intervals", "there must be a panel"))
+    most = max(len(rows) for series in panels.values() for rows in series.values())
+    figure = new_figure((6.4, len(panels) * (1.1 + 0.4 * most)))
+    axes = figure.subplots(len(panels), 1, squeeze=False).ravel()
+    for ax, (title, series) in zip(axes, panels.items(), strict=True):
+        plot_intervals(series, ax, title)
+    return save_figure(path, figure)

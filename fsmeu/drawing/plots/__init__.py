@@ -1,1 +1,0 @@
-"""Distributions as plots."""

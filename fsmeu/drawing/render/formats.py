@@ -1,0 +1,271 @@
+"""Pictures in the formats of files: SVG, TikZ, and by matplotlib (the extra ``plot``) PNG and PDF.
+
+SVG has no script, no links, no fonts, and fetches nothing; states and arcs are groups with the
+classes ``node`` and ``edge``, by which a page can mark them. Coordinates are fixed, so that a
+picture is the same in every format.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from itertools import groupby
+from typing import Any
+
+from fsmeu.drawing.layout.curves import Curve
+from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
+from fsmeu.drawing.scene.escape import tex_text, xml_attribute, xml_text
+from fsmeu.errors import need_installed
+
+_FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+_TEX_HEAD = r"""% {title}
+% \input this file through the package standalone, or compile it by itself; characters outside
+% Latin scripts need lualatex or xelatex and a font that has them.
+\documentclass[tikz]{{standalone}}
+\usepackage[T1]{{fontenc}}
+\usepackage{{textcomp}}
+{colours}
+\begin{{document}}
+\sffamily
+\begin{{tikzpicture}}[x=0.75bp, y=-0.75bp, line join=round]
+"""
+_TEX_TAIL = "\\end{tikzpicture}\n\\end{document}\n"
+_TEX_ANCHOR = {"start": "base west", "middle": "base", "end": "base east"}
+_PIXELS_PER_INCH = 96.0
+_POINT = 72.0 / _PIXELS_PER_INCH
+_FINE = 2.0  # dots of a PNG per pixel of a picture
+_LARGEST = 16_000.0  # dots along a side of a PNG
+_ALIGN: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
+_FAMILIES = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Unifont"]
+
+
+def svg(picture: Picture, scale: float = 1.0) -> str:
+    """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
+    width, height = decimals(picture.width), decimals(picture.height)
+    size = [decimals(scale * side) for side in (picture.width, picture.height)]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
+        f'font-family="{_FONTS}">'
+    )
+    ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    together = groupby(picture.shapes, key=lambda shape: shape.group or id(shape))
+    body = [_svg_group(list(shapes)) for _, shapes in together]
+    return "\n".join([head, f"<title>{xml_text(picture.title)}</title>", ground, *body, "</svg>\n"])
+
+
+def _svg_group(shapes: list[Shape]) -> str:
+    """One shape, or those of a group, with what is told of them."""
+    drawn, tip = "".join(map(_svg_shape, shapes)), "".join(shape.tip for shape in shapes)
+    if not tip and not shapes[0].group:
+        return drawn
+    title = f"<title>{xml_text(tip)}</title>" if tip else ""
+    return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
+
+
+def _svg_shape(shape: Shape) -> str:
+    if isinstance(shape, Box):
+        return _svg_box(shape)
+    return _svg_line(shape) if isinstance(shape, Line) else _svg_text(shape)
+
+
+def _svg_box(box: Box) -> str:
+    left, top = decimals(box.x - box.width / 2), decimals(box.y - box.height / 2)
+    round_ = f' rx="{decimals(box.radius)}"' if box.radius else ""
+    outline = f' stroke="{box.stroke}" stroke-width="{decimals(box.line)}"' if box.line else ""
+    return (
+        f'<rect x="{left}" y="{top}" width="{decimals(box.width)}" height="{decimals(box.height)}"'
+        f'{round_} fill="{box.fill}"{outline}/>'
+    )
+
+
+def _svg_line(line: Line) -> str:
+    corners = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in line.corners)
+    head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
+    return (
+        f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
+        f'stroke-width="{decimals(line.line)}"/>{head}'
+    )
+
+
+def _svg_text(text: Text) -> str:
+    weight = ' font-weight="bold"' if text.bold else ""
+    return (
+        f'<text x="{decimals(text.x)}" y="{decimals(text.y + 0.35 * text.size)}" '
+        f'font-size="{decimals(text.size)}" text-anchor="{text.anchor}" fill="{text.colour}"'
+        f"{weight}>{xml_text(text.text)}</text>"
+    )
+
+
+def _path_data(curve: Curve) -> str:
+    points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
+    pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
+    return f"M{points[0]}" + "".join(f"C{piece}" for piece in pieces)
+
+
+def tikz(picture: Picture) -> str:
+    """A picture as a LaTeX document of its own."""
+    used = {code for shape in picture.shapes for code in _tex_colours(shape)} - {"none"}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(used))}
+    colours = "\n".join(
+        rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
+    )
+    head = _TEX_HEAD.format(title=tex_text(picture.title), colours=colours)
+    ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
+    body = "\n".join([ground, *(_tex_shape(shape, names) for shape in picture.shapes)])
+    return f"{head}{body}\n{_TEX_TAIL}"
+
+
+def _tex_colours(shape: Shape) -> tuple[str, ...]:
+    if isinstance(shape, Box):
+        return shape.fill, shape.stroke
+    return (shape.stroke if isinstance(shape, Line) else shape.colour,)
+
+
+def _tex_shape(shape: Shape, names: dict[str, str]) -> str:
+    if isinstance(shape, Box):
+        return _tex_box(shape, names)
+    return _tex_line(shape, names) if isinstance(shape, Line) else _tex_text(shape, names)
+
+
+def _tex_box(box: Box, names: dict[str, str]) -> str:
+    options = [f"rounded corners={_points(box.radius * 0.999)}"] if box.radius else []
+    if box.fill != "none":
+        options.append(f"fill={names[box.fill]}")
+    if box.line:
+        options += [f"draw={names[box.stroke]}", f"line width={_points(box.line)}"]
+    left, top = box.x - box.width / 2, box.y - box.height / 2
+    corners = f"{_at(left, top)} rectangle {_at(left + box.width, top + box.height)}"
+    return rf"\path[{', '.join(options)}] {corners};"
+
+
+def _tex_line(line: Line, names: dict[str, str]) -> str:
+    points = [_at(x, y) for x, y in line.shaft]
+    drawn = points[0]
+    for k in range(1, len(points), 3):
+        drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
+    colour = names[line.stroke]
+    text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
+    if line.corners:
+        corners = " -- ".join(_at(x, y) for x, y in line.corners)
+        text += "\n" + rf"\fill[{colour}] {corners} -- cycle;"
+    return text
+
+
+def _tex_text(text: Text, names: dict[str, str]) -> str:
+    size = text.size * 0.75
+    font = rf"\fontsize{{{decimals(size)}bp}}{{{decimals(1.2 * size)}bp}}\selectfont"
+    if text.bold:
+        font += r"\bfseries"
+    options = [f"anchor={_TEX_ANCHOR[text.anchor]}", "inner sep=0pt", "outer sep=0pt"]
+    options += [f"text={names[text.colour]}", f"font={font}"]
+    at = _at(text.x, text.y + 0.35 * text.size)
+    return rf"\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
+
+
+def _at(x: float, y: float) -> str:
+    return f"({decimals(x)},{decimals(y)})"
+
+
+def _points(pixels: float) -> str:
+    return f"{decimals(pixels * 0.75)}bp"
+
+
+def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work without it") -> None:
+    """Refuses to go on without matplotlib.
+
+    Args:
+        what: what it is needed for.
+        instead: what can be had without it.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    need_installed("matplotlib", "plot", what, instead)
+
+
+def paint(picture: Picture, kind: str) -> bytes:
+    """The picture as a PNG or PDF file.
+
+    Args:
+        picture: the shapes.
+        kind: "png" or "pdf".
+    """
+    need_matplotlib(f"a .{kind} file")
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = (picture.width / _PIXELS_PER_INCH, picture.height / _PIXELS_PER_INCH)
+    fine = min(_FINE, _LARGEST / max(picture.width, picture.height))
+    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # characters that no font at hand has
+        figure = Figure(figsize=size, dpi=_PIXELS_PER_INCH * fine, facecolor="white")
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_xlim(0, picture.width)
+        axes.set_ylim(picture.height, 0)
+        axes.axis("off")
+        families = _families()
+        for layer, shape in enumerate(picture.shapes):
+            for artist in _artists(shape, families):
+                artist.set_zorder(layer)
+                axes.add_artist(artist)
+        stream = io.BytesIO()
+        stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+        figure.savefig(stream, format=kind, metadata={"Title": picture.title, **stamp})
+    return stream.getvalue()
+
+
+def _families() -> list[str]:
+    from matplotlib import font_manager
+
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _FAMILIES if name in known] or ["sans-serif"]
+
+
+def _artists(shape: Shape, families: list[str]) -> list[Any]:
+    """What matplotlib draws for a shape."""
+    if isinstance(shape, Text):
+        return [_painted_text(shape, families)]
+    return _painted_line(shape) if isinstance(shape, Line) else [_painted_box(shape)]
+
+
+def _painted_box(box: Box) -> Any:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (box.x - box.width / 2, box.y - box.height / 2)
+    style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
+    drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
+    drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
+    return drawn
+
+
+def _painted_line(line: Line) -> list[Any]:
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    curve = line.shaft
+    path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
+    drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
+    drawn[0].set_linewidth(line.line * _POINT)
+    if line.corners:
+        drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
+    return drawn
+
+
+def _painted_text(text: Text, families: list[str]) -> Any:
+    from matplotlib.text import Text as Words
+
+    return Words(
+        text.x,
+        text.y + 0.35 * text.size,
+        text.text,
+        fontsize=text.size * _POINT,
+        fontfamily=families,
+        color=text.colour,
+        horizontalalignment=_ALIGN[text.anchor],
+        verticalalignment="baseline",
+        fontweight="bold" if text.bold else "normal",
+        parse_math=False,
+    )

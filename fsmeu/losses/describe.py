@@ -1,0 +1,204 @@
+"""A loss as plain data: its header as written, and a pair of sequences step by step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fsmeu.errors import FsmeuError
+from fsmeu.losses.algebra.confusion import (
+    Confusion,
+    Counterexample,
+    Fractional,
+    confusion,
+    fractional,
+    tp_counterexample,
+)
+from fsmeu.losses.algebra.ratios import sum_of_ratios
+from fsmeu.losses.algebra.split import split
+from fsmeu.losses.evaluate import trace_pairs
+from fsmeu.losses.language.dependencies import linear_registers, tapes
+from fsmeu.losses.language.syntax import Expr, Param, Register, Spec
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant
+
+Entry = int | float | str | None
+Held = Entry | list[Entry]
+
+
+def whole_or_float(value: float) -> int | float:
+    """The number, as an int when it is whole and small enough to be exact."""
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else float(value)
+
+
+def steps_of(loss: SpecLoss, z: Sequence[Any], y: Sequence[Any]) -> list[dict[str, Any]]:
+    """For each position from 0 (the start): "i", the labels "z" and "y", and "registers" by name.
+
+    A register holds a number, the name of a state, or the entries of a memory, newest first.
+    """
+    rows = (loss.alphabet.encode(sequence)[None, :] for sequence in (z, y))
+    steps = []
+    for i, state in enumerate(trace_pairs(loss.bound, *rows)):
+        held = {
+            r.name: _contents(loss.bound, r, float(state[r.name][0]), len(z))
+            for r in loss.spec.registers
+        }
+        read = {"z": z[i - 1], "y": y[i - 1]} if i else {"z": None, "y": None}
+        steps.append({"i": i, **read, "registers": held})
+    return steps
+
+
+def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Held:
+    """What a register holds: a number, the name of a state, or the entries of a memory."""
+    if register.sugar == "state":
+        return register.states[int(value)]
+    if register.sugar == "memory":
+        return _entries(bound, register, int(value), n)
+    return whole_or_float(value)
+
+
+def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[Entry]:
+    """Entries of a memory, newest first, None for those before the start."""
+    memory = memory_of(bound, register, n)
+    names: list[Entry] = [None, *(whole_or_float(value) for value in memory.values.tolist())]
+    if not memory.numeric:
+        texts = {code: text for text, code in bound.codes.items()}
+        names[1:] = [texts.get(value) for value in memory.values.tolist()]
+    entries = []
+    for _ in range(memory.depth):
+        packed, digit = divmod(packed, memory.base)
+        entries.append(names[digit])
+    return entries
+
+
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def signature(spec: Spec) -> str:
+    """Kind, name and parameters, as the file writes them."""
+    inside = ", ".join(param_text(spec, param) for param in spec.params)
+    return f"{spec.kind} {spec.name}" + (f"({inside})" if inside else "")
+
+
+def header_data(spec: Spec) -> dict[str, Any]:
+    """The head of a loss file as plain data."""
+    return {
+        "name": spec.name,
+        "kind": spec.kind,
+        "summary": spec.summary,
+        "parameters": [
+            {
+                "name": param.name,
+                "type": param.type,
+                "default": _constant(spec, param.default),
+                "low": _constant(spec, param.low),
+                "high": _constant(spec, param.high),
+                "text": param_text(spec, param),
+            }
+            for param in spec.params
+        ],
+        "labels": list(spec.labels) if spec.labels is not None else None,
+        "tags": bool(spec.scheme),
+        "scheme": spec.scheme or None,
+        "references": list(spec.references),
+    }
+
+
+def param_text(spec: Spec, param: Param) -> str:
+    """A parameter with its type, default and range, as the file writes it."""
+    plain = _COMMENT.sub(lambda found: " " * len(found.group()), spec.source)
+    lines = plain.split("\n")[param.place.line - 1 :]
+    text = "\n".join([lines[0][param.place.column - 1 :], *lines[1:]])
+    depth = 0
+    for at, sign in enumerate(text):
+        if depth == 0 and sign in ",)":
+            return " ".join(text[:at].split())
+        depth += (sign in "([") - (sign in ")]")
+    return param.name
+
+
+def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
+    """The number, if the expression is one without knowing the other parameters."""
+    try:
+        return None if expr is None else whole_or_float(constant(expr, {}, spec))
+    except FsmeuError:
+        return None
+
+
+_LENGTHS_TRIED = 12
+"""Lengths whose tables a report looks at for a true positive that makes things worse."""
+
+
+@dataclass(frozen=True)
+class Properties:
+    """What the text of a loss says about it.
+
+    Attributes:
+        tapes: which of z, y and i each register depends on.
+        linear: accumulators in which the value is jointly affine.
+        splits: True when what reads both tapes is only accumulated, the value being affine in it.
+        z_ends: registers of z that the value looks at, where the loss splits.
+        y_ends: registers of y that the value looks at, where the loss splits.
+        counters: True when each tape shows the value at most one counter, where the loss splits.
+        additive: True when the value is a sum over positions.
+        confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
+        fractional: the value as a ratio of sums of counts, where it is the same one at every n.
+        ratios: how many ratios of counts the value is the sum of at a length, 0 if it is no sum of
+            such: then expectations of long sequences come from moments of counts.
+        tp_monotonic: True when more true positives never make the value worse, for all n up to
+            ``tried``; None when the value is not one of the confusion table.
+        counterexample: the smallest case in which one more true positive makes it worse.
+        tried: the n up to which monotonicity was checked.
+    """
+
+    tapes: Mapping[str, frozenset[str]]
+    linear: tuple[str, ...]
+    splits: bool
+    z_ends: tuple[str, ...]
+    y_ends: tuple[str, ...]
+    counters: bool
+    additive: bool
+    confusion: bool
+    fractional: Fractional | None
+    ratios: int
+    tp_monotonic: bool | None
+    counterexample: Counterexample | None
+    tried: int = _LENGTHS_TRIED
+
+
+def properties(bound: BoundLoss) -> Properties:
+    """The derived properties of a loss with its labels and parameters.
+
+    When the value depends on (tp, hyp, ref, n) and is TP-monotonic, the probability ranking
+    principle holds for independent labels (Natarajan 2016, Theorem 6).
+    """
+    parts, form = split(bound), confusion(bound)
+    found: Counterexample | None = None
+    if form is not None:
+        tried = (tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
+        found = next((case for case in tried if case is not None), None)
+    return Properties(
+        tapes=tapes(bound.spec),
+        linear=linear_registers(bound.spec),
+        splits=parts is not None,
+        z_ends=parts.z.ends if parts is not None else (),
+        y_ends=parts.y.ends if parts is not None else (),
+        counters=parts is not None and parts.counted,
+        additive=parts is not None and parts.additive,
+        confusion=form is not None,
+        fractional=fractional(form) if form is not None else None,
+        ratios=_ratios(form) if form is not None else 0,
+        tp_monotonic=None if form is None else found is None,
+        counterexample=found,
+    )
+
+
+def _ratios(form: Confusion) -> int:
+    """How many ratios of counts the value is the sum of, where z has some ones; 0 if it is not."""
+    found = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
+    return 0 if found is None else len(found.ratios)

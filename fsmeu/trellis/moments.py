@@ -1,0 +1,432 @@
+"""Expectations of ratios of counts of long sequences: central moments, and sums of exponentials.
+
+Let N and D be sums over many labels, d = E[D], x = D - d, J even. Then, for a = 1 or 1/2,
+
+    D^-a = sum over j < J of  C(-a, j) x^j / d^(a + j)  +  R,    0 <= R <= D^-a (x / d)^J.
+
+For a = 1 this is the geometric series; for a = 1/2 integrate it over t in
+D^(-1/2) = (1/pi) int t^(-1/2) / (D + t) dt: the rest of 1 / (D + t) is that of the series at d + t,
+and (d + t)^J >= d^J. So the expectation of N / D^a is a sum of mixed moments E[N x^j], and what is
+left out is at most  max |N / D^a|  E[x^J] / d^J. A count over many labels is concentrated, and
+x / d falls as one over the root of the length.
+
+Where labels are rare, counts are small and the remainder is not. Then
+
+    D^-a = sum over m of  w_m exp(-t_m D)   up to a relative error on an interval (``exponentials``)
+
+and E[N exp(-t D)] is a product over labels: no concentration is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, comb, exp, factorial, floor, fsum, lgamma, log, pi, prod, sqrt
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.losses.algebra.confusion import Confusion
+from fsmeu.losses.algebra.ratios import Ratio, RatioSum, sum_of_ratios
+from fsmeu.trellis.compiled import load_compiled
+from fsmeu.trellis.roundings import UNIT
+
+__all__ = [
+    "BINOMIAL",
+    "MOST_ORDER",
+    "PROMISED",
+    "Chain",
+    "Ranked",
+    "UnfitError",
+    "add_apart",
+    "chain_of",
+    "chain_value",
+    "exponentials",
+    "independent_value",
+    "needed_order",
+    "parts_of",
+    "ranked_values",
+    "series_of",
+]
+
+MOST_ORDER = 20
+"""The highest order of moments: where it does not suffice, counts are small."""
+
+PROMISED = 1e-12
+"""An error that is this part of the value needs no higher order."""
+
+_NO_RATIOS = "the value must be a sum of ratios of counts"
+_WORSE = "more true positives must never make it worse"
+_UNEVEN = "where labels are rare, the denominator must count ones alike whatever the hypothesis"
+
+BINOMIAL = np.array(
+    [[float(comb(j, i)) for i in range(MOST_ORDER + 2)] for j in range(MOST_ORDER + 2)]
+)
+
+Chances = tuple[tuple[float, float], tuple[float, float]]
+"""The probabilities that no label is a one, and that all are, each with a bound on its error."""
+
+_BLOCK = 1 << 16
+"""Candidates whose ratios are tabled at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """The expected values of all sequences whose ones are at the most probable positions.
+
+    Attributes:
+        values: the value with k ones, (n + 1,).
+        errors: bounds on remainders and roundings, (n + 1,).
+        how: the series that was summed, in words.
+    """
+
+    values: Floats
+    errors: Floats
+    how: str
+
+
+@lru_cache(maxsize=1)
+def _cumulant_polynomials() -> Floats:
+    """Coefficients of the cumulants of a label as polynomials of p: k' = p (1 - p) dk/dp."""
+    found = np.zeros((MOST_ORDER + 1, MOST_ORDER + 1))
+    cumulant, factor = Polynomial([0.0, 1.0]), Polynomial([0.0, 1.0, -1.0])
+    for r in range(1, MOST_ORDER + 1):
+        found[r, : len(cumulant.coef)] = cumulant.coef
+        cumulant = factor * cumulant.deriv()
+    return found
+
+
+class UnfitError(Exception):
+    """A value that is no sum of ratios, or that true positives make worse."""
+
+
+def _derived(form: Confusion, n: int, ks: Floats, sign: float) -> RatioSum:
+    """The value as a sum of ratios in which true positives never make it worse."""
+    found = sum_of_ratios(form, n, ks)
+    if found is None:
+        raise UnfitError(_NO_RATIOS)
+    if not (found.rises if sign > 0 else found.falls):
+        raise UnfitError(_WORSE)
+    return found
+
+
+def parts_of(form: Confusion, n: int, sign: float) -> Iterator[tuple[slice, RatioSum]]:
+    """The value where z has no ones, some (in blocks), and nothing else, by numbers of ones."""
+    for begin in (0, *range(1, n, _BLOCK), n):
+        end = min(begin + _BLOCK, n) if 0 < begin < n else begin + 1
+        yield slice(begin, end), _derived(form, n, np.arange(begin, end, dtype=np.float64), sign)
+
+
+def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
+    """The expected value with ones at the first k positions, for all k; or what must hold for it.
+
+    Args:
+        form: the value as a function of the confusion table.
+        p: probabilities in descending order, (n,), n >= 2.
+        sign: 1 for a utility, -1 for a loss.
+    """
+    try:
+        order = _likely_order(form, p, sign)
+        while order <= MOST_ORDER:
+            found = _series(form, p, sign, order)
+            best = int((sign * found.values).argmax())
+            if found.errors[best] <= PROMISED * abs(found.values[best]):
+                return found
+            order += 4
+        return _exponential(form, p, sign)
+    except UnfitError as error:
+        return str(error)
+
+
+def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
+    """The order whose remainder will be small where the ratio of expectations is best."""
+    n = len(p)
+    ks = np.unique(np.linspace(1, n - 1, min(n - 1, 512)).astype(np.int64))
+    part, sums = _derived(form, n, ks.astype(np.float64), sign), np.append(0.0, np.cumsum(p))
+    a, b = sums[ks], sums[-1] - sums[ks]
+    found, spread = np.zeros((2, len(ks)))
+    for ratio in part.ratios:
+        mean, d = (one[0] + one[1] * a + one[2] * b for one in (ratio.top, ratio.below))
+        found += mean / d**ratio.power
+        deviation = sqrt(float(p @ (1.0 - p))) * np.abs(ratio.below[1:]).max(axis=0) / d
+        spread = np.maximum(spread, deviation)
+    return needed_order(float(spread[(sign * found).argmax()]))
+
+
+def needed_order(spread: float, enough: float = 1e-13) -> int:
+    """The least even order J with (J - 1)!! spread^J small; more than the greatest if none has."""
+    for order in range(6, MOST_ORDER + 1, 2):
+        if prod(range(order - 1, 0, -2)) * spread**order <= enough:
+            return order
+    return MOST_ORDER + 2
+
+
+def _series(form: Confusion, p: Floats, sign: float, order: int) -> Ranked:
+    """The values by central moments up to an order."""
+    n, run, polynomials = len(p), load_compiled("moment_kernels"), _cumulant_polynomials()
+    sums = np.zeros((3, order + 1))
+    run.cumulant_sums(p, polynomials, sums)
+    totals, sizes = sums[0] + sums[1], absolute_moments(sums[2])
+    values, errors, carried = np.zeros(n + 1), np.zeros(n + 1), np.zeros((3, order + 1))
+    chances = product(1.0 - p), product(p)
+    for ks, part in parts_of(form, n, sign):
+        run.cumulant_sums(p[max(0, ks.start - 1) : ks.start], polynomials, carried)
+        run.ranked_series(
+            p, ks.start, carried, totals, sizes, polynomials, BINOMIAL, _tables(part.ratios), order,
+            values[ks], errors[ks],
+        )  # fmt: skip
+        add_apart(part, chances, values[ks], errors[ks])
+    return Ranked(values, errors, f"central moments up to order {order}")
+
+
+def absolute_moments(cumulants: Floats) -> Floats:
+    """Bounds on absolute central moments by sums of absolute cumulants, (J + 2,).
+
+    Odd ones by their neighbours (Cauchy and Schwarz); the last is that of order J, once more.
+    """
+    order = len(cumulants) - 1
+    found = [1.0, 0.0]
+    for r in range(1, order):
+        found.append(sum(BINOMIAL[r, i] * cumulants[i + 1] * found[r - i] for i in range(1, r + 1)))
+    even = np.array([*found, 0.0])
+    for j in range(1, order, 2):
+        even[j] = max(even[j], sqrt(even[j - 1] * even[j + 1]))
+    even[order + 1] = even[order] ** ((order + 1) / order)
+    return even
+
+
+def _tables(ratios: Sequence[Ratio]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Numerators, denominators, powers and bounds as arrays, for kernels."""
+    tops, belows, powers, mosts = zip(
+        *((one.top, one.below, one.power, one.most) for one in ratios), strict=True
+    )
+    return np.stack(tops), np.stack(belows), np.array(powers), np.stack(mosts)
+
+
+def add_apart(part: RatioSum, chances: Chances, values: Floats, errors: Floats) -> None:
+    """Adds what the value is more where y has no ones, or nothing else."""
+    for (chance, error), more in zip(chances, (part.no_ones, part.all_ones), strict=True):
+        values += chance * more
+        errors += error * np.abs(more)
+
+
+def product(factors: Floats) -> tuple[float, float]:
+    """The product of numbers of at most 1, and a bound on its error."""
+    with np.errstate(divide="ignore"):
+        total = float(np.log(factors).sum())  # numpy adds up in pairs
+    found = exp(total)
+    return found, 64 * UNIT * (1.0 + abs(total)) * found if found else 0.0
+
+
+def _exponential(form: Confusion, p: Floats, sign: float) -> Ranked:
+    """The values by sums of exponentials.
+
+    The coefficients of each denominator on A and B must be the same for all numbers of ones.
+    """
+    n, run = len(p), load_compiled("moment_kernels")
+    values, errors = np.zeros((2, n + 1))
+    means, chances = np.append(0.0, np.cumsum(p)), (product(1.0 - p), product(p))
+    groups: dict[tuple[int, float], list[tuple[slice, Ratio]]] = {}
+    for ks, part in parts_of(form, n, sign):
+        add_apart(part, chances, values[ks], errors[ks])
+        for row, ratio in enumerate(part.ratios):
+            if ratio.below[1:].any():
+                groups.setdefault((row, ratio.power), []).append((ks, ratio))
+                continue
+            scale, top = ratio.below[0] ** -ratio.power, ratio.top
+            a, b = means[ks], means[-1] - means[ks]
+            values[ks] += scale * (top[0] + top[1] * a + top[2] * b)
+            size = np.abs(top[0]) + np.abs(top[1]) * a + np.abs(top[2]) * means[-1]
+            errors[ks] += 4 * n * UNIT * scale * size
+    for (_, power), members in groups.items():
+        top, below, amounts = np.zeros((3, n + 1)), np.zeros(n + 1), set()
+        for ks, ratio in members:
+            top[:, ks], below[ks] = ratio.top, ratio.below[0]
+            amounts |= {tuple(column) for column in ratio.below[1:].T.tolist()}
+        if len(amounts) > 1:
+            raise UnfitError(_UNEVEN)
+        low = min(ratio.least_below for _, ratio in members)
+        high = max(ratio.most_below for _, ratio in members)
+        nodes, weights, off = exponentials(power, low, high)
+        run.ranked_exponentials(
+            p, nodes, weights, off, top, below, np.array(*amounts), values, errors
+        )
+    return Ranked(values, errors, "a sum of exponentials")
+
+
+def exponentials(
+    power: float, low: float, high: float, eps: float = 1e-14, most: int = 9
+) -> tuple[Floats, Floats, float]:
+    """Nodes t, weights w and a bound: |s^power sum of w exp(-t s) - 1| <= bound on [low, high].
+
+    s^-a = int exp(a r - s e^r) dr / Gamma(a). The trapezoidal rule of step h is off, relatively, by
+    at most 2 sum over l of |Gamma(a + 2 pi i l / h)| / Gamma(a) (Poisson's summation), and that is
+    known for a = 1 and 1/2. The integral is cut where s e^r is small, and where exp(-s e^r) is. The
+    many terms with t high <= 1 become a Gauss rule of their discrete measure (Lanczos): moments up
+    to 2 m - 1 agree for m nodes, and exp(-t s) there is a polynomial of that degree but for
+    2 (1/4)^(2 m) / (2 m)!.
+    """
+    step = 1.0
+    while _trapezoidal_error(power, step) > eps:
+        step *= 0.98
+    left = (log(eps) + lgamma(1 + power)) / power - log(high)
+    right = log((log(1 / eps) + 4) / low)
+    r = np.arange(floor(left / step), ceil(right / step) + 1) * step
+    t, w = np.exp(r), step * np.exp(power * r - lgamma(power))
+    small = t * high <= 1
+    nodes, weights = _gauss(t[small] * high, w[small], most)
+    degree = 2 * most
+    gauss = high**power * float(w[small].sum()) * 4 * 0.25**degree / factorial(degree)
+    bound = _trapezoidal_error(power, step) + 3 * eps + gauss + 64 * UNIT
+    return np.append(nodes / high, t[~small]), np.append(weights, w[~small]), bound
+
+
+def _trapezoidal_error(power: float, step: float) -> float:
+    """2 sum over l of |Gamma(a + 2 pi i l / h)| / Gamma(a), a = 1 or 1/2."""
+    y = 2 * pi / step
+    size = sqrt(2 * pi * y) if power == 1 else sqrt(2.0)
+    return 2.1 * size * exp(-pi * y / 2)
+
+
+def _gauss(places: Floats, weights: Floats, most: int) -> tuple[Floats, Floats]:
+    """The Gauss rule of a discrete measure, by Lanczos's recursion with full orthogonalization."""
+    total, size = float(weights.sum()), min(most, len(places))
+    basis, diagonal, off = np.zeros((size + 1, len(places))), np.zeros(size), np.zeros(size)
+    basis[0] = np.sqrt(weights / total)
+    for row in range(size):
+        moved = places * basis[row]
+        diagonal[row] = moved @ basis[row]
+        for _ in range(2):
+            moved -= (basis[: row + 1] @ moved) @ basis[: row + 1]
+        off[row] = np.linalg.norm(moved)
+        basis[row + 1] = moved / off[row] if off[row] else 0.0
+    matrix = np.diag(diagonal) + np.diag(off[:-1], 1) + np.diag(off[:-1], -1)
+    found, vectors = np.linalg.eigh(matrix)
+    return found, total * vectors[0] ** 2
+
+
+# -- one hypothesis --------------------------------------------------------------------------------
+
+
+def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float] | None:
+    """The expected value of z with independent labels, and a bound on its error.
+
+    None where the value is no sum of ratios.
+
+    Args:
+        form: the value as a function of the confusion table.
+        z: labels of the hypothesis, (n,), n >= 2.
+        p: probabilities of ones, (n,).
+    """
+    part = sum_of_ratios(form, len(z), np.array([float(z.sum())]))
+    if part is None:
+        return None
+    run, polynomials, ones = load_compiled("moment_kernels"), _cumulant_polynomials(), z == 1
+    chosen, others = np.zeros((2, 3, MOST_ORDER + 1))
+    run.cumulant_sums(p[ones], polynomials, chosen)
+    run.cumulant_sums(p[~ones], polynomials, others)
+    sums, value, error = chosen + others, np.zeros(1), np.zeros(1)
+    for order in range(6, MOST_ORDER + 1, 2):
+        totals, cut = (sums[0] + sums[1])[: order + 1], slice(0, order + 1)
+        run.ranked_series(
+            p, 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]), polynomials,
+            BINOMIAL, _tables(part.ratios), order, value, error,
+        )  # fmt: skip
+        if error[0] <= 0.1 * PROMISED * abs(value[0]):
+            break
+    add_apart(part, (product(1.0 - p), product(p)), value, error)
+    return float(value[0]), float(error[0])
+
+
+def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, float] | None:
+    """The expected value of z under a chain, a bound on its error, and its size: jets forward.
+
+    The size is the sum of its terms without signs. None where the value is no sum of ratios.
+
+    Roundings: what is rounded at a step is a part g = (J + 12) u of jets, and reaches the end
+    multiplied by what follows, so that E[x^j] is off by n g E[(|x so far| + |x to come|)^j] or
+    less, and both are bounded by three times the greatest norm of x so far (Minkowski, Lyapunov).
+    """
+    n = len(z)
+    part = sum_of_ratios(form, n, np.array([float(z.sum())]))
+    if part is None:
+        return None
+    means = [fsum(chain.marginals[z == label]) for label in (1, 0)]
+    value, error, size = np.zeros(1), np.zeros(1), 0.0
+    for ratio in part.ratios:
+        for order in range(6, MOST_ORDER + 1, 4):
+            found = _chain_ratio(ratio, z, chain, means, order)
+            if found[1] <= PROMISED * found[2]:
+                break
+        value, error, size = value + found[0], error + found[1], size + found[2]
+    add_apart(part, chain.apart, value, error)
+    return float(value[0]), float(error[0]), size + abs(float(value[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A chain of two labels.
+
+    Attributes:
+        first: P(first m labels), (2^m,).
+        steps: P(next label | last m), (n - m, 2^m, 2).
+        marginals: P(y_i = 1), (n,).
+        off: a bound on the errors of these.
+        apart: the probabilities of no ones and of ones only.
+    """
+
+    first: Floats
+    steps: Floats
+    marginals: Floats
+    off: float
+    apart: Chances
+
+
+def chain_of(first: Floats, steps: Floats) -> Chain:
+    """The chain with its marginals."""
+    marginals = np.zeros(len(steps) + len(first).bit_length() - 1)
+    run = load_compiled("moment_kernels")
+    off = run.chain_marginals(first, steps, len(marginals), marginals)
+    sides = [product(np.append(first[s], steps[:, s, y])) for s, y in ((0, 0), (-1, 1))]
+    return Chain(first, steps, marginals, off, (sides[0], sides[1]))
+
+
+def _chain_ratio(
+    ratio: Ratio, z: Ints, chain: Chain, means: Sequence[float], order: int
+) -> tuple[float, float, float]:
+    """The expectation of a ratio by moments up to an order, a bound on its error, and its size.
+
+    The size is that of the terms of its numerator without signs.
+    """
+    n, (top, below) = len(z), (ratio.top[:, 0], ratio.below[:, 0])
+    mean, d = (one[0] + one[1] * means[0] + one[2] * means[1] for one in (top, below))
+    jets = np.zeros((2, order + 1))
+    spread = load_compiled("moment_kernels").chain_jets(
+        chain.first, chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
+        order, BINOMIAL, jets,
+    )  # fmt: skip
+    jets[0, 1] = jets[1, 0] = 0.0  # both sums are centred
+    series = series_of(ratio.power, d, order)
+    value = float(series @ (mean * jets[0, :order] + jets[1, :order]))
+    rest = float(ratio.most[0]) * abs(jets[0, order]) / d**order
+    size = abs(top[0]) + abs(top[1]) * means[0] + abs(top[2]) * means[1]
+    wide = abs(below[0]) + abs(below[1]) * means[0] + abs(below[2]) * means[1]
+    used = [(z == 1).any(), (z == 0).any()]
+    steep, deep = (float((np.abs(one[1:]) * used).max()) for one in (top, below))
+    reach = 2.0 + (3 * spread ** (1 / order) / deep if deep else 0.0)  # of centred counts
+    off = (size + steep * reach) * (deep * reach) ** np.arange(order)
+    off[:2] = 0.0, steep * reach * deep * reach
+    off *= 2 * n * (order + 12) * UNIT
+    far = chain.off * n + 8 * UNIT * sum(means)  # of the means
+    rounding = float(np.abs(series) @ off) + 16 * UNIT * abs(value)
+    rounding += abs(series[0]) * (steep * far + UNIT * 8 * size)
+    rounding += abs(value) * (deep * far + UNIT * 8 * wide) / d
+    return value, rest + rounding, abs(series[0]) * size
+
+
+def series_of(power: float, d: float, order: int) -> Floats:
+    """The coefficients of (d + x)^-power on x^0, ..., x^(order - 1)."""
+    factors = np.append(d**-power, -(power + np.arange(order - 1)) / np.arange(1, order) / d)
+    return np.cumprod(factors)

@@ -1,0 +1,214 @@
+"""Plots show what was computed: levels of a distribution, values of thresholds, curves."""
+
+import statistics
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score, hamming_loss
+
+import fsmeu
+from fsmeu.drawing.plots import plot_curves, plot_threshold, save_plot
+from fsmeu.errors import FsmeuError, InputError
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+P = [0.9, 0.5, 0.3]
+RANDOM = np.random.default_rng(0)
+SCORES = np.round(RANDOM.random(40), 1)  # with ties
+LABELS = RANDOM.random(40) < SCORES
+SEEN = [10, 20, 30]
+TABLE = [[0.1, 0.4, 0.5], [0.3, 0.2, 0.6], [0.2, 0.3, 0.7]]
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+def f1(z, y):
+    hits, positives = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
+    return 2 * hits / positives if positives else 1.0
+
+
+def levels_by_enumeration(z):
+    found = {}
+    for y in product((0, 1), repeat=len(z)):
+        chance = prod(p if label else 1 - p for p, label in zip(P, y, strict=True))
+        key = round(f1(z, y), 12)
+        found[key] = found.get(key, 0.0) + chance
+    return dict(sorted(found.items()))
+
+
+def bars(axes):
+    return [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in axes.patches]
+
+
+def test_bars_are_levels():
+    """One bar per level, as high as it is probable; the mean and the quantiles are marked."""
+    from matplotlib import pyplot as plt
+
+    expected = levels_by_enumeration((1, 1, 0))
+    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
+    axes = e.plot(quantiles=(0.1, 0.9))
+    assert [x for x, _ in bars(axes)] == pytest.approx(list(expected), abs=1e-9)
+    assert [h for _, h in bars(axes)] == pytest.approx(list(expected.values()), rel=1e-12)
+    lines = [line.get_xdata()[0] for line in axes.lines]
+    mean = sum(v * p for v, p in expected.items())
+    assert lines[0] == pytest.approx(mean, rel=1e-12)
+    totals, seen = [], 0.0
+    for value, chance in expected.items():
+        seen += chance
+        totals.append((seen, value))
+    wanted = [next(v for total, v in totals if total >= q) for q in (0.1, 0.9)]
+    assert lines[1:] == pytest.approx(wanted, abs=1e-12)
+    assert plt.fignum_exists(axes.figure.number)
+
+
+def test_rows_compare_hypotheses():
+    """One row for each hypothesis, with its name and its mean."""
+    loss = fsmeu.load("fscore")
+    names = ["110", "100", "111"]
+    axes = fsmeu.plot_hypotheses(loss, names, P)
+    assert [label.get_text() for label in axes.get_yticklabels()] == names[::-1]
+    assert axes.get_xlabel() == "utility fscore"
+    levels = [levels_by_enumeration(tuple(map(int, z))) for z in names]
+    means = [sum(value * chance for value, chance in found.items()) for found in levels]
+    marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "D"]
+    assert marks == pytest.approx(means, rel=1e-12)
+    assert len(axes.patches) == sum(map(len, levels))
+
+
+def test_given_axes_are_used():
+    """A plot goes where it is told, also next to another."""
+    from matplotlib import pyplot as plt
+
+    _, (left, right) = plt.subplots(1, 2)
+    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
+    assert e.plot(ax=left) is left
+    assert fsmeu.plot_levels([e, e], ax=right) is right
+    assert left.patches
+    assert right.patches
+
+
+def test_many_levels_are_gathered():
+    """Several hundred levels become bins that hold all of the probability."""
+    p = [(k + 0.5) / 40 for k in range(40)]
+    e = fsmeu.expect(fsmeu.load("fscore"), [int(x > 0.4) for x in p], p)
+    assert len(e.levels.values) > 200
+    axes = e.plot()
+    assert len(axes.patches) == 100
+    assert sum(h for _, h in bars(axes)) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_bad_plots_are_refused():
+    """No distribution, too many of them, and impossible quantiles."""
+    e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
+    with pytest.raises(FsmeuError, match="1 to 40 distributions"):
+        fsmeu.plot_levels([])
+    with pytest.raises(FsmeuError, match=r"quantiles must lie in 0\.\.1"):
+        e.plot(quantiles=(2,))
+
+
+def test_names_are_not_mathematics():
+    """Dollars in names are painted, not typeset."""
+    loss = fsmeu.load("hamming", labels=["$x", "y_{"])
+    model = fsmeu.models.Independent([[0.5, 0.5]], labels=["$x", "y_{"])
+    axes = fsmeu.plot_hypotheses(loss, [["$x"], ["y_{"]], model)
+    axes.figure.canvas.draw()
+    assert axes.get_yticklabels()[0].get_text() == "y_{"
+
+
+def on_curve(axes, x):
+    """The value that is drawn for a threshold."""
+    values, edges, _ = axes.patches[0].get_data()
+    return values[np.searchsorted(edges[1:-1], x)]
+
+
+@pytest.mark.parametrize(("name", "measure"), [("fscore", f1_score), ("hamming", hamming_loss)])
+def test_the_curve(name, measure):
+    """Between the scores, at them, below and above all."""
+    axes = plot_threshold(fsmeu.load(name, labels=[0, 1]), SCORES, LABELS, SCORES >= 0.5)
+    for t in (*SCORES, *(SCORES + 0.04), 0.001, 0.999):
+        assert on_curve(axes, t) == pytest.approx(measure(LABELS, t <= SCORES), abs=1e-12)
+    tried = [measure(LABELS, t <= SCORES) for t in SCORES]
+    best = max(tried) if name == "fscore" else min(tried)
+    (line, point) = axes.lines
+    assert measure(LABELS, line.get_xdata()[0] <= SCORES) == pytest.approx(best)
+    assert f"{best:.4g}" in line.get_label()
+    assert point.get_ydata()[0] == pytest.approx(measure(LABELS, SCORES >= 0.5))
+    assert 0.4 < point.get_xdata()[0] <= 0.5
+    assert axes.get_ylabel().endswith(name)
+
+
+def test_decisions_that_are_no_threshold():
+    """A tie that is cut, all, none, and scores that are not probabilities."""
+    loss = fsmeu.load("fscore")
+    s, y = np.array([-2.0, 3.0, 3.0, 5.0]), np.array([False, True, False, True])
+    for chosen, place in (
+        ([0, 1, 0, 1], 3.0),
+        ([1, 1, 1, 1], (-2.0 + -2.35) / 2),
+        ([0, 0, 0, 0], (5.0 + 5.35) / 2),
+        ([0, 1, 1, 1], 0.5),
+    ):
+        axes = plot_threshold(loss, s, y, chosen, score="score")
+        assert axes.lines[1].get_xdata()[0] == pytest.approx(place)
+        assert axes.lines[1].get_ydata()[0] == pytest.approx(f1_score(y, chosen))
+        assert axes.get_xlabel() == "threshold on the score"
+
+
+@pytest.mark.parametrize("arrays", [([], [], []), ([1.0], [1, 0], [1]), ([[1.0]], [[1]], [[1]])])
+def test_arrays_that_do_not_fit(arrays):
+    with pytest.raises(InputError, match="for each example"):
+        plot_threshold(fsmeu.load("fscore"), *arrays)
+
+
+def test_lines_are_means_and_bands_deviations():
+    axes = plot_curves({"one": TABLE, "two": TABLE[:1]}, SEEN, value="online F2")
+    columns = list(zip(*TABLE, strict=True))
+    means = [statistics.mean(column) for column in columns]
+    spreads = [statistics.stdev(column) for column in columns]
+    assert [line.get_label() for line in axes.lines] == ["one", "two"]
+    assert axes.lines[0].get_xdata() == pytest.approx(SEEN)
+    assert axes.lines[0].get_ydata() == pytest.approx(means)
+    assert axes.lines[1].get_ydata() == pytest.approx(TABLE[0])
+    (band,) = axes.collections  # of one shuffle there is none
+    corners = band.get_paths()[0].vertices
+    for x, mean, spread in zip(SEEN, means, spreads, strict=True):
+        heights = corners[corners[:, 0] == x, 1]
+        assert heights.min() == pytest.approx(mean - spread)
+        assert heights.max() == pytest.approx(mean + spread)
+    assert axes.get_ylabel() == "online F2"
+
+
+def test_the_beginning_does_not_set_the_scale():
+    """The first values are of a few predictions."""
+    values = np.linspace(0.5, 0.6, 100)
+    values[:3] = 0.0
+    axes = plot_curves({"one": values}, np.arange(1, 101))
+    low, high = axes.get_ylim()
+    assert 0.45 < low < 0.51
+    assert 0.6 < high < 0.65
+
+
+def test_names_of_curves_are_not_mathematics(tmp_path):
+    """Dollars and underlines in names are painted, not typeset."""
+    name = "FOFOClassifier:gamma_scale=$auto"
+    path = save_plot(tmp_path / "one.svg", lambda axes: plot_curves({name: TABLE}, SEEN, ax=axes))
+    assert path.read_text().startswith("<?xml")
+    legend = plot_curves({name: TABLE}, SEEN).get_legend()
+    assert not legend.get_texts()[0].get_parse_math()
+
+
+@pytest.mark.parametrize(
+    ("curves", "seen"),
+    [({}, SEEN), ({"a": TABLE}, [1, 2]), ({"a": [TABLE]}, SEEN), ({"a": []}, [])],
+)
+def test_curves_that_are_none(curves, seen):
+    with pytest.raises(InputError, match="plot: "):
+        plot_curves(curves, seen)
+    many = {str(k): TABLE for k in range(22)}
+    with pytest.raises(InputError, match="1 to 21 curves"):
+        plot_curves(many, SEEN)

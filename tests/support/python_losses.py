@@ -1,0 +1,31 @@
+"""Losses written in Python, as users write them."""
+
+
+class Mistakes:
+    """How many positions differ."""
+
+    def start(self):
+        return 0
+
+    def step(self, state, z, y):
+        return state + (z != y)
+
+    def value(self, state):
+        return float(state)
+
+
+class Differs(Mistakes):
+    """Whether any position differs: zero-one loss."""
+
+    def start(self):
+        return False
+
+    def step(self, state, z, y):
+        return state or z != y
+
+
+class Constant(Mistakes):
+    """The same for all pairs."""
+
+    def step(self, state, z, y):
+        return state

@@ -1,0 +1,202 @@
+"""Series in central moments and sums of exponentials: bounds hold what other code computes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fsmeu
+from fsmeu.decoding import moments as decisions
+from fsmeu.decoding.problem import Problem
+from fsmeu.decoding.ranking import _candidate_values
+from fsmeu.losses.algebra.confusion import tp_counterexample, value_of_counts
+from fsmeu.losses.algebra.ratios import sum_of_ratios
+from fsmeu.models.chains import binary_chain
+from fsmeu.trellis import moments
+
+COUNTS = """labels 0 1 count tp when z == 1 and y == 1 count hyp when z == 1
+count ref when y == 1 """
+TEXTS = {
+    "one side": f"utility f {COUNTS} value tp / (2 * n - ref)",
+    "an offset": f"utility f {COUNTS} value (3 * tp - hyp + 2 * n) / (5 * n + 2 * hyp + ref - tp)",
+    "a loss": f"loss f {COUNTS} value (hyp - tp) / (hyp + ref) or 1 / 3 when hyp + ref == 0",
+}
+LOSSES = [
+    ("fscore", {}),
+    ("fscore", {"beta": 2, "empty": 0}),
+    ("fscore", {"alpha": 0}),
+    ("jaccard", {}),
+    ("precision", {}),
+    ("recall", {}),
+    ("specificity", {}),
+    ("balanced_accuracy", {}),
+    ("balanced_accuracy", {"drop": 0, "empty": 0}),
+    ("g_tp_pr", {"empty": 0.5}),
+    ("kappa", {}),
+    ("accuracy", {}),
+    ("hamming", {}),
+    *((name, {}) for name in TEXTS),
+]
+UNEVEN = {"kappa"}  # its denominator weighs a one of y by the number of ones of z
+
+
+def loaded(name, params):
+    return fsmeu.loads(TEXTS[name]) if name in TEXTS else fsmeu.load(name, **params)
+
+
+def chances(seed, n):
+    """Probabilities of many kinds, descending, some 0 or 1, some equal, some rare."""
+    random = np.random.default_rng(seed)
+    p = random.beta(*random.choice([0.1, 0.5, 2.0, 20.0], 2), size=n)
+    p *= random.choice([1.0, 1.0, 0.1, 1e-3])
+    some = random.random(n) < random.choice([0.0, 0.3, 1.0])
+    p[some] = random.choice([0.0, 1.0, 0.25], size=int(some.sum()))
+    return np.sort(p)[::-1].copy()
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_every_table_has_the_value_of_its_ratios(name, params, n):
+    """With the bounds of the ratios, and the derived monotonicity, by looking at all tables."""
+    form = loaded(name, params).confusion
+    for ks in (np.zeros(1), np.arange(1.0, n), np.full(1, float(n))):
+        found = sum_of_ratios(form, n, ks)
+        for column, k in enumerate(ks):
+            a, b = (x.ravel() for x in np.mgrid[: k + 1, : n - k + 1])
+            total = np.where(a + b == 0, found.no_ones[column], 0.0)
+            total += np.where(a + b == n, found.all_ones[column], 0.0)
+            for one in found.ratios:
+                top, below = (x[:, column] @ [a * 0 + 1, a, b] for x in (one.top, one.below))
+                ratio = np.where(below > 0, top / np.where(below > 0, below, 1) ** one.power, 0.0)
+                assert (np.abs(ratio) <= one.most[column] * (1 + 1e-12)).all()
+                assert one.least_below <= below[below > 0].min() * (1 + 1e-12)
+                assert one.most_below >= below.max() * (1 - 1e-12)
+                total += ratio
+            assert total == pytest.approx(value_of_counts(form, n, a, k, a + b), abs=1e-14)
+        sign = 1.0 if form.bound.spec.kind == "utility" else -1.0
+        if found.rises if sign > 0 else found.falls:
+            assert tp_counterexample(form, n) is None
+
+
+@pytest.mark.parametrize("name", ["mcc", "h_mean", "q_mean"])
+def test_other_values_are_no_sums_of_ratios(name):
+    assert sum_of_ratios(fsmeu.load(name).confusion, 9, np.arange(1.0, 9)) is None
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+@pytest.mark.parametrize(("low", "high"), [(1.0, 40.0), (0.2, 2e7)])
+def test_sums_of_exponentials(power, low, high):
+    nodes, weights, bound = moments.exponentials(power, low, high)
+    s = np.geomspace(low, high, 5000)
+    off = np.abs(s**power * (np.exp(-np.outer(s, nodes)) @ weights) - 1.0)
+    assert off.max() <= bound <= 1e-13
+    assert len(nodes) < 100
+    assert (weights > 0).all()
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), n=st.integers(2, 60), order=st.sampled_from([2, 6, 12, 20]))
+def test_ranked_values_are_within_their_bounds(name, params, seed, n, order):
+    """However large the remainder is: against the sums over all tables."""
+    loss, p = loaded(name, params), chances(seed, n)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    wanted = _candidate_values(loss.confusion, p)[0]
+    ways = [moments._series(loss.confusion, p, sign, order)]
+    if name not in UNEVEN:
+        ways.append(moments._exponential(loss.confusion, p, sign))
+        # weights below 0 cancel against n
+        assert ways[1].errors.max() <= 1e-11 * max(1.0, np.abs(wanted).max())
+    for found in ways:
+        room = found.errors + 1e-13 * np.maximum(1.0, np.abs(wanted))  # of the sums themselves
+        assert (np.abs(found.values - wanted) <= room).all()
+
+
+def some_chain(random, n, order, rare=False):
+    """A chain of two labels, its steps drawn at each position."""
+    first = random.dirichlet(np.ones(2**order)).reshape((2,) * order)
+    steps = random.dirichlet([1.0, 0.05] if rare else [2.0, 1.0], (n - order, *first.shape))
+    return fsmeu.models.Markov(first, steps)
+
+
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**32), order=st.sampled_from([1, 2]), n=st.sampled_from([4, 30]))
+def test_values_under_chains_are_within_their_bounds(name, params, seed, order, n):
+    loss, random = loaded(name, params), np.random.default_rng(seed)
+    model = some_chain(random, n, order, rare=bool(seed % 2))
+    z = (random.random(n) < random.choice([0.0, 0.4, 1.0])).astype(np.int64)
+    found = moments.chain_value(loss.confusion, z, moments.chain_of(*binary_chain(model)))
+    wanted = fsmeu.expect(loss, z.tolist(), model, engine="openfst" if n < 5 else "lattice").value
+    assert abs(found[0] - wanted) <= found[1] + 1e-13
+
+
+@pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "kappa", "a loss"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_bounds_under_chains_hold_every_number_of_ones(name, order):
+    """Between any two numbers that were tried, against the values of the sequences themselves."""
+    loss, n = loaded(name, {}), 40
+    random = np.random.default_rng(order)
+    chain = moments.chain_of(*binary_chain(some_chain(random, n, order)))
+    model = some_chain(np.random.default_rng(order), n, order)
+    sign = 1.0 if loss.kind == "utility" else -1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decisions, "needed_order", lambda *_: 12)  # its remainder is not small here
+        search = decisions._search(loss.confusion, chain, sign)
+    marginal = np.argsort(-chain.marginals)
+    for k in range(2, n - 1, 4):
+        z = np.zeros(n, np.int64)
+        z[marginal[:k]] = 1
+        value = sign * fsmeu.expect(loss, z.tolist(), model).value
+        for low, high in ((1, n - 1), (k - 1, k + 1), (k, k)):
+            assert search.bounds(np.array([k]), low, high)[0] >= value - 1e-13
+
+
+KINDS = {
+    "uniform": lambda random, n: random.random(n),
+    "all the same": lambda random, n: np.full(n, 0.3),
+    "two values": lambda random, n: np.where(random.random(n) < 0.5, 0.1, 0.9),
+    "rare": lambda random, n: random.beta(0.05, 5, n),
+    "very rare": lambda random, n: random.beta(0.3, 300, n),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["fscore", "jaccard"])
+def test_decisions_are_those_of_the_quadratic_recurrence(name, kind):
+    """At the length that both serve."""
+    loss, p = fsmeu.load(name), KINDS[kind](np.random.default_rng(3), 1000)
+    found, wanted = (fsmeu.decode(loss, p, method=one) for one in ("moments", "ranking_fast"))
+    assert found.exact
+    assert wanted.exact
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+    assert sum(found.labels) == sum(wanted.labels) or kind == "all the same"
+
+
+def test_a_decision_under_a_chain_is_that_of_counting():
+    loss, model = fsmeu.load("fscore"), some_chain(np.random.default_rng(2), 1000, 1)
+    found, wanted = fsmeu.decode(loss, model), fsmeu.decode(loss, model, method="counting")
+    assert (found.method, found.exact) == ("moments", True)
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+    assert found.labels == wanted.labels
+
+
+def test_long_sequences_take_moments():
+    """A chain that forgets at once, beside independent labels, of 20,000 labels."""
+    n, p = 20_000, 0.3
+    chain = fsmeu.models.Markov([1 - p, p], [[1 - p, p]] * 2, n=n)
+    z, loss = [1, 0, 0, 1] * (n // 4), fsmeu.load("fscore")
+    found, wanted = fsmeu.expect(loss, z, chain), fsmeu.expect(loss, z, np.full(n, p))
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+    assert found.upper - found.lower < 2e-12
+    assert wanted.upper - wanted.lower < 2e-13
+    decided = fsmeu.decode(loss, chain)
+    assert (decided.method, decided.exact, sum(decided.labels)) == ("moments", True, n)
+
+
+def test_a_problem_of_another_kind_is_refused_in_words():
+    problem = Problem(fsmeu.load("mcc"), fsmeu.models.Bernoulli(np.full(1200, 0.4)))
+    assert decisions.MOMENTS.fits(problem) is None
+    assert decisions._by_moments(problem) == "the value must be a sum of ratios of counts"
+    with pytest.raises(fsmeu.FsmeuError, match="at least 1,000 labels"):
+        fsmeu.decode(fsmeu.load("fscore"), [0.4, 0.2], method="moments")

@@ -1,0 +1,256 @@
+"""Pages that the documentation generates when it is built: losses, API, commands, notebooks.
+
+mkdocs calls ``on_files`` and ``on_page_markdown``. README, CHANGELOG and CONTRIBUTING become pages,
+too, and links of any page into the sources lead to copies of the files in the site.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+}
+LINK = re.compile(r"(?P<open>\]\(|src=\")(?P<path>[^)\s:#\"]+)(?P<rest>(?:#[^)\s\"]*)?[)\"])")
+_MATH = re.compile(
+    r"(?P<code>```.*?```|`[^`]*`)|\$\$(?P<block>.+?)\$\$|(?<![\w\\])\$(?P<inline>[^$\n]+)\$(?!\w)",
+    re.DOTALL,
+)
+_GROUPS = {"api/models.md": "models", "api/learning.md": "learning", "api/searn.md": "searn"}
+MADE = ("losses.md", "commands.md", "api/index.md", *_GROUPS)
+"""Pages that are made of the package; their links are as they are in the site."""
+_SHORT = 2
+"""Positions of a machine that is drawn, unless a loss is best seen with more."""
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "pk": {"k": 2},
+    "windowdiff": {"k": 2},
+    "weighted_windows": {"k": 2},
+    "cost_matrix": {"cost": [[0, 1], [2, 0]], "labels": [0, 1]},
+}
+
+
+def generated() -> dict[str, str | bytes]:
+    """The generated files of the site by their paths in it, texts or pictures."""
+    made: dict[str, str | bytes] = {
+        page: (ROOT / name).read_text(encoding="utf-8") for name, page in PAGES.items()
+    }
+    made.update(loss_pages())
+    made.update(api_pages())
+    made["commands.md"] = command_page()
+    made.update(notebook_pages())
+    return made
+
+
+def loss_pages() -> Iterator[tuple[str, str | bytes]]:
+    """The page of the built-in losses, and a picture of each."""
+    import fsmeu
+
+    parts = [
+        "# The built-in losses\n",
+        "Each is a file that you can read, copy and change. A picture shows the machine for "
+        f"{_SHORT} positions: an arc `0:1` reads 0 in the hypothesis and 1 in the reference, "
+        "and the number in a final state is the value.\n",
+    ]
+    for name in fsmeu.library():
+        source = (ROOT / "grammars" / f"{name}.loss").read_text(encoding="utf-8")
+        parts.append(f"## {name}\n")
+        picture = _picture(name)
+        if picture:
+            yield f"images/losses/{name}.svg", picture.encode()
+            image = f"![The automaton of {name}](images/losses/{name}.svg)"
+            parts.append(f'<div class="picture" markdown>{image}</div>\n')
+        parts.append(f"```text\n{source.strip()}\n```\n")
+    yield "losses.md", "\n".join(parts)
+
+
+def _picture(name: str) -> str:
+    """The machine of a loss as SVG, or "" where it is too large to be looked at."""
+    import fsmeu
+
+    given = dict(_PARAMETERS.get(name, {}))
+    try:
+        loss = fsmeu.load(name, **given)
+        if loss.labels_open:
+            opened = {"types": ["NP"]} if "chunk" in name else {"labels": ["a", "b"]}
+            loss = fsmeu.load(name, **opened, **given)
+        machine = loss.compile(_SHORT)
+    except fsmeu.FsmeuError:
+        return ""
+    return fsmeu.draw(loss, n=_SHORT).svg if machine.states <= 40 else ""
+
+
+def api_pages() -> Iterator[tuple[str, str]]:
+    """Reference pages, one line for each name; mkdocstrings reads the docstrings."""
+    import fsmeu
+
+    homes = {name: f"{home}.{name}" for name, home in fsmeu._HOMES.items()}
+    yield "api/index.md", _api("fsmeu", fsmeu.__doc__ or "", homes)
+    for page, group in _GROUPS.items():
+        module = getattr(fsmeu, group)
+        homes = {name: _home(getattr(module, name)) for name in module.__all__}
+        names = {name: home for name, home in homes.items() if home.startswith("fsmeu.")}
+        yield page, _api(module.__name__, module.__doc__ or "", names)
+
+
+def _home(one: Any) -> str:
+    """The dotted path of a class or function; of other things, something else."""
+    return f"{getattr(one, '__module__', '')}.{getattr(one, '__name__', '')}"
+
+
+def _api(title: str, text: str, homes: dict[str, str]) -> str:
+    blocks = [f"# {title}\n", text.strip() + "\n"]
+    return "\n".join([*blocks, *(f"::: {home}\n" for _, home in sorted(homes.items()))])
+
+
+def command_page() -> str:
+    """The page of the command line: usage, text and options of each command."""
+    import typer
+
+    from fsmeu.cli.main import COMMANDS, app
+
+    group = typer.main.get_command(app)
+    parts = [
+        "# The command line\n",
+        "`fsmeu` after an installation, `./run fsmeu` in a copy of the sources. "
+        "`fsmeu COMMAND --help` shows the same in the terminal.\n",
+    ]
+    for name, (_, _, line) in COMMANDS.items():
+        command = group.commands[name].make_context(name, [], resilient_parsing=True).command  # type: ignore[attr-defined]
+        shown = [one for one in command.params if not getattr(one, "hidden", False)]
+        shown.sort(key=lambda one: not _is_argument(one))
+        words = [str(one.metavar) for one in shown if _is_argument(one)]
+        parts += [f"## {name}\n", f"```text\nfsmeu {' '.join([name, *words, '[OPTIONS]'])}\n```\n"]
+        parts.append(f"{command.help or line}\n")
+        parts.append("| argument or option | what it is |\n|---|---|")
+        parts += [_row(one) for one in shown]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _is_argument(one: Any) -> bool:
+    return bool(one.param_type_name == "argument")
+
+
+def _row(one: Any) -> str:
+    names = one.metavar if _is_argument(one) else " ".join([*one.opts, one.metavar or ""]).strip()
+    text = " ".join((one.help or "").split())
+    default = one.show_default if isinstance(one.show_default, str) else one.default
+    if default not in (None, False, "", ()) and one.show_default:
+        text += f" Default: {default}."
+    cells = [f"`{names}`".replace("|", "\\|"), text.replace("|", "\\|").replace("<", "&lt;")]
+    return f"| {' | '.join(cells)} |"
+
+
+def notebook_pages() -> Iterator[tuple[str, str | bytes]]:
+    """A page for each notebook, with its outputs, and the list of them."""
+    listed = ["# Notebooks\n", "Each runs in seconds to minutes; the outputs are those of a run.\n"]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        parts: list[str] = []
+        for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                parts.append(_MATH.sub(_mathml, source))
+            elif cell["cell_type"] == "code":
+                parts.append(f"```python\n{source}\n```")
+                for place, output in enumerate(cell["outputs"]):
+                    picture, text = _output(output)
+                    if picture:
+                        name = f"{path.stem}/{number}_{place}.{picture[0]}"
+                        yield f"notebooks/{name}", picture[1]
+                        text = f"![Output of the cell]({name})"
+                    parts.append(text)
+        page = "\n\n".join(part for part in parts if part)
+        title = re.search(r"^# (.+)$", page, re.MULTILINE)
+        listed.append(f"- [{title[1] if title else path.stem}]({path.stem}.md)")
+        yield f"notebooks/{path.stem}.md", page
+    yield "notebooks/index.md", "\n".join(listed) + "\n"
+
+
+def _mathml(match: re.Match[str]) -> str:
+    """A formula of LaTeX as MathML, which browsers draw by themselves; code stays as it is."""
+    from latex2mathml.converter import convert
+
+    if match["code"]:
+        return match[0]
+    text = match["block"] or match["inline"]
+    return convert(text.strip(), display="block" if match["block"] else "inline")
+
+
+def _output(output: dict[str, Any]) -> tuple[tuple[str, bytes] | None, str]:
+    """A picture with its format, or the text, of an output of a notebook's cell."""
+    data = output.get("data", {})
+    if "image/svg+xml" in data:
+        return ("svg", "".join(data["image/svg+xml"]).encode()), ""
+    if "image/png" in data:
+        return ("png", base64.b64decode("".join(data["image/png"]))), ""
+    if "text/markdown" in data:
+        return None, "".join(data["text/markdown"])
+    if "text/html" in data:
+        return None, "".join(data["text/html"])
+    text = "".join(data.get("text/plain", output.get("text", "")))
+    return None, f"```text\n{text.rstrip()}\n```" if text.strip() else ""
+
+
+def site_path(file: Path) -> str:
+    """The path in the site of a file of the project."""
+    name = file.relative_to(ROOT).as_posix()
+    if name in PAGES:
+        return PAGES[name]
+    if name == "grammars":
+        return "losses.md"
+    if file.suffix == ".ipynb":
+        return str(Path(name).with_suffix(".md"))
+    return file.relative_to(DOCS).as_posix() if file.is_relative_to(DOCS) else f"source/{name}"
+
+
+def relinked(page: str, text: str) -> tuple[str, set[Path]]:
+    """The text of a page with links as they are in the site, and the sources that it links to."""
+    origin = {site: name for name, site in PAGES.items()}.get(page)
+    folder = (ROOT / origin if origin else DOCS / page).parent
+    sources: set[Path] = set()
+
+    def relink(match: re.Match[str]) -> str:
+        file = Path(os.path.normpath(folder / match["path"]))
+        if not file.is_relative_to(ROOT):
+            return match[0]
+        place = site_path(file)
+        if place.startswith("source/"):
+            if not file.is_file():
+                return match[0]
+            sources.add(file)
+        back = os.path.relpath(place, Path(page).parent)
+        return f"{match['open']}{back}{match['rest']}"
+
+    return LINK.sub(relink, text), sources
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the generated pages and the sources that pages link to."""
+    from mkdocs.structure.files import File
+
+    made = generated()
+    texts = {page: text for page, text in made.items() if isinstance(text, str)}
+    for file in files.documentation_pages():
+        texts[file.src_uri] = file.content_string
+    for file in {one for page, text in texts.items() for one in relinked(page, text)[1]}:
+        made[site_path(file)] = file.read_bytes()
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Sets the links of a page."""
+    name = page.file.src_uri
+    own = name in MADE or name.startswith("notebooks/")
+    return markdown if own else relinked(name, markdown)[0]
