@@ -54,7 +54,8 @@ class Counts:
 
     def cumulants(self, order: int) -> Floats:
         """The cumulants of the sentences' counts, (order + 1, sentences)."""
-        return np.array([cumulants_of(_central(one, order)) for one in self.own]).T
+        found = np.array([cumulants_of(_central(one, order)) for one in self.own])
+        return np.ascontiguousarray(found.T)
 
     def others(self, cumulants: Floats, rows: Sequence[int] | slice, origin: Floats) -> Floats:
         """Moments of all counts but one's own, centred, plus origin less the own mean.

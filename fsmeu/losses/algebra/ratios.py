@@ -140,15 +140,16 @@ class _Affine:
                 return self.affine(expr.left) - self.affine(expr.right)
             case Binary(operator="*"):
                 left, right = self.affine(expr.left), self.affine(expr.right)
+                if left[1:].any():
+                    left, right = right, left
                 if not left[1:].any():
-                    return left[0] * right
-                if not right[1:].any():
-                    return left * right[0]
+                    product: Floats = left[0] * right
+                    return product
             case Binary(operator="/"):
                 left, right = self.affine(expr.left), self.affine(expr.right)
                 if not right[1:].any() and right[0].all():
-                    found: Floats = left / right[0]
-                    return found
+                    quotient: Floats = left / right[0]
+                    return quotient
             case Choice():
                 return self.affine(self.chosen(expr))
         raise _NoRatioError
@@ -226,17 +227,17 @@ class _Affine:
             pass
         match expr:
             case Unary(operator="-"):
-                yield from ((-top, below, power) for top, below, power in self.ratios(expr.operand))
+                yield from ((-top, below, a) for top, below, a in self.ratios(expr.operand))
             case Binary(operator="+" | "-"):
                 yield from self.ratios(expr.left)
                 sign = 1.0 if expr.operator == "+" else -1.0
-                yield from ((sign * top, *others) for top, *others in self.ratios(expr.right))
+                yield from ((sign * top, below, a) for top, below, a in self.ratios(expr.right))
             case Binary(operator="*"):
                 try:
                     factor, other = self._number(expr.left), expr.right
                 except _NoRatioError:
                     factor, other = self._number(expr.right), expr.left
-                yield from ((factor * top, *others) for top, *others in self.ratios(other))
+                yield from ((factor * top, below, a) for top, below, a in self.ratios(other))
             case Binary(operator="/"):
                 yield from self._quotient(expr)
             case Choice():
@@ -249,7 +250,8 @@ class _Affine:
         found = self.affine(expr)
         if found[1:].any():
             raise _NoRatioError
-        return found[0]
+        number: Floats = found[0]
+        return number
 
     def _quotient(self, expr: Binary) -> Iterator[tuple[Floats, Floats, float]]:
         below, power = expr.right, 1.0
@@ -269,7 +271,8 @@ class _Affine:
         if not (scale > 0).all():
             raise _NoRatioError
         if random is None:
-            yield from ((top / scale**power, *others) for top, *others in self.ratios(expr.left))
+            scale = scale**power
+            yield from ((top / scale, under, a) for top, under, a in self.ratios(expr.left))
             return
         yield self.affine(expr.left) / scale**power, random, power
 
