@@ -87,10 +87,8 @@ SECONDS = 10.0
 """Seconds that a decision which is not proven may take, by default: someone may be waiting."""
 LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
-LONG_SEQUENCE = 2_000
-"""Labels from which expectations of counts are summed over windows: from here on that is faster."""
-LONG_DECISION = 1_000
-"""Labels from which decisions are made by moments of counts; fewer are counted exactly."""
+LONG_SEQUENCE = 1_000
+"""Labels from which moments or windows of counts serve; fewer are counted exactly."""
 MOMENT_TRIES = 64
 """Numbers of ones that are tried where a bound leaves several: four or five mostly."""
 MOST_LEVEL_CELLS = 20_000_000

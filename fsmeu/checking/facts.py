@@ -13,7 +13,7 @@ from fsmeu.checking.exact_methods import Applies
 from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
-from fsmeu.limits import LONG_DECISION
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Counterexample, Fractional
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.windows import windows
@@ -50,7 +50,7 @@ def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
         rows.append(("ratio", _ratio_text(known.fractional)))
     if known.ratios:
         many = "a ratio" if known.ratios == 1 else f"a sum of {known.ratios} ratios"
-        told = f"{many} of counts: by central moments from {LONG_DECISION:,} labels on"
+        told = f"{many} of counts: by central moments from {LONG_SEQUENCE:,} labels on"
         rows.append(("long sequences", told))
     return [*rows, ("TP-monotonic", _monotonic_text(known, found.spec.kind))]
 

@@ -36,7 +36,7 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked
-from fsmeu.limits import LONG_DECISION, MOMENT_TRIES
+from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain
 from fsmeu.trellis.compiled import load_compiled
@@ -75,8 +75,8 @@ def _condition(problem: Problem) -> str | None:
     """What must hold of the problem and does not; None where moments may serve it."""
     if problem.confusion is None:
         return "the value must depend on (tp, hyp, ref, n) of two labels only"
-    if problem.n < LONG_DECISION:
-        return f"there must be at least {LONG_DECISION:,} labels: fewer are counted exactly"
+    if problem.n < LONG_SEQUENCE:
+        return f"there must be at least {LONG_SEQUENCE:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
         return "there must be no constraint, and no states may be left out"
     if problem.probabilities is None and binary_chain(problem.model) is None:
