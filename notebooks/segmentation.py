@@ -1,8 +1,9 @@
 """Text segmentation on Choi's documents: WindowDiff by a threshold and by the best expectation.
 
-A document is a sequence of gaps between sentences, and a gap is a boundary (1) or not (0). A linear
--chain conditional random field (sklearn-crfsuite) is trained on the 400 documents of sets 1 and 2;
-its features are cosines of the words before and after a gap. The 300 documents of set 3 are cut by
+A document is a sequence of gaps between sentences, and a gap is a boundary (1) or not (0). A chain
+conditional random field (sklearn-crfsuite) is trained on the 400 documents of sets 1 and 2; its
+features are those of ``choi_orders.py``, cosines of the words around a gap. The 300 documents of
+set 3 are cut by
 
 - marginal: a boundary where its probability is at least 1/2;
 - Viterbi: the most probable sequence;
@@ -16,99 +17,45 @@ compare, not how well new texts are cut.
 
     ./run python notebooks/segmentation.py [--quick]
 
-takes two minutes of one processor. The data are found through FSMEU_DATA, or in ../shared/data
-beside the project. ``--quick`` trains on 20 documents and cuts 20.
+takes a minute of one processor. The data are found through FSMEU_DATA, or in ../shared/data
+beside the project. ``--quick`` trains on 40 documents and cuts 20.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
-import lzma
-import re
-import tarfile
-from collections import Counter
 from typing import Any
 
 import numpy as np
-from data_folder import data_file
-from numpy.typing import NDArray
+from choi_orders import Document, Floats, documents
 from rich.console import Console
 from rich.table import Table
 
 import fsmeu
 from fsmeu.bootstrap import drawn_weights, percentiles
 
-Floats = NDArray[np.float64]
-Document = tuple[list[Counter[str]], list[str]]
-
-WIDTHS = (1, 2, 4, 8)
-"""Sentences on each side of a gap whose words are compared."""
 DRAWS = 1000
 SEED = 0
 
 
-def documents(sets: str) -> list[Document]:
-    """The words of each sentence and the label of each gap, of the documents of some sets."""
-    data = lzma.decompress(data_file("choi/choi.tar.xz").read_bytes())
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        names = sorted(
-            name for name in archive.getnames() if re.fullmatch(rf"[{sets}]/.*\.ref", name)
-        )
-        texts = [archive.extractfile(name).read().decode("latin-1") for name in names]  # type: ignore[union-attr]
-    return [document(text) for text in texts]
-
-
-def document(text: str) -> Document:
-    """The words of each sentence and the label of each gap, of one document."""
-    segments = [part.strip().splitlines() for part in re.split(r"^=+$", text, flags=re.MULTILINE)]
-    segments = [[line for line in lines if line.strip()] for lines in segments if "".join(lines)]
-    words = [Counter(re.findall(r"[a-z]+", line.lower())) for lines in segments for line in lines]
-    labels = ["01"[k == 0] for lines in segments for k in range(len(lines))][1:]
-    return words, labels
-
-
-def rarity(train: list[Document]) -> dict[str, float]:
-    """The logarithm of the inverse share of sentences that hold a word."""
-    sentences = [one for words, _ in train for one in words]
-    held = Counter(word for one in sentences for word in one)
-    return {word: float(np.log(len(sentences) / count)) for word, count in held.items()}
-
-
-def cosine(left: list[Counter[str]], right: list[Counter[str]], weights: dict[str, float]) -> float:
-    """The cosine of the weighted words of two runs of sentences."""
-    one, two = (sum(side, Counter()) for side in (left, right))
-    unseen = max(weights.values())
-    squares = {w: weights.get(w, unseen) ** 2 for w in {*one, *two}}
-    norms = [np.sqrt(sum(c * c * squares[w] for w, c in side.items())) for side in (one, two)]
-    return float(sum(one[w] * two[w] * squares[w] for w in one) / (norms[0] * norms[1] or 1))
-
-
-def features(words: list[Counter[str]], weights: dict[str, float]) -> list[dict[str, float]]:
-    """The cosines at each gap, and how far each is below those of the gaps beside it."""
-    gaps = range(1, len(words))
-    table: dict[str, Floats] = {}
-    for width in WIDTHS:
-        near = np.array(
-            [cosine(words[max(0, g - width) : g], words[g : g + width], weights) for g in gaps]
-        )
-        padded = np.pad(near, 2, mode="edge")
-        table[f"cosine{width}"] = 10 * near
-        for away in (1, 2):
-            table[f"depth{width},{-away}"] = 10 * (padded[2 - away : -2 - away] - near)
-            table[f"depth{width},{away}"] = 10 * (padded[2 + away : len(padded) - 2 + away] - near)
-    return [{name: float(column[k]) for name, column in table.items()} for k in range(len(gaps))]
+def columns(rows: Floats) -> list[dict[str, float]]:
+    """The features of each gap, (gaps, features), as crfsuite takes them."""
+    return [{str(k): 10 * float(value) for k, value in enumerate(row)} for row in rows]
 
 
 def models(train: list[Document], tested: list[Document]) -> list[list[fsmeu.models.Model]]:
     """The distributions of a field over the labels of each document of both lists."""
     from sklearn_crfsuite import CRF
 
-    weights = rarity(train)
-    seen, new = ([features(words, weights) for words, _ in docs] for docs in (train, tested))
+    seen, new = ([columns(rows) for rows, _ in docs] for docs in (train, tested))
     field = CRF(algorithm="lbfgs", c2=0.1, max_iterations=200, all_possible_transitions=True)
-    field.fit(seen, [labels for _, labels in train])
+    field.fit(seen, [names(labels) for _, labels in train])
     return [[fsmeu.models.from_crfsuite(field, one) for one in docs] for docs in (seen, new)]
+
+
+def names(labels: Any) -> list[str]:
+    """Truth values as crfsuite's labels."""
+    return ["01"[bool(label)] for label in labels]
 
 
 def boundary_probabilities(model: fsmeu.models.Model) -> Floats:
@@ -116,16 +63,10 @@ def boundary_probabilities(model: fsmeu.models.Model) -> Floats:
     return np.asarray(model.marginals())[:, list(model.labels).index("1")]
 
 
-def cut(probabilities: Floats, threshold: float) -> list[str]:
-    """The labels of a threshold."""
-    return [str(int(p >= threshold)) for p in probabilities]
-
-
 def half_mean_segment(docs: list[Document]) -> int:
     """Half the mean number of sentences of a segment, rounded."""
-    sentences = sum(len(words) for words, _ in docs)
-    segments = sum(labels.count("1") + 1 for _, labels in docs)
-    return max(1, round(sentences / segments / 2))
+    sentences = sum(len(labels) + 1 for _, labels in docs)
+    return max(1, round(sentences / sum(int(labels.sum()) + 1 for _, labels in docs) / 2))
 
 
 def main() -> None:
@@ -133,25 +74,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Segmentation by the least expected WindowDiff.")
     parser.add_argument("--quick", action="store_true", help="20 documents each")
     most = 20 if parser.parse_args().quick else None
-    train, tested = documents("12")[:most], documents("3")[:most]
+    train, tested = [*documents("1/", most), *documents("2/", most)], documents("3/", most)
     loss = fsmeu.load("windowdiff", k=half_mean_segment(train), labels=["0", "1"])
     seen, new = models(train, tested)
     fitted = [boundary_probabilities(m) for m in seen]
-    golds = [labels for _, labels in train]
+    golds = [names(labels) for _, labels in train]
 
     def risk(threshold: float) -> float:
-        return float(np.mean(fsmeu.evaluate_many(loss, [cut(p, threshold) for p in fitted], golds)))
+        return float(
+            np.mean(fsmeu.evaluate_many(loss, [names(p >= threshold) for p in fitted], golds))
+        )
 
     tuned = min(np.linspace(0.05, 0.95, 37), key=risk)
     probabilities = [boundary_probabilities(m) for m in new]
     decisions = fsmeu.decode_many(loss, new)
     ways = {
-        "marginal": [cut(p, 0.5) for p in probabilities],
+        "marginal": [names(p >= 0.5) for p in probabilities],
         "Viterbi": [m.most_probable(1)[0][0] for m in new],
-        f"tuned ({tuned:.3f})": [cut(p, tuned) for p in probabilities],
+        f"tuned ({tuned:.3f})": [names(p >= tuned) for p in probabilities],
         "MEU": [one.labels for one in decisions],
     }
-    show(loss, ways, [labels for _, labels in tested])
+    show(loss, ways, [names(labels) for _, labels in tested])
     print(f"Proven best: {sum(d.exact for d in decisions)} of {len(decisions)} documents.")
 
 

@@ -105,6 +105,14 @@ def test_links(page):
             assert anchor in anchors(place), match[0]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_files_that_are_named(page):
+    """Scripts and modules in a text or a command are there under that name."""
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"\b(?:notebooks|tests|tools|fsmeu)/[\w/]+\.(?:py|yml)\b", text):
+        assert (ROOT / name).is_file(), name
+
+
 def is_generated(place):
     """Whether the documentation generates a page in this place."""
     if not place.is_relative_to(pages.DOCS):

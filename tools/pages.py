@@ -182,7 +182,7 @@ def _mathml(match: re.Match[str]) -> str:
 
     if match["code"]:
         return match[0]
-    text = match["block"] or match["inline"]
+    text = (match["block"] or match["inline"]).replace(r"\arg", r"\operatorname{arg}")
     return convert(text.strip(), display="block" if match["block"] else "inline")
 
 

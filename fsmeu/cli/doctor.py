@@ -14,8 +14,9 @@ from fsmeu.cli.output import emit, line
 _FOR_DEVELOPERS = ("dev", "docs", "notebooks")
 _EXACT = 0.7313333333333333  # expected F1 of 110 under .9, .5, .3: its eight references, by hand
 _NO_PYNINI = (
-    "The package index has wheels of pynini for Linux on x86_64 and for macOS. Elsewhere, "
-    "`./run wheel` in a copy of the sources builds one and prints the line for pip."
+    "The package index has wheels of pynini for Linux on x86_64. For Linux on arm64, `./run wheel` "
+    "in a copy of the sources builds one and prints the line for pip; on macOS, "
+    "`conda install -c conda-forge pynini=2.1.7`."
 )
 
 

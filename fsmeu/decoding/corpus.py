@@ -116,18 +116,28 @@ def decode_corpus(
         remedy = "Decide sentence by sentence with decode_many"
         raise InputError(sentence(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
+    from fsmeu.decoding.corpus_moments import best_by_moments
     from fsmeu.decoding.corpus_parts import parts_of
     from fsmeu.decoding.corpus_search import best_of_corpus
     from fsmeu.decoding.corpus_values import slopes_at
     from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
+    large = best_by_moments(corpus, sign)
+    if large is not None:
+        return _decided(corpus, large.zs, sign, large.upper, large.tried)
     clock.over()  # begins here
     parts = parts_of(corpus)
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
     worths = worths_at(parts, slopes_at(parts, found.total, sign))
     chosen = paths_of(parts, worths, found.ends)
-    known = linear_expectation(corpus, chosen)
-    bound = sign * float(found.upper.max())
+    return _decided(corpus, chosen, sign, float(found.upper.max()), len(found.cuts))
+
+
+def _decided(
+    corpus: Corpus, chosen: list[Ints], sign: float, upper: float, totals: int
+) -> CorpusDecision:
+    """The decision for hypotheses, and an upper bound on sign times value of all others."""
+    known, bound = linear_expectation(corpus, chosen), sign * upper
     sides = (
         (known.lower, max(known.upper, bound))
         if sign > 0
@@ -135,7 +145,7 @@ def decode_corpus(
     )
     reach = (sides[1] - sides[0]) / (2 * PRECISION)
     exact = reach <= abs(known.value) or reach <= _step(corpus, chosen, known.value)
-    return CorpusDecision(_named(corpus, chosen), known.value, *sides, exact, len(found.cuts))
+    return CorpusDecision(_named(corpus, chosen), known.value, *sides, exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:

@@ -23,9 +23,11 @@ is at least 0 and at most E[(u x)^J] max min(k, ref) (1 + u x)^-a; roundings are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +55,7 @@ from fsmeu.trellis.moments import (
 )
 from fsmeu.trellis.roundings import UNIT
 
-__all__ = ["MOMENTS"]
+__all__ = ["MOMENTS", "ByNumber", "best_number"]
 
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "
@@ -111,65 +113,49 @@ def _by_moments(problem: Problem) -> Answer | str:
 
 
 @dataclass(eq=False)
-class _Search:
-    """Values by the number k of ones of z under a chain, greater being better.
+class ByNumber:
+    """Values by the number k of ones of z, greater being better: gain * sum of scores + rest.
 
-    Arrays (n + 1,) are by k; those of k = 0 and n are not used.
+    Arrays are by k; those of numbers below ``low`` and above ``high`` are not used.
 
     Attributes:
-        n: the length.
-        power: a.
+        low: the least number.
+        high: the greatest.
+        first: a number that seems best.
         u: what x is multiplied by in D / d.
-        gain: what the sum of Q_i is multiplied by.
-        rest: E[c(ref) / D^a], and what the file answers where y has no ones, or nothing else.
+        gain: what sums of scores are multiplied by.
+        rest: what is added, whatever the hypothesis.
         errors: bounds on the errors of ``rest``.
-        moments: E[x^j], (J + 1,).
-        mixed: E[y_i x^j], (J, n).
-        mean: E[ref].
-        off: a bound on the rounding error of each Q_i.
-        first: the number of ones where the ratio of expectations is best.
-        tried: sums of the k greatest Q_i, (n + 1,), by the number that was tried.
+        sums_at: the greatest sums of scores Q(u_k) of hypotheses by their number, for one k.
+        over_at: what these may lack, for one k and several numbers.
+        best_at: a hypothesis of the greatest sum at k, with k ones or about as many.
+        tried: the sums by the k that was tried.
     """
 
-    n: int
-    power: float
+    low: int
+    high: int
+    first: int
     u: Floats
     gain: Floats
     rest: Floats
     errors: Floats
-    moments: Floats
-    mixed: Floats
-    mean: float
-    off: Floats
-    first: int
+    sums_at: Callable[[int], Floats]
+    over_at: Callable[[int, Ints], Floats]
+    best_at: Callable[[int], Any]
     tried: dict[int, Floats] = field(default_factory=dict)
 
-    def scores(self, k: int) -> Floats:
-        """Q_i with k ones, (n,), at most what they are."""
-        order = len(self.mixed)
-        series = series_of(self.power, 1.0, order) * self.u[k] ** np.arange(order)
-        found: Floats = series @ self.mixed
-        return found
-
     def sums(self, k: int) -> Floats:
-        """Sums of the greatest Q_i with k ones, by their number."""
+        """The greatest sums of scores at k, by the number of ones."""
         if k not in self.tried:
-            self.tried[k] = np.append(0.0, np.cumsum(np.sort(self.scores(k))[::-1]))
+            self.tried[k] = self.sums_at(k)
         return self.tried[k]
-
-    def over(self, k: int, ks: Ints) -> Floats:
-        """What the series with k ones, and roundings, may leave out of sums of ks of the Q_i."""
-        u, order = float(self.u[k]), len(self.mixed)
-        depths = np.minimum(1.0 + u * (ks - self.mean), 1.0 + u * (self.n - self.mean))
-        found: Floats = ks * (depths**-self.power * self.moments[order] * u**order + self.off[k])
-        return found
 
     def bounds(self, ks: Ints, first: int, last: int) -> Floats:
         """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
         span = float(self.u[last] - self.u[first])
         t = (self.u[ks] - self.u[first]) / span if span else np.zeros(len(ks))
-        ends = [self.sums(k)[ks] + self.over(k, ks) for k in (first, last)]
-        total = ((1.0 - t) * ends[0] + t * ends[1]) * (1.0 + 2 * self.n * UNIT)
+        ends = [self.sums(k)[ks] + self.over_at(k, ks) for k in (first, last)]
+        total = (1.0 - t) * ends[0] + t * ends[1]
         found: Floats = self.gain[ks] * total + self.rest[ks] + self.errors[ks]
         return found
 
@@ -192,9 +178,8 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     if search is None:
         return "counts must be concentrated: labels are too few or too rare for their moments"
     known = [(sign * one[0], one[1]) for one in ends if one is not None]
-    best, left = _best_number(search, max(value - error for value, error in known))
-    z = np.zeros(n, np.int64)
-    z[np.argpartition(-search.scores(best), best - 1)[:best]] = 1
+    best, left = best_number(search, max(value - error for value, error in known))
+    z = search.best_at(best)
     found = chain_value(form, z, chain)
     assert found is not None  # as all other numbers of ones
     values, errors = np.array([*known, (sign * found[0], found[1]), (left, 0.0)]).T
@@ -205,15 +190,15 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     return Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
 
 
-def _best_number(search: _Search, known: float) -> tuple[int, float]:
-    """The best number of ones between 0 and n, and a bound on the values of all others.
+def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
+    """The best number of ones, and an upper bound on the values of all others.
 
     Args:
         search: the values.
         known: a value that is known.
     """
-    n, best, closed = search.n, search.first, -np.inf
-    anchors = sorted({1, best, n - 1})
+    best, closed = search.first, -np.inf
+    anchors = sorted({search.low, best, search.high, *search.tried})
     todo = list(pairwise(anchors))
     while todo:
         low, high = todo.pop()
@@ -234,7 +219,7 @@ def _best_number(search: _Search, known: float) -> tuple[int, float]:
     return best, max(closed, *at, -np.inf)
 
 
-def _search(form: Confusion, chain: Chain, sign: float) -> _Search | None:
+def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     """The values by the number of ones; None where moments do not suffice.
 
     Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, and a
@@ -271,8 +256,26 @@ def _search(form: Confusion, chain: Chain, sign: float) -> _Search | None:
     reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
     off = chain.off + 4 * n * (order + 12) * UNIT * reach
     errors += apart[1] + 64 * n * UNIT * np.abs(rest)
-    gain = (top[1] - top[2]) * scale
-    return _Search(n, power, u, gain, rest + apart[0], errors, moments, mixed, mean, off, first)
+
+    series = series_of(power, 1.0, order)
+
+    def scores_at(k: int) -> Floats:  # Q_i, at most what they are
+        return (series * u[k] ** np.arange(order)) @ mixed  # type: ignore[no-any-return]
+
+    def sums_at(k: int) -> Floats:
+        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1])) * (1.0 + 2 * n * UNIT)
+
+    def over_at(k: int, ks: Ints) -> Floats:
+        depths = 1.0 + u[k] * (np.array([ks, np.full_like(ks, n)]) - mean)
+        rest = depths.min(axis=0) ** -power * moments[order] * u[k] ** order
+        found: Floats = ks * (rest + off[k])
+        return found
+
+    def best_at(k: int) -> Ints:
+        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+
+    gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
+    return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
 
 
 def _single_ratio(

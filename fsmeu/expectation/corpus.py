@@ -71,6 +71,7 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
     Raises:
         UncountableError: a counter does not grow by whole numbers.
     """
+    from fsmeu.expectation.corpus_moments import moment_value
     from fsmeu.expectation.corpus_sums import sentence_sums
     from fsmeu.trellis.roundings import relative_error
     from fsmeu.trellis.sum_windows import sum_of_all
@@ -79,6 +80,11 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
     sums = sentence_sums(corpus, zs)
+    known = moment_value(corpus, sums)
+    if known is not None:
+        value, error = known
+        check_range(loss.bound, n, np.array([value]))
+        return Expectation(value, value - error, value + error, 1.0, lambda: _levels(corpus, zs))
     whole = sum_of_all(sums.windows, mass_to_cut(corpus), 1 + len(loss.split.joint_counts))
     masses, *expected = whole.tables
     slopes, offset = values_at(loss.split, n, int(sums.hyp.sum()), whole.counts, masses > 0)

@@ -70,11 +70,11 @@ def corpus_of(loss: Loss, models: Any, where: str, zs: Sequence[Any] = ()) -> Co
         except FsmeuError as error:
             message = f"{where}, models[{row}]: {error}"
             raise InputError(message) from None
-    labels = [label for model in found for label in model.labels]
-    labels += [tag for z in zs for tag in further_tags(loss, z)]
+    labels = dict.fromkeys(label for model in found for label in model.labels)
+    labels |= dict.fromkeys(tag for z in zs for tag in further_tags(loss, z))
     bound: list[Loss] = []
     for row, model in enumerate(found):
-        one, found[row] = fitted(loss, model, f"{where}, models[{row}]", dict.fromkeys(labels))
+        one, found[row] = fitted(loss, model, f"{where}, models[{row}]", labels)
         bound.append(one)
     first = bound[0] if bound else loss
     check_totals(first, where)

@@ -41,8 +41,10 @@ __all__ = [
     "Ranked",
     "UnfitError",
     "add_apart",
+    "central_moments",
     "chain_of",
     "chain_value",
+    "cumulants_of",
     "exponentials",
     "independent_value",
     "needed_order",
@@ -155,9 +157,9 @@ def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
     return needed_order(float(spread[(sign * found).argmax()]))
 
 
-def needed_order(spread: float, enough: float = 1e-13) -> int:
+def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
     """The least even order J with (J - 1)!! spread^J small; more than the greatest if none has."""
-    for order in range(6, MOST_ORDER + 1, 2):
+    for order in range(least, MOST_ORDER + 1, 2):
         if prod(range(order - 1, 0, -2)) * spread**order <= enough:
             return order
     return MOST_ORDER + 2
@@ -181,16 +183,31 @@ def _series(form: Confusion, p: Floats, sign: float, order: int) -> Ranked:
     return Ranked(values, errors, f"central moments up to order {order}")
 
 
+def central_moments(cumulants: Floats) -> Floats:
+    """Central moments from cumulants, (J + 1, ...); those of orders 0 and 1 are not looked at."""
+    found = [np.ones_like(cumulants[0]), np.zeros_like(cumulants[0])]
+    for r in range(1, len(cumulants) - 1):
+        terms = (BINOMIAL[r, i] * cumulants[i + 1] * found[r - i] for i in range(1, r + 1))
+        found.append(sum(terms, start=np.zeros_like(cumulants[0])))
+    return np.array(found)
+
+
+def cumulants_of(moments: Floats) -> Floats:
+    """Cumulants from central moments, (J + 1, ...); those of orders 0 and 1 are 0."""
+    found = [np.zeros_like(moments[0]), np.zeros_like(moments[0])]
+    for r in range(1, len(moments) - 1):
+        terms = (BINOMIAL[r, i] * found[i + 1] * moments[r - i] for i in range(1, r))
+        found.append(moments[r + 1] - sum(terms, start=np.zeros_like(moments[0])))
+    return np.array(found)
+
+
 def absolute_moments(cumulants: Floats) -> Floats:
-    """Bounds on absolute central moments by sums of absolute cumulants, (J + 2,).
+    """Bounds on absolute central moments by bounds on cumulants, (J + 2,).
 
     Odd ones by their neighbours (Cauchy and Schwarz); the last is that of order J, once more.
     """
     order = len(cumulants) - 1
-    found = [1.0, 0.0]
-    for r in range(1, order):
-        found.append(sum(BINOMIAL[r, i] * cumulants[i + 1] * found[r - i] for i in range(1, r + 1)))
-    even = np.array([*found, 0.0])
+    even = np.append(central_moments(cumulants), 0.0)
     for j in range(1, order, 2):
         even[j] = max(even[j], sqrt(even[j - 1] * even[j + 1]))
     even[order + 1] = even[order] ** ((order + 1) / order)

@@ -73,6 +73,8 @@ TWO = (
 )
 
 REFUSALS = [
+    ("moments", "fscore", P, {}, "at least 1,000 labels"),
+    ("moments", "pk", P, {}, "(tp, hyp, ref, n)"),
     ("ranking_fast", "fscore", CHAIN, {}, "labels must be independent"),
     ("ranking_fast", "g_mean", P, {}, "ratio of sums of counts"),
     ("ranking_fast", "pk", P, {}, "(tp, hyp, ref, n)"),

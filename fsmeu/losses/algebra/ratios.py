@@ -16,7 +16,7 @@ compared with the ratios.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +24,15 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import LossFileError
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.losses.algebra.rewrite import starts_of
+from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Unary
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
 
-__all__ = ["Ratio", "RatioSum", "sum_of_ratios"]
+__all__ = ["Ratio", "RatioSum", "ratio_of_totals", "sum_of_ratios"]
+
+Places = list[tuple[Floats, Floats, Bools]]
 
 _CLEAR = 1e-9
 """A sum is not 0 if it is more than this part of its terms without signs."""
@@ -87,7 +91,7 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     Proven: the value of every table with one of these k is the sum of the ratios and of what is
     added at the two tables that stand apart, up to roundings of the file's own arithmetic.
     """
-    reader = _Reader(form, n, ks)
+    reader = _Table(form, n, ks)
     try:
         found = [reader.ratio(*one) for one in reader.ratios(form.bound.spec.value)]
         no_ones = reader.apart(found, np.zeros_like(ks), np.zeros_like(ks))
@@ -100,38 +104,29 @@ def sum_of_ratios(form: Confusion, n: int, ks: Floats) -> RatioSum | None:
     return RatioSum(found, no_ones, all_ones, rises, falls)
 
 
-class _Reader:
-    """Reads affine functions of (A, B) and ratios of them off expressions.
+class _Affine:
+    """Reads affine functions of two random counts off expressions, for several ks.
 
-    Attributes:
-        places: the vertices as (A, B) with a mask of the ks that have them, (ks,) each.
+    Args:
+        bound: the loss.
+        n: the length.
+        registers: the coefficients of registers on 1 and both counts, (3, ks) each.
+        places: the vertices of what the counts can be, with a mask of the ks that have them.
     """
 
-    def __init__(self, form: Confusion, n: int, ks: Floats) -> None:
-        self.form, self.n, self.ks = form, n, ks
-        self.fixed = set(form.bound.params) | {"n"}
+    def __init__(
+        self, bound: BoundLoss, n: int, registers: Mapping[str, Floats], places: Places
+    ) -> None:
+        self.n, self.registers, self.places = n, registers, places
+        self.size = len(places[0][0])
+        self.fixed = set(bound.params) | {"n"}
         length = {"n": float(n)}
-        self.scope = Scope(form.bound, length, length, {})
-        registers = form.bound.spec.registers
-        self.registers = {r.name: self._register(r.name, r.start) for r in registers}
-        zero, one, rest = np.zeros_like(ks), np.ones_like(ks), n - ks
-        corners = [(one, zero), (zero, one), (ks, zero), (zero, rest)]
-        corners += [(ks, rest - 1), (ks - 1, rest)]
-        self.places: list[tuple[Floats, Floats, Bools]] = []
-        for a, b in corners:
-            inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
-            self.places.append((a, b, inside))
-
-    def _register(self, name: str, start: Expr) -> Floats:
-        (tn, fn), (fp, tp) = self.form.amounts[name]
-        first = constant_at(self.form.bound, start, self.n)
-        base = first + fp * self.ks + tn * (self.n - self.ks)
-        return np.stack([base, np.full_like(base, tp - fp), np.full_like(base, fn - tn)])
+        self.scope = Scope(bound, length, length, {})
 
     def affine(self, expr: Expr) -> Floats:
         """The coefficients of an expression on 1, A and B, (3, ks)."""
         if names_read(expr) <= self.fixed:
-            value = np.zeros((3, len(self.ks)))
+            value = np.zeros((3, self.size))
             value[0] = number(expr, self.scope)
             return value
         match expr:
@@ -145,15 +140,16 @@ class _Reader:
                 return self.affine(expr.left) - self.affine(expr.right)
             case Binary(operator="*"):
                 left, right = self.affine(expr.left), self.affine(expr.right)
+                if left[1:].any():
+                    left, right = right, left
                 if not left[1:].any():
-                    return left[0] * right
-                if not right[1:].any():
-                    return left * right[0]
+                    product: Floats = left[0] * right
+                    return product
             case Binary(operator="/"):
                 left, right = self.affine(expr.left), self.affine(expr.right)
                 if not right[1:].any() and right[0].all():
-                    found: Floats = left / right[0]
-                    return found
+                    quotient: Floats = left / right[0]
+                    return quotient
             case Choice():
                 return self.affine(self.chosen(expr))
         raise _NoRatioError
@@ -223,7 +219,7 @@ class _Reader:
     def ratios(self, expr: Expr) -> Iterator[tuple[Floats, Floats, float]]:
         """Numerators, denominators and powers of the ratios whose sum an expression is."""
         try:
-            one = np.zeros((3, len(self.ks)))
+            one = np.zeros((3, self.size))
             one[0] = 1.0
             yield self.affine(expr), one, 1.0
             return
@@ -231,17 +227,17 @@ class _Reader:
             pass
         match expr:
             case Unary(operator="-"):
-                yield from ((-top, below, power) for top, below, power in self.ratios(expr.operand))
+                yield from ((-top, below, a) for top, below, a in self.ratios(expr.operand))
             case Binary(operator="+" | "-"):
                 yield from self.ratios(expr.left)
                 sign = 1.0 if expr.operator == "+" else -1.0
-                yield from ((sign * top, *others) for top, *others in self.ratios(expr.right))
+                yield from ((sign * top, below, a) for top, below, a in self.ratios(expr.right))
             case Binary(operator="*"):
                 try:
                     factor, other = self._number(expr.left), expr.right
                 except _NoRatioError:
                     factor, other = self._number(expr.right), expr.left
-                yield from ((factor * top, *others) for top, *others in self.ratios(other))
+                yield from ((factor * top, below, a) for top, below, a in self.ratios(other))
             case Binary(operator="/"):
                 yield from self._quotient(expr)
             case Choice():
@@ -254,7 +250,8 @@ class _Reader:
         found = self.affine(expr)
         if found[1:].any():
             raise _NoRatioError
-        return found[0]
+        number: Floats = found[0]
+        return number
 
     def _quotient(self, expr: Binary) -> Iterator[tuple[Floats, Floats, float]]:
         below, power = expr.right, 1.0
@@ -262,7 +259,7 @@ class _Reader:
             below = self.chosen(below)
         if isinstance(below, Call) and below.function == "sqrt":
             below, power = below.arguments[0], 0.5
-        scale, random = np.ones(len(self.ks)), None
+        scale, random = np.ones(self.size), None
         for factor in _factors(below):
             affine = self.affine(factor)
             if not affine[1:].any():
@@ -274,9 +271,31 @@ class _Reader:
         if not (scale > 0).all():
             raise _NoRatioError
         if random is None:
-            yield from ((top / scale**power, *others) for top, *others in self.ratios(expr.left))
+            scale = scale**power
+            yield from ((top / scale, under, a) for top, under, a in self.ratios(expr.left))
             return
         yield self.affine(expr.left) / scale**power, random, power
+
+
+class _Table(_Affine):
+    """The same for the counts A and B of a confusion table, k being the number of ones of z."""
+
+    def __init__(self, form: Confusion, n: int, ks: Floats) -> None:
+        self.form, self.ks = form, ks
+        zero, one, rest = np.zeros_like(ks), np.ones_like(ks), n - ks
+        corners = [(one, zero), (zero, one), (ks, zero), (zero, rest)]
+        corners += [(ks, rest - 1), (ks - 1, rest)]
+        places = []
+        for a, b in corners:
+            inside = (a >= 0) & (a <= ks) & (b >= 0) & (b <= rest) & (a + b >= 1) & (a + b < n)
+            places.append((a, b, inside))
+        registers = {}
+        for register in form.bound.spec.registers:
+            (tn, fn), (fp, tp) = form.amounts[register.name]
+            base = constant_at(form.bound, register.start, n) + fp * ks + tn * rest
+            slopes = np.full_like(base, tp - fp), np.full_like(base, fn - tn)
+            registers[register.name] = np.stack([base, *slopes])
+        super().__init__(form.bound, n, registers, places)
 
     def ratio(self, top: Floats, below: Floats, power: float) -> Ratio:
         """The ratio with its bounds.
@@ -318,6 +337,56 @@ class _Reader:
         more, deeper = ratio.top[1] - ratio.top[2], ratio.below[1] - ratio.below[2]
         found: Floats = more * ratio.below - ratio.power * deeper * ratio.top
         return self._at_vertices(found)
+
+
+class _Totals(_Affine):
+    """The same for a joint count and the count of y, k being that of z: both tapes split.
+
+    Nothing is known of the joint count: conditions and denominators must not look at it.
+    """
+
+    def __init__(self, form: Split, n: int, ks: Floats, most: float) -> None:
+        zero, all_ks = np.zeros_like(ks), np.ones(len(ks), bool)
+        registers = {}
+        for name, column in ((form.z.counter, 0), (form.y.counter, 2)):
+            if name is not None:
+                registers[name] = np.zeros((3, len(ks)))
+                registers[name][column] = 1.0 if column else ks
+        (joint,) = form.joint_counts
+        registers[joint.register] = np.zeros((3, len(ks)))
+        registers[joint.register][0] = starts_of(form.bound, [joint.register], n)[joint.register]
+        registers[joint.register][1] = 1.0
+        places = [(zero, zero, all_ks), (zero, zero + most, all_ks)]
+        super().__init__(form.bound, n, registers, places)
+
+    def _at_vertices(self, affine: Floats) -> Floats:
+        if affine[1].any():
+            raise _NoRatioError
+        return super()._at_vertices(affine)
+
+
+def ratio_of_totals(form: Split, n: int, ks: Floats, most: float) -> Ratio | None:
+    """The value as b T / D^power, T being the joint count and D affine in the count of y; or None.
+
+    Coefficients are on 1, T and the count of y, which is at most ``most``; D is above 0.
+
+    Args:
+        form: a loss with one joint count, split by tape.
+        n: the length.
+        ks: counts of z.
+        most: the greatest count of y.
+    """
+    if not form.counted or len(form.joint_counts) != 1:
+        return None
+    try:
+        reader = _Totals(form, n, ks, most)
+        (top, below, power), *others = reader.ratios(form.bound.spec.value)
+        values, sizes = (reader._at_vertices(one) for one in (below, np.abs(below)))
+    except (_NoRatioError, LossFileError):
+        return None
+    if others or top[0].any() or top[2].any() or not (values > _CLEAR * sizes).all():
+        return None
+    return Ratio(top, below, power, np.full(len(ks), np.inf), values.min(), values.max())
 
 
 def _factors(expr: Expr) -> Iterator[Expr]:

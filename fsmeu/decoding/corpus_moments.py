@@ -1,0 +1,230 @@
+"""The best hypotheses for a large corpus, by central moments of its counts.
+
+The value is b T / D^a of totals: T is the joint count, D affine in the reference's count S, both
+summed over independent sentences; k is the hypotheses' count. As in ``decoding/moments.py``, with
+x = S - E[S], D = d (1 + u x), hypotheses z with the total k are worth
+
+    b d^-a E[T (1 + u x)^-a]  =  b d^-a  sum over steps of z of  sum over j of  c_j u^j E[f x^j],
+
+f being what a step adds to T. Of x, a sentence holds its own part, and the others a part whose
+moments follow from the cumulants of all less its own: so E[f x^j] needs the scores of its steps for
+powers of its own count alone, which are computed once. For any k, one dynamic program gives the
+best sums of a sentence by its count, and their concave hulls the best sums by total
+(``corpus_hulls``). T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord bound excludes totals.
+
+The series leaves out at most B E[(u x)^J] of a value, B being the greatest absolute value that the
+file declares: T / D^a is the value up to b. At another total k' than that of u_k it is multiplied
+by the greatest D(k') / D(k) there is, d(k) / d(k') and the power.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmeu.arrays import Floats, Ints
+from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
+from fsmeu.decoding.moments import ByNumber, best_number
+from fsmeu.expectation.corpus_moments import Counts, counts_of
+from fsmeu.expectation.corpus_query import Corpus
+from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
+from fsmeu.limits import CORPUS_SCORE_CELLS
+from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.models import arc_weights_many
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
+from fsmeu.trellis.roundings import UNIT, relative_error
+from fsmeu.trellis.tapes import values_at
+
+__all__ = ["LargeCorpus", "best_by_moments"]
+
+_MOST_ORDER = 8
+"""The highest order: scores are kept for as many powers."""
+
+_ENOUGH = 2e-11
+"""The part of a value that the remainder of the series is meant to be."""
+
+
+@dataclass(frozen=True, eq=False)
+class LargeCorpus:
+    """What was found for a corpus.
+
+    Attributes:
+        zs: label indices of the hypotheses.
+        upper: an upper bound on sign times value of all hypotheses.
+        tried: how many totals were tried.
+    """
+
+    zs: list[Ints]
+    upper: float
+    tried: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Sentences of one length and structure.
+
+    Attributes:
+        rows: their places in the corpus.
+        n: their length.
+        structure: the structure of both tapes and the models.
+        scores: scores of steps for powers of the own count less ``origin``, (batch, J, cells).
+        others: moments of all other counts, centred, plus origin less the own mean, (J, batch).
+    """
+
+    rows: list[int]
+    n: int
+    structure: Structure
+    scores: Floats
+    others: Floats
+
+    def at(self, weights: Floats) -> Floats:
+        """Scores of steps for a function of x, sum over j of weights[j] x^j, (batch, cells)."""
+        order = len(weights)
+        own = np.zeros((order, len(self.rows)))
+        for j in range(order):
+            for a in range(j + 1):
+                own[a] += weights[j] * BINOMIAL[j, a] * self.others[j - a]
+        found: Floats = np.einsum("ab,bac->bc", own, self.scores)
+        return found
+
+
+def best_by_moments(corpus: Corpus, sign: float) -> LargeCorpus | None:
+    """The best hypotheses of a corpus, or None where moments do not serve it.
+
+    Requires a value b T / D^a as the head of this module has it (derived from the text), in a
+    finite declared range, T proven to be at least 0, and counts that are concentrated.
+    """
+    form, loss = corpus.loss.split, corpus.loss
+    bounds = declared_range(loss.bound, corpus.n)
+    if form is None or not corpus.models or not all(map(math.isfinite, bounds)):
+        return None
+    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
+    high = most = 0
+    for rows, structure in groups:
+        n = corpus.models[rows[0]].n
+        high += len(rows) * (len(structure.tapes.z.reachable(n)) - 1)
+        most += len(rows) * (len(structure.tapes.y.reachable(n)) - 1)
+        if not structure.is_nonnegative or structure.caps(n)[0]:
+            return None
+    ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
+    if high < 3 or ratio is None or (sign * ratio.top[1] < 0).any():
+        return None
+    counts = counts_of(sentence_sums(corpus, [np.zeros(m.n, np.int64) for m in corpus.models]))
+    largest = max(map(abs, bounds)) * (1 + 1e-12)
+    top, below = (np.concatenate([one[:, :1], one], axis=1) for one in (ratio.top, ratio.below))
+    d = below[0] + below[2] * counts.mean
+    middle = int(counts.mean)
+    order = needed_order(counts.deviation * abs(below[2, middle] / d[middle]), _ENOUGH, 4)
+    cells = sum(len(rows) * len(s.score_cells(corpus.models[rows[0]].n)) for rows, s in groups)
+    if order > _MOST_ORDER or cells * order > CORPUS_SCORE_CELLS:
+        return None
+    cumulants = counts.cumulants(order)
+    moments = central_moments(cumulants.sum(axis=1))
+    blocks = [_block(corpus, rows, structure, counts, cumulants) for rows, structure in groups]
+    totals = _Totals(blocks, sign * top[1], below, d, ratio.power, moments, largest, most)
+    search = totals.search(middle)
+    best, upper = best_number(search)
+    at = float(search.bounds(np.array([best]), best, best)[0])
+    none = _without_any(corpus, sign, most, float(np.prod([one[0] for one in counts.own])), largest)
+    if none > search.value(best):
+        return None
+    return LargeCorpus(search.best_at(best), max(upper, at), len(search.tried))
+
+
+def _block(
+    corpus: Corpus, rows: list[int], structure: Structure, counts: Counts, cumulants: Floats
+) -> _Block:
+    """The sentences of one length and structure."""
+    models, order = [corpus.models[row] for row in rows], len(cumulants) - 1
+    n = models[0].n
+    origin = np.round(counts.means[rows].mean())
+    basis = (np.arange(structure.r.columns[n]) - origin) ** np.arange(order)[:, None]
+    scores = structure.scores(arc_weights_many(models), basis)
+    return _Block(rows, n, structure, scores, counts.others(cumulants, rows, origin)[:order])
+
+
+def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:
+    """A bound on sign times value of hypotheses that count nothing; T is then 0."""
+    form = corpus.loss.split
+    assert form is not None
+    ref = np.arange(min(1, most), most + 1)
+    _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
+    return float((sign * offset).max(initial=-np.inf)) + 2 * largest * chance
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """All sentences of a corpus, and what the value is by the hypotheses' total.
+
+    Attributes:
+        blocks: the sentences.
+        slope: sign times b by total, (K + 1,).
+        below: coefficients of D, (3, K + 1).
+        d: its expectation, (K + 1,).
+        power: a.
+        moments: E[x^j], (J + 1,).
+        largest: the greatest absolute value.
+        most: the greatest count of all references.
+    """
+
+    blocks: list[_Block]
+    slope: Floats
+    below: Floats
+    d: Floats
+    power: float
+    moments: Floats
+    largest: float
+    most: int
+
+    def search(self, mean: int) -> ByNumber:
+        """The values by total."""
+        u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.moments) - 1
+        gain, zero = self.slope * self.d**-self.power, np.zeros(high + 1)
+        series, kept = series_of(self.power, 1.0, order), dict[int, Hulls]()
+        greatest = sum(float(len(b.rows) * b.structure.greatest(b.n)[0]) for b in self.blocks)
+        operations = max(b.structure.roundings(b.n) for b in self.blocks) + 16 * order + 64
+        off = relative_error(operations) * greatest
+
+        def scores_at(k: int) -> list[Floats]:
+            return [block.at(series * u[k] ** np.arange(order)) for block in self.blocks]
+
+        def sums_at(k: int) -> Floats:
+            tables: dict[int, Floats] = {}
+            for block, scores in zip(self.blocks, scores_at(k), strict=True):
+                found = block.structure.best_by_count(scores, block.n)
+                tables |= dict(zip(block.rows, found, strict=True))
+            kept[k] = hulls = hulls_of([tables[row] for row in range(len(tables))])
+            bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
+            bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
+            return bounds
+
+        def over_at(k: int, ks: Ints) -> Floats:
+            sides = [self.below[0] + self.below[2] * s for s in (0.0, float(self.most))]
+            apart = np.maximum(*(side[ks] / side[k] for side in sides)) * self.d[k] / self.d[ks]
+            rest = self.largest * self.moments[order] * u[k] ** order
+            found: Floats = rest * apart**self.power / gain[ks] + off
+            return found
+
+        def best_at(k: int) -> list[Ints]:
+            hulls = kept[k]
+            inside = np.clip(hulls.knots, 1, high)
+            ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
+            paths: dict[int, Ints] = {}
+            for block, scores in zip(self.blocks, scores_at(k), strict=True):
+                found = block.structure.best_paths(scores, block.n, ends[block.rows])
+                paths |= dict(zip(block.rows, found, strict=True))
+            return [paths[row] for row in range(len(paths))]
+
+        first = min(max(1, mean), high)
+        found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
+        for _ in range(6):  # the best total at the best total before
+            best = 1 + int((gain * found.sums(first))[1:].argmax())
+            if best in found.tried:
+                break
+            first = best
+        found.first = first
+        return found
