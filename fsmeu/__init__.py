@@ -101,13 +101,13 @@ shows help need not load OpenFst."""
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        found: Any = import_module(_ROOMS[name])
+        result: Any = import_module(_ROOMS[name])
     elif name in _HOMES:
-        found = getattr(import_module(_HOMES[name]), name)
+        result = getattr(import_module(_HOMES[name]), name)
     else:
         raise AttributeError(f"module 'fsmeu' has no attribute {name!r}")  # noqa: EM102
-    globals()[name] = found
-    return found
+    globals()[name] = result
+    return result
 
 
 def __dir__() -> list[str]:

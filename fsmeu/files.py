@@ -232,11 +232,11 @@ def read_arrays(
         need = sum(_bytes_of(archive, one, where) for one in members.values())
         if need > room:
             _refuse(where, f"may hold at most {room:,} bytes of arrays", f"{need:,}")
-        found = {}
+        result = {}
         for name, one in members.items():
             with archive.open(one) as stream:
-                found[name] = npy.read_array(stream, allow_pickle=False)
-        return found
+                result[name] = npy.read_array(stream, allow_pickle=False)
+        return result
 
 
 def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:

@@ -58,10 +58,10 @@ def backward(table: ArcTable, ending: Floats) -> Floats:
         target=table.source[order],
         weight=table.weight[order],
     )
-    found = np.zeros(table.states)
+    result = np.zeros(table.states)
     for sign, part in signed_parts(ending):
-        found += sign * _distances(turned, part)
-    return found
+        result += sign * _distances(turned, part)
+    return result
 
 
 def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
@@ -131,8 +131,8 @@ def _distances(table: ArcTable, first: Floats | Bools) -> Floats:
         ArcTable(begin, source[order], labels, labels, weight, target, final)
     )
     leaving = reduced.source == reduced.start
-    number, found = reduced.ilabel[leaving] - 1, np.exp(-reduced.weight[leaving])
-    return np.bincount(number, found, minlength=table.states).astype(np.float64)
+    number, mass = reduced.ilabel[leaving] - 1, np.exp(-reduced.weight[leaving])
+    return np.bincount(number, mass, minlength=table.states).astype(np.float64)
 
 
 def _without_epsilons(table: ArcTable) -> ArcTable:

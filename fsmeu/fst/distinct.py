@@ -27,15 +27,15 @@ def distinct(values: Ints) -> tuple[Ints, Ints]:
     """
     low, high = int(values.min(initial=0)), int(values.max(initial=0))
     if high - low > _WIDEST * values.size + _SMALL:
-        found, place = np.unique(values, return_inverse=True)
-        return found, place.reshape(values.shape)
+        known, place = np.unique(values, return_inverse=True)
+        return known, place.reshape(values.shape)
     held = values - low if low else values
     occurs = np.zeros(high - low + 1, bool)
     occurs[held] = True
-    found = np.flatnonzero(occurs)
+    known = np.flatnonzero(occurs)
     number = np.empty(len(occurs), np.int64)
-    number[found] = np.arange(len(found))
-    return found + low if low else found, number[held]
+    number[known] = np.arange(len(known))
+    return known + low if low else known, number[held]
 
 
 def first_places(numbers: Ints, count: int) -> Ints:
@@ -56,8 +56,8 @@ def row_keys(columns: Sequence[Ints]) -> Ints:
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1
         if size * width > _MOST:
-            (found, key), (values, column) = distinct(key), distinct(column)
-            size, width = len(found), len(values)
+            (known, key), (values, column) = distinct(key), distinct(column)
+            size, width = len(known), len(values)
         key, size = key * width + column, size * width
     return key
 
@@ -71,8 +71,8 @@ def distinct_rows(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
     >>> distinct_rows([np.array([1, 0, 1]), np.array([2, 5, 2])])
     (array([1, 0]), array([1, 0, 1]))
     """
-    found, number = distinct(row_keys(columns))
-    return first_places(number, len(found)), number
+    known, number = distinct(row_keys(columns))
+    return first_places(number, len(known)), number
 
 
 _FEWEST_SORTS = 8

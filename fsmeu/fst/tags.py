@@ -69,8 +69,8 @@ class Tags:
         """The acceptor over these labels: state 0 outside a chunk, else one for each type."""
         check_tags(alphabet, self.scheme, f"constraint {self.scheme}")
         tags = [tag_parts(str(label)) for label in alphabet.labels]
-        found = dict.fromkeys(name for _, name in tags if name)
-        allowed = list(found if self.types is None else self.types)
+        present = dict.fromkeys(name for _, name in tags if name)
+        allowed = list(present if self.types is None else self.types)
         following = np.full((len(allowed) + 1, len(alphabet)), -1, np.int64)
         unfinished = self.scheme == "iobes"  # a chunk that is open there has to be ended by E-X
         for label, (kind, name) in enumerate(tags):

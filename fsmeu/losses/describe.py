@@ -111,7 +111,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
 
 def param_text(spec: Spec, param: Param) -> str:
     """A parameter with its type, default and range, as the file writes it."""
-    plain = _COMMENT.sub(lambda found: " " * len(found.group()), spec.source)
+    plain = _COMMENT.sub(lambda comment: " " * len(comment.group()), spec.source)
     lines = plain.split("\n")[param.place.line - 1 :]
     text = "\n".join([lines[0][param.place.column - 1 :], *lines[1:]])
     depth = 0
@@ -178,10 +178,10 @@ def properties(bound: BoundLoss) -> Properties:
     principle holds for independent labels (Natarajan 2016, Theorem 6).
     """
     parts, form = split(bound), confusion(bound)
-    found: Counterexample | None = None
+    counterexample: Counterexample | None = None
     if form is not None:
         tried = (tp_counterexample(form, n) for n in range(1, _LENGTHS_TRIED + 1))
-        found = next((case for case in tried if case is not None), None)
+        counterexample = next((case for case in tried if case is not None), None)
     return Properties(
         tapes=tapes(bound.spec),
         linear=linear_registers(bound.spec),
@@ -193,12 +193,12 @@ def properties(bound: BoundLoss) -> Properties:
         confusion=form is not None,
         fractional=fractional(form) if form is not None else None,
         ratios=_ratios(form) if form is not None else 0,
-        tp_monotonic=None if form is None else found is None,
-        counterexample=found,
+        tp_monotonic=None if form is None else counterexample is None,
+        counterexample=counterexample,
     )
 
 
 def _ratios(form: Confusion) -> int:
     """How many ratios of counts the value is the sum of, where z has some ones; 0 if it is not."""
-    found = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
-    return 0 if found is None else len(found.ratios)
+    result = sum_of_ratios(form, _LENGTHS_TRIED, np.arange(1.0, _LENGTHS_TRIED))
+    return 0 if result is None else len(result.ratios)

@@ -200,11 +200,11 @@ def _attributes(features: list[Any]) -> list[dict[str, float]]:
         must = "python-crfsuite must be installed"
         raise InputError(sentence("from_crfsuite", must)) from None
     try:
-        found: list[dict[str, float]] = ItemSequence(features).items()
+        result: list[dict[str, float]] = ItemSequence(features).items()
     except Exception as error:  # whatever strange features raise
         must = "features must be a dict of features, or a list of their names, for each position"
         raise InputError(sentence("from_crfsuite", must, features)) from error
-    return found
+    return result
 
 
 def _weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floats], Floats]:
@@ -276,12 +276,12 @@ def from_hmmlearn(
     start = _checked_rows(first, f"{where} startprob_", 1)
     transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
     ends = [len(unary)] if lengths is None else _ends(lengths, len(unary), f"{where} lengths")
-    found = []
+    result = []
     for begin, end in pairwise([0, *ends]):
         part = unary[begin:end].copy()
         part[:1] += logarithm(start)
-        found.append(_posterior(Potentials(part, transitions, labels)))
-    return found[0] if lengths is None else found
+        result.append(_posterior(Potentials(part, transitions, labels)))
+    return result[0] if lengths is None else result
 
 
 def _ends(lengths: Iterable[int], n: int, where: str) -> list[int]:

@@ -372,10 +372,10 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
 def _transition_arcs(arcs: int, size: int) -> tuple[Ints, Ints, Ints]:
     """Sources, labels and targets of the arcs of a transition table, each (arcs,)."""
     arc = np.arange(arcs, dtype=np.int64)
-    found = arc // size, arc % size, arc % (arcs // size)
-    for array in found:
+    result = arc // size, arc % size, arc % (arcs // size)
+    for array in result:
         array.setflags(write=False)
-    return found
+    return result
 
 
 _kept_arcs = lru_cache(maxsize=8)(_transition_arcs)

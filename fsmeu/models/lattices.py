@@ -104,8 +104,8 @@ class NBest(Model):
     @property
     def _parts(self) -> dict[str, Any]:
         lines = np.array(self.labels, dtype=object)[self.indices]
-        found = {"model": "nbest", "sequences": lines, "weights": self.weights}
-        return {**found, "labels": self.labels}
+        result = {"model": "nbest", "sequences": lines, "weights": self.weights}
+        return {**result, "labels": self.labels}
 
 
 def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
@@ -113,16 +113,16 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     must = "must be a list of label sequences"
     if isinstance(sequences, str):
         raise InputError(sentence(where, must, sequences))
-    found: list[list[object]] = []
+    result: list[list[object]] = []
     for number, one in enumerate(listed(sequences, where, must, rows=True)):
-        found.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
-        if len(found[-1]) != len(found[0]):
-            got = f"lengths {len(found[0])} (sequence 1) and {len(found[-1])} ({number + 1})"
+        result.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
+        if len(result[-1]) != len(result[0]):
+            got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
             raise InputError(sentence(where, "all sequences must have the same length", got))
-    if not found:
+    if not result:
         raise EmptyError(sentence(where, "must list at least one sequence", "an empty list"))
-    check_arcs("NBest", len(found) * len(found[0]))
-    return found
+    check_arcs("NBest", len(result) * len(result[0]))
+    return result
 
 
 def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
@@ -272,9 +272,9 @@ class Acceptor(Model):
     @property
     def _parts(self) -> dict[str, Any]:
         layers = [vars(layer) for layer in self.machine.layers]
-        found = {"model": "acceptor", "labels": self.labels, "normalize": self.normalized}
-        found |= {"start": self.machine.start, "layers": layers, "final": self.machine.final}
-        return found | ({"log_scale": self.log_scale} if self.log_scale else {})
+        result = {"model": "acceptor", "labels": self.labels, "normalize": self.normalized}
+        result |= {"start": self.machine.start, "layers": layers, "final": self.machine.final}
+        return result | ({"log_scale": self.log_scale} if self.log_scale else {})
 
 
 def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:

@@ -377,10 +377,10 @@ def best_first(
     """
     bounds = _suffix_bounds(layered)
     queue: list[tuple[float, _Prefix, Floats]] = []
-    found: list[tuple[Ints, float]] = []
+    result: list[tuple[Ints, float]] = []
     extended = held = 0
     children: list[tuple[_Prefix, Floats]] = [((), logarithm(layered.start))]
-    while len(found) < k:
+    while len(result) < k:
         for prefix, log_weights in children:
             values = log_weights + bounds[len(prefix)]
             bound = float(log_sums(np.zeros(len(values), np.int64), values, 1)[0])
@@ -395,13 +395,13 @@ def best_first(
         children = []
         if len(prefix) == layered.n:
             indices = np.array(prefix, np.int64)
-            found.append((indices, probability(layered, indices)))
+            result.append((indices, probability(layered, indices)))
         elif extended == max_prefixes:
-            raise _too_many(max_prefixes, len(found), k)
+            raise _too_many(max_prefixes, len(result), k)
         else:
             extended += 1
             children = _extensions(layered.layers[len(prefix)], prefix, log_weights)
-    return sorted(found, key=lambda pair: -pair[1])
+    return sorted(result, key=lambda pair: -pair[1])
 
 
 def _suffix_bounds(layered: Layered) -> list[Floats]:
@@ -426,9 +426,9 @@ def _extensions(layer: Layer, prefix: _Prefix, log_weights: Floats) -> list[tupl
     return [((*prefix, label), row) for label, row in zip(present.tolist(), rows, strict=True)]
 
 
-def _too_many(limit: int, found: int, k: int) -> SizeLimitError:
+def _too_many(limit: int, settled: int, k: int) -> SizeLimitError:
     return SizeLimitError(
-        f"most_probable: sequence {found + 1} of {k} is not settled after {limit:,} prefixes, "
+        f"most_probable: sequence {settled + 1} of {k} is not settled after {limit:,} prefixes, "
         "which is the limit for models that read one sequence along several paths. Ask for fewer "
         "sequences, or raise the limit with best_first(model.layered(), k, max_prefixes=...)."
     )

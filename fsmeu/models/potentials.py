@@ -128,11 +128,11 @@ class Potentials(Parametrized):
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L)."""
-        found = np.empty(self.unary.shape)
-        found[:1] = self._chain.first
+        result = np.empty(self.unary.shape)
+        result[:1] = self._chain.first
         for i, step in enumerate(self._chain.steps):
-            found[i + 1] = found[i] @ step
-        return found
+            result[i + 1] = result[i] @ step
+        return result
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(unary) and dE/d(pairwise).
@@ -236,8 +236,8 @@ def conditionals(unary: Floats, pairwise: Floats) -> list[Conditionals]:
     if unary.shape[1] == 1:
         pairwise = pairwise[:, :0]
     rows = np.flatnonzero(_spread(unary) + _spread(pairwise) <= _MOST_SPREAD)
-    found = dict(zip(rows.tolist(), _by_products(unary[rows], pairwise[rows]), strict=True))
-    return [found.get(k) or _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))]
+    result = dict(zip(rows.tolist(), _by_products(unary[rows], pairwise[rows]), strict=True))
+    return [result.get(k) or _by_logarithms(unary[k], pairwise[k]) for k in range(len(unary))]
 
 
 def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
@@ -259,12 +259,12 @@ def _by_products(unary: Floats, pairwise: Floats) -> list[Conditionals | None]:
         first = ahead[0] / totals[:, None]
     held = ((sums >= _LEAST_REST * factors) | (sums == 0)).all(axis=(0, 2))
     sums[sums == 0] = 1.0
-    found: list[Conditionals | None] = [None] * len(unary)
+    result: list[Conditionals | None] = [None] * len(unary)
     for k in np.flatnonzero(held).tolist():
         steps = double[k % len(double)] * ahead[1:, k, None]
         steps /= sums[:, k, :, None]
-        found[k] = Conditionals(first[k], steps, float(logs[k]))
-    return found
+        result[k] = Conditionals(first[k], steps, float(logs[k]))
+    return result
 
 
 def _spread(scores: Floats) -> Floats:

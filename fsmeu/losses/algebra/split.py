@@ -149,13 +149,13 @@ def split(bound: BoundLoss) -> Split | None:
 
 def _needed(spec: Spec, tapeless: set[str], names: set[str]) -> set[str]:
     """Registers that read no tape and that registers with these names look at, however far back."""
-    found: set[str] = set()
+    needed: set[str] = set()
     asking = names
     while asking:
         read = [names_read(r.update) for r in spec.registers if r.name in asking]
-        asking = set().union(*read) & tapeless - found
-        found |= asking
-    return found
+        asking = set().union(*read) & tapeless - needed
+        needed |= asking
+    return needed
 
 
 class _InseparableError(Exception):

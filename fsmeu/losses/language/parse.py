@@ -129,16 +129,16 @@ def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
 
 
 def _syntax_error(source: str, origin: str, error: UnexpectedInput) -> LossFileError:
-    place, found = _place_and_word(source, error)
+    place, token = _place_and_word(source, error)
     begin = _line_begin(source, place)
     if begin is not None:
         word = source.split("\n")[begin.line - 1].split()[0][:40]
         return fault(origin, source, begin, f"{STATEMENT} (found {word!r})", near_word(word))
     expected = _expected(error)
-    remedy = near_word(found) or (f"Expected {expected}" if expected else "")
-    if found in WORDS and expected == _NAMES["NAME"]:
-        remedy = f"{found!r} is a word of the language: choose another name"
-    got = f" (found {found!r})" if found else " (the file ends here)"
+    remedy = near_word(token) or (f"Expected {expected}" if expected else "")
+    if token in WORDS and expected == _NAMES["NAME"]:
+        remedy = f"{token!r} is a word of the language: choose another name"
+    got = f" (found {token!r})" if token else " (the file ends here)"
     return fault(origin, source, place, _message(error) + got, remedy)
 
 

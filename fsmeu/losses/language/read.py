@@ -174,13 +174,13 @@ class _Reader:
 
     def declare_states(self, statements: Iterable[Any]) -> None:
         """States may be named by ``at`` before their statement, so they are collected first."""
-        found = [s for s in statements if s.data == "state"]
-        if len(found) > 1:
-            raise self.names.error(place_of(found[1]), "there may be only one 'state' statement")
-        if found:
-            names = [str(token) for token in found[0].children]
+        declared = [s for s in statements if s.data == "state"]
+        if len(declared) > 1:
+            raise self.names.error(place_of(declared[1]), "there may be only one 'state' statement")
+        if declared:
+            names = [str(token) for token in declared[0].children]
             if len(set(names)) < len(names):
-                raise self.names.error(place_of(found[0]), "state names must differ")
+                raise self.names.error(place_of(declared[0]), "state names must differ")
             self.names.states = tuple(names)
 
     # -- statements ---------------------------------------------------------------------------

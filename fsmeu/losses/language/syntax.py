@@ -151,7 +151,8 @@ def with_parts(expr: Expr, inside: tuple[Expr, ...]) -> Expr:
         arcs = tuple((a, b, None if c is None else next(left)) for a, b, c in expr.arcs)
         return replace(expr, arcs=arcs)
     names = _PARTS.get(type(expr), ())
-    return replace(expr, **dict(zip(names, inside, strict=True))) if names else expr
+    changed: dict[str, Any] = dict(zip(names, inside, strict=True))
+    return replace(expr, **changed) if names else expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
