@@ -101,7 +101,7 @@ def run_all(lengths: Sequence[int], runs: int, seed: int) -> list[Run]:
     """Every run, with a bar; its length counts n^2, as the time does."""
     random = np.random.default_rng(seed)
     made = []
-    with Progress(console=Console(stderr=True)) as progress:
+    with Progress(console=Console(stderr=True, force_jupyter=False)) as progress:
         task = progress.add_task("runs", total=len(DRAWS) * runs * sum(n * n for n in lengths))
         for n in lengths:
             for draw, sample in DRAWS.items():

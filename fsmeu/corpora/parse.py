@@ -95,8 +95,8 @@ def parse(record: Record, form: str, column: int = 0, given: Any = None) -> Item
     """
     text = text_of(record)
     if form == "conll":
-        model, tags = read_sentence(text, column, record.line)
-        model = conditioned(model, given)
+        told, tags = read_sentence(text, column, record.line)
+        model = conditioned(told, given)
         return Item(record.number, record.line, None, model, tags if column else None)
     content = object_of(text)
     name = id_of(content)

@@ -247,10 +247,10 @@ def _scores(asked: ScoreQuestion, items: Sequence[Item]) -> list[dict[str, Any]]
     ]
     values = np.array([[value for value, _ in of_loss] for of_loss in scores])
     values = values.reshape(len(scores), len(decided), len(items))
+    added = [[counts for _, counts in of_loss if counts is not None] for of_loss in scores]
     counts = [
-        None if not of_loss or of_loss[0][1] is None else np.stack([c for _, c in of_loss], axis=1)
-        for of_loss in scores
-    ]  # (records, decisions, counts) each
+        np.stack(some, axis=1) if some else None for some in added
+    ]  # (records, decisions, ...)
     golds = [item.gold for item in items]
     types = {
         name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()

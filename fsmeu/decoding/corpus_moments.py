@@ -151,8 +151,8 @@ def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest:
     """A bound on sign times value of hypotheses that count nothing; T is then 0."""
     form = corpus.loss.split
     assert form is not None
-    ref = np.arange(1, most + 1)
-    _, offset = values_at(form, corpus.n, 0, ref, np.ones(most, bool))
+    ref = np.arange(min(1, most), most + 1)
+    _, offset = values_at(form, corpus.n, 0, ref, np.ones(len(ref), bool))
     return float((sign * offset).max(initial=-np.inf)) + 2 * largest * chance
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fsmeu.decoding.choice import METHODS, first_among
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.clock import checked_seconds
-from fsmeu.decoding.decode import decision, decode
+from fsmeu.decoding.decode import METHODS, decision, decode, first_among
 from fsmeu.decoding.fast_ratio import in_best_order
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
@@ -28,10 +27,6 @@ from fsmeu.models import Bernoulli, Model, as_model
 from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["decode_many"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def decode_many(

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import SizeLimitError, sentence
@@ -46,8 +46,6 @@ from fsmeu.trellis.roundings import LEAST, Sums
 
 __all__ = ["best_corpus_hypotheses", "explicit_answer", "hypotheses_composition"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NONE = np.zeros(0, np.int64)
 _EMPTY_STRING = ArcTable(0, _NONE, _NONE, _NONE, np.zeros(0), _NONE, np.zeros(1))

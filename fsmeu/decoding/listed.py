@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
@@ -27,8 +27,6 @@ from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["best_listed", "late"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _PER_STEP = 20
 

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.errors import FsmeuError, SizeLimitError
@@ -32,8 +32,6 @@ from fsmeu.trellis.roundings import LEAST
 
 __all__ = ["NO_BETTER", "PRECISION", "checked", "is_best_of_all", "is_precise", "is_proven"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PRECISION = 1e-9
 """What is claimed to be best is so up to this part of its scale."""

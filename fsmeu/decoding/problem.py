@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.clock import Clock
 from fsmeu.errors import InputError, shorten, visible
 from fsmeu.expectation.expect import expect
@@ -29,8 +29,6 @@ from fsmeu.models.paths import most_probable
 
 __all__ = ["Answer", "Decision", "Problem", "RefusalError"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ one that improves. When the time is over, the best sequence so far is the answer
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.changes import Changes
 from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.method import Method
@@ -24,9 +24,6 @@ from fsmeu.limits import (
 )
 
 __all__ = ["SEARCH"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def _condition(problem: Problem) -> str | None:

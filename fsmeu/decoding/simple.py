@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.decoding.listed import best_listed, late
 from fsmeu.decoding.method import Method, always
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.zero_one import zero_one_values
+from fsmeu.errors import FsmeuError
 from fsmeu.fst.compose import max_states
-from fsmeu.limits import LIST_LENGTH
+from fsmeu.limits import LIST_LENGTH, ZERO_ONE_STATES, ZERO_ONE_TRIAL
+from fsmeu.losses.protocol import Loss
 
 __all__ = ["EXHAUSTIVE", "MARGINAL", "NBEST", "VITERBI"]
-
-Ints = NDArray[np.int64]
 
 
 def _equality_alone(problem: Problem) -> str | None:
@@ -98,3 +96,35 @@ VITERBI = Method("viterbi", _equality_alone, _viterbi)
 MARGINAL = Method("marginal", always, _marginal)
 NBEST = Method("nbest", always, _nbest)
 EXHAUSTIVE = Method("exhaustive", _few_sequences, _exhaustive)
+
+
+def zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:
+    """The value of equal and of different pairs of length n, or None when there are more values.
+
+    Walks the compiled machine with one bit that remembers whether the labels have differed; a short
+    length is tried first, because most losses fail there already.
+
+    Proven: every pair of length n ends in one of the states that are looked at, and values are
+    equal to the last digit. None also where the machine would be too large, or a pair has no value.
+    """
+    for length in sorted({min(n, ZERO_ONE_TRIAL), n}):
+        try:
+            machine = loss.compile(length, max_states=ZERO_ONE_STATES)
+        except FsmeuError:
+            return None
+        size = len(loss.alphabet)
+        same = np.eye(size, dtype=bool)
+        reached = np.zeros((machine.states, 2), bool)
+        reached[0, 0] = True
+        for _ in range(length):
+            after = np.zeros_like(reached)
+            equal = machine.next[reached[:, 0]][:, same]
+            after[equal[equal >= 0], 0] = True
+            for states in (machine.next[reached[:, 0]][:, ~same], machine.next[reached[:, 1]]):
+                after[states[states >= 0], 1] = True
+            reached = after
+        values = [np.unique(machine.values[reached[:, k]]) for k in (0, 1)]
+        if any(len(v) > 1 for v in values) or not len(values[0]):
+            return None
+    different = float(values[1][0]) if len(values[1]) else float(values[0][0])
+    return float(values[0][0]), different

@@ -178,6 +178,6 @@ def split_together(
         zs = [answers[row].indices for row in doubtful]
         sums = split_values(first.loss, zs, [problems[row].model for row in doubtful])
         if sums is not None:
-            again = {row: float(one.values[0]) for row, one in zip(doubtful, sums, strict=True)}
+            again = dict(zip(doubtful, sums.values.tolist(), strict=True))
     checks = {row: checked(problems[row], one, again.get(row)) for row, one in answers.items()}
     return {row: answer for row, answer in checks.items() if answer.exact}

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, sentence, visible
 from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
@@ -53,8 +53,6 @@ __all__ = [
     "window_form",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _MOST_LOG = 746  # -log of the least double
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.errors import FsmeuError, one_of, whole
 from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
@@ -38,7 +37,6 @@ from fsmeu.trellis.walk import walk, walk_value, walk_windows
 
 __all__ = ["ENGINES", "expect", "walked"]
 
-Floats = NDArray[np.float64]
 
 ENGINES = ("lattice", "openfst")
 
@@ -118,8 +116,7 @@ def _by_tape(asked: Query, max_states: int | None) -> Sums | None:
     """The expectation where the loss splits by tape."""
     if asked.z is None or not isinstance(asked.loss, SpecLoss):
         return None
-    found = split_values(asked.loss, [asked.z], [asked.model], max_states)
-    return None if found is None else found[0]
+    return split_values(asked.loss, [asked.z], [asked.model], max_states)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, sentence
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.expect import expect
@@ -28,13 +28,10 @@ from fsmeu.losses.semantics.domains import check_range
 from fsmeu.models import Model, as_model
 from fsmeu.models.base import prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
-from fsmeu.trellis.roundings import Sums, joined
+from fsmeu.trellis.roundings import Sums
 from fsmeu.trellis.walk import walk_many
 
 __all__ = ["expect_many", "vector_of_numbers"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def expect_many(
@@ -262,8 +259,7 @@ def _by_tape(
     models = [as_model(one.given) for one in references]
     if models[0].structure is None:
         return None
-    found = split_values(loss, list(z), models, jobs=threads)
-    return None if found is None else joined(found)
+    return split_values(loss, list(z), models, jobs=threads)
 
 
 def _indices(z: Any, row: int, reference: _Reference) -> Ints:

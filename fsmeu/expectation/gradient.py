@@ -11,8 +11,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, one_of, sentence
 from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import explicit_gradient
@@ -25,8 +25,6 @@ from fsmeu.models import Gradient, Parametrized, as_model
 from fsmeu.trellis.walk import walk_gradient
 
 __all__ = ["gradient", "value_and_gradient", "value_and_gradient_many"]
-
-Floats = NDArray[np.float64]
 
 
 def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Gradient:

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.display import Text
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.distinct import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
 
-Floats = NDArray[np.float64]
 
 _SHOWN = 8  # values in a representation
 _ROUNDING = 1e-12  # of probabilities: a product of some thousand factors

@@ -7,9 +7,7 @@ from copy import copy
 from functools import cached_property
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, sentence, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
@@ -28,8 +26,6 @@ __all__ = [
     "query",
     "refuse_exchanged",
 ]
-
-Ints = NDArray[np.int64]
 
 
 class Query:

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats
 from fsmeu.display import Distribution
 from fsmeu.errors import InputError, sentence
 from fsmeu.expectation.levels import Levels
 
 __all__ = ["Expectation", "check_finite"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,14 @@ from fsmeu.errors import EmptyError, FstError, InputError, sentence
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.engine import pynini
-from fsmeu.fst.image import fst_from_table, names_of, symbol_name, symbol_table, table_from_fst
+from fsmeu.fst.image import (
+    fst_from_table,
+    names_of,
+    symbol_name,
+    symbol_table,
+    table_from_fst,
+    trimmed,
+)
 from fsmeu.fst.layers import Layer, Layered, LogLayered, all_arcs
 
 
@@ -65,14 +72,8 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         InputError: the machine breaks one of the conditions.
         FstError: the machine is no machine.
     """
-    given = without_zero_arcs(table_from_fst(fst, where))
-    trimmed = pynini.connect(fst_from_table(given, fst.input_symbols(), fst.output_symbols()))
-    if trimmed.start() < 0:
-        raise EmptyError(sentence(where, "the machine must accept at least one sequence"))
-    table = table_from_fst(trimmed, where)
-    if (table.ilabel != table.olabel).any():
-        raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
-    label = label_numbers(trimmed, alphabet, table, where)
+    table = trimmed_acceptor(fst, where)
+    label = label_numbers(fst, alphabet, table, where)
     try:
         depth, arcs_at = by_depth(table)
     except FstError as error:
@@ -84,6 +85,16 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         got = f"lengths {ending.min()} and {ending.max()}"
         raise InputError(sentence(where, must, got, "Give one machine per length"))
     return _layers_by_depth(table, alphabet, label, depth, arcs_at)
+
+
+def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
+    """The arcs of an acceptor that accepted sequences use; an error if there are none."""
+    table = trimmed(without_zero_arcs(table_from_fst(fst, where)))
+    if not np.isfinite(table.final).any():
+        raise EmptyError(sentence(where, "it must accept at least one sequence"))
+    if (table.ilabel != table.olabel).any():
+        raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
+    return table
 
 
 def _layers_by_depth(

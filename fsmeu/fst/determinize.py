@@ -15,11 +15,11 @@ import pywrapfst
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, sentence
+from fsmeu.errors import EmptyError, SizeLimitError, sentence
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable, without_zero_arcs
+from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.convert import label_numbers
+from fsmeu.fst.convert import label_numbers, trimmed_acceptor
 from fsmeu.fst.engine import pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
@@ -73,33 +73,33 @@ def acceptor_of_arcs(states: int, arcs: ArrayLike, ends: ArrayLike, start: int =
         arcs: an array (arcs, 3) of numbers; symbol 0 is epsilon.
         ends: the states in which a sequence may end.
         start: the start state.
-
-    Raises:
-        TooLargeError: very many states are joined by epsilons.
     """
     source, label, target = np.asarray(arcs, np.int64).reshape(-1, 3).T
     order = np.argsort(source, kind="stable")
     source, label, target = source[order], label[order], target[order]
     final = np.full(states, np.inf)
     final[np.asarray(ends, np.int64)] = 0.0
-    _guard_closures(states, source[label == 0], target[label == 0])
     table = ArcTable(start, source, label, label, np.zeros(len(source)), target, final)
     return pynini.arcmap(fst_from_table(table), map_type="to_std")
 
 
-def _guard_closures(states: int, source: Ints, target: Ints) -> None:
-    """Refuses epsilons that join so many states that removing them fills the memory."""
-    if len(source) < _FEW_EPSILONS:
-        return
-    from scipy.sparse import csr_array, eye_array
+def without_epsilons(fst: pynini.Fst) -> pynini.Fst:
+    """The same acceptor without epsilons; a TooLargeError if they join very many states."""
+    table = table_from_fst(fst, "constraint")
+    epsilon = np.flatnonzero(table.ilabel == 0)
+    if len(epsilon) >= _FEW_EPSILONS:
+        from scipy.sparse import csr_array, eye_array
 
-    joined = csr_array((np.ones(len(source), bool), (source, target)), (states, states))
-    joined += eye_array(states, dtype=bool, format="csr")
-    known = -1
-    while joined.nnz != known:
-        if joined.nnz > _MOST_JOINED:
-            raise TooLargeError
-        known, joined = joined.nnz, joined @ joined
+        arcs = np.ones(len(epsilon), bool), (table.source[epsilon], table.target[epsilon])
+        joined = csr_array(arcs, (table.states, table.states))
+        joined += eye_array(table.states, dtype=bool, format="csr")
+        known = -1
+        while joined.nnz != known:
+            most = min(int(joined.sum(axis=0) @ joined.sum(axis=1)), table.states**2)
+            if joined.nnz > _MOST_JOINED or most > 5 * _MOST_JOINED:
+                raise TooLargeError
+            known, joined = joined.nnz, joined @ joined
+    return pynini.rmepsilon(fst)
 
 
 def any_sequence(symbols: int, length: int | None = None, exactly: bool = False) -> pynini.Fst:
@@ -114,14 +114,14 @@ def intersection(left: pynini.Fst, right: pynini.Fst) -> pynini.Fst:
     """The acceptor of what both accept, without epsilons; a TooLargeError if very large."""
     if left.num_states() * right.num_states() > _MOST_PAIRS:
         raise TooLargeError
-    return pynini.intersect(pynini.rmepsilon(left), right)
+    return pynini.intersect(without_epsilons(left), right)
 
 
 def determinized(fst: pynini.Fst, states: int) -> pynini.Fst:
     """The minimal deterministic acceptor; a TooLargeError if it has too many states."""
     if fst.num_states() > STATES_BEFORE * states:
         raise TooLargeError
-    plain: pynini.Fst = pynini.rmepsilon(fst)
+    plain: pynini.Fst = without_epsilons(fst)
     if not plain.properties(pywrapfst.I_DETERMINISTIC, True):
         arcs = sum(plain.num_arcs(state) for state in plain.states())
         most = min(states, _MOST_WORK // max(1, arcs) + 1)
@@ -197,18 +197,10 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
         FstError: the machine is no machine.
         SizeLimitError: there are too many states.
     """
-    given = without_zero_arcs(table_from_fst(fst, "constraint"))
-    trimmed = fst_from_table(given, fst.input_symbols(), fst.output_symbols()).connect()
-    if trimmed.start() < 0:
-        raise EmptyError(sentence("constraint", "it must allow at least one sequence"))
-    table = table_from_fst(trimmed, "constraint")
-    if (table.ilabel != table.olabel).any():
-        raise InputError(sentence("constraint", "it must be an acceptor, one tape only"))
+    table = trimmed_acceptor(fst, "constraint")
     guard_size("constraint", table.states + table.arcs)
     read = table.ilabel != 0
-    labels = label_numbers(
-        trimmed, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint"
-    )
+    labels = label_numbers(fst, alphabet, replace(table, ilabel=table.ilabel[read]), "constraint")
     known, symbol = np.unique(labels, return_inverse=True)
     symbols = np.zeros_like(table.ilabel)
     symbols[read] = symbol + 1

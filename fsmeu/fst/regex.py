@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 
@@ -31,9 +31,9 @@ from fsmeu.fst.determinize import (
     deterministic,
     determinized,
     intersection,
+    without_epsilons,
 )
 from fsmeu.fst.engine import pynini
-from fsmeu.fst.image import table_from_fst
 from fsmeu.limits import CELLS_PER_STATE
 
 _SIGNS = "()[]{}|&!*+?.^"
@@ -150,7 +150,7 @@ class _Term:
 
 
 class _Builder:
-    """Makes acceptors of expressions (Thompson 1968); ``&`` and ``!`` are OpenFst's operations.
+    """Makes acceptors of expressions, not deterministic, by OpenFst's operations.
 
     Args:
         numbers: the symbols that sets of labels stand for, from 0.
@@ -168,93 +168,57 @@ class _Builder:
         most: int,
         cut: bool,
     ) -> None:
-        self._numbers, self._symbols, self._n = numbers, symbols, n
-        self._most, self._cut = most, cut
-        self._arcs: list[tuple[int, int, int]] = []
-        self._states = 0
-        self._after: dict[tuple[int, frozenset[int]], int] = {}
+        self._symbols, self._n, self._most, self._cut = symbols, n, most, cut
         self._known: dict[_Term, pynini.Fst] = {}
+        for labels, held in numbers.items():
+            arcs = [(0, k + 1, 1) for k in held]
+            self._known[_Term("one", labels=labels)] = acceptor_of_arcs(2, arcs, [1])
 
     def acceptor(self, term: _Term) -> pynini.Fst:
-        """The acceptor of an expression, not deterministic; a TooLargeError if it is very large."""
-        inner = _Builder(self._numbers, self._symbols, self._n, self._most, self._cut)
-        end = inner.add(term, inner.state())
-        return acceptor_of_arcs(inner._states, inner._arcs, [end])
-
-    def state(self) -> int:
-        """A new state."""
-        self._states += 1
-        if self._states > STATES_BEFORE * self._most:
-            raise TooLargeError
-        return self._states - 1
-
-    def add(self, term: _Term, start: int) -> int:
-        """Adds what leads from a state to another by what matches the expression; that other."""
+        """The acceptor of an expression; a TooLargeError if it is very large."""
         if self._n is not None and term.shortest > self._n:
-            return self.state()
-        match term.kind:
-            case "one":
-                if (start, term.labels) not in self._after:  # alternatives share their beginnings
-                    end = self._after[start, term.labels] = self.state()
-                    self._arcs += [(start, k + 1, end) for k in self._numbers[term.labels]]
-                return self._after[start, term.labels]
-            case "then":
-                for part in term.parts:
-                    start = self.add(part, start)
-                return start
-            case "either":
-                return self.joined(self.add(part, start) for part in term.parts)
-            case "repeat":
-                return self.repeated(term, start)
+            return acceptor_of_arcs(1, [], [])
         if term not in self._known:
-            self._known[term] = self.combined(term)
-        return self.embedded(self._known[term], start)
+            self._known[term] = self._made(term)
+        return self._known[term]
 
-    def joined(self, states: Iterable[int]) -> int:
-        """A state that epsilons from all of these lead to."""
-        held = list(states)
-        end = self.state()
-        self._arcs += [(state, 0, end) for state in held]
-        return end
-
-    def repeated(self, term: _Term, state: int) -> int:
-        (part,), low, high = term.parts, term.low, term.high
-        if part.nullable:
-            low = 0
-        if self._n is not None and high >= self._n:
-            high = math.inf  # what is repeated more often than there are labels is empty at times
-        for _ in range(low):
-            state = self.add(part, state)
-        if high == math.inf:
-            loop = self.joined([state])
-            self._arcs.append((self.add(part, loop), 0, loop))
-            return loop
-        ends = [state]
-        for _ in range(int(high) - low):
-            ends.append(self.add(part, ends[-1]))
-        return self.joined(ends)
-
-    def combined(self, term: _Term) -> pynini.Fst:
-        """The acceptor of ``a & b`` or ``!a``."""
-        first, *others = map(self.acceptor, term.parts)
-        if term.kind == "both":
-            for other in others:
-                first = intersection(first, pynini.rmepsilon(other))
-            return first
+    def _made(self, term: _Term) -> pynini.Fst:
+        if term.kind == "both":  # what is too large is seen before the next is made
+            return reduce(intersection, (without_epsilons(self.acceptor(p)) for p in term.parts))
+        parts = [self.acceptor(part) for part in term.parts]
+        self._guard(sum(part.num_states() + 1 for part in parts))
+        match term.kind:
+            case "then":
+                return _in_a_row(parts)
+            case "either":
+                return pynini.union(*parts)
+            case "repeat":
+                return self._repeated(parts[0], term)
+        first = parts[0]
         if self._cut:
             first = intersection(first, any_sequence(self._symbols, self._n))
         return pynini.difference(any_sequence(self._symbols), determinized(first, self._most))
 
-    def embedded(self, fst: pynini.Fst, start: int) -> int:
-        """Adds an acceptor behind a state; the state in which it ends."""
-        table, begin = table_from_fst(fst, "constraint"), self._states
-        for _ in range(table.states):
-            self.state()
-        if table.start >= 0:
-            self._arcs.append((start, 0, begin + table.start))
-        arcs = zip(table.source + begin, table.ilabel, table.target + begin, strict=True)
-        self._arcs += [(int(a), int(b), int(c)) for a, b, c in arcs]
-        return self.joined((begin + np.flatnonzero(np.isfinite(table.final))).tolist())
+    def _repeated(self, part: pynini.Fst, term: _Term) -> pynini.Fst:
+        low, high = 0 if term.parts[0].nullable else term.low, term.high
+        if self._n is not None and high >= self._n:
+            high = math.inf  # what is repeated more often than there are labels is empty at times
+        self._guard(part.num_states() * (low if high == math.inf else int(high)))
+        if high == math.inf:
+            return pynini.closure(part, low)
+        return pynini.closure(part, low, int(high)) if high else any_sequence(self._symbols, 0)
+
+    def _guard(self, states: int) -> None:
+        if states > STATES_BEFORE * self._most:
+            raise TooLargeError
+
+
+def _in_a_row(parts: Sequence[pynini.Fst]) -> pynini.Fst:
+    """The acceptor of one part after the other, joined by halves: a row takes linear time each."""
+    if len(parts) < 2:
+        return parts[0] if parts else acceptor_of_arcs(1, [], [0])
+    half = len(parts) // 2
+    return pynini.concat(_in_a_row(parts[:half]), _in_a_row(parts[half:]))
 
 
 class _Parser:

@@ -87,7 +87,7 @@ PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "p
 _FORMAT = "fsmeu estimator 1"
 _FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 """What files that ``save`` has not written may raise."""
-_WRITTEN = "a file must have been written by save"
+_WRITTEN = "a file must have been written by save, of this version of fsmeu"
 _MOST_TRIED = 1 << 20
 """Features of the rows that are predicted to see that a model works: 8 MB a row."""
 _WORDS = (str, int, float, bool, type(None))

@@ -222,7 +222,7 @@ class SpecLoss(Card):
             counts = ", ".join(self.linear(given is not None))
             if not counts:
                 raise
-            instead = f"compile_summed (compile --summed), where {counts} is no part of the states"
+            instead = f"compile_summed (draw --summed), where {counts} is no part of the states"
             message = f"{error} Or use {instead}."
             raise SizeLimitError(message) from None
 

@@ -12,10 +12,13 @@ __all__ = ["adjoint_batch"]
 _sums = part("sum_kernels")
 add = _sums.add
 add_means = _sums.add_means
+class_sums = _sums.class_sums
 class_values = _sums.class_values
 dot = _sums.dot
+ending = _sums.ending
 ending_values = _sums.ending_values
 fill = _sums.fill
+flow_of = _sums.flow_of
 forward = _sums.forward
 hypothesis_gains = _sums.hypothesis_gains
 padded = _sums.padded
@@ -31,10 +34,10 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
     adds (by pair: h, and the gains that follow). An arc's derivative is the sum, over all numbers
     that it multiplies, of the number times what the one it leads to adds.
     """
-    mass, sums, total, mean, mean_at, back, older, sets = rooms[0]
-    worth, later, class_worth, gain, states = rooms[1]
+    f, sums, mean, mean_at, back, older, sets = rooms[0]
+    worth, later, class_worth, gain, states, chance = rooms[1]
     counts, state, ended = len(back), 0, 0
-    forward(r, weights, weight_at, n, start, mass, sums, total, 0.0)
+    forward(r, weights, weight_at, n, start, f, sums, 0.0)
     for q in range(counts):
         fill(mean[q], 0, mean_at[n + 1] + 4, 0.0)
     for i in range(n):
@@ -42,8 +45,8 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 1.0)
         for q in range(counts):
             add_means(
-                r, i, weights, weight_at[i], mass, r.at[i], mass, r.at[i + 1], mean[q], mean_at[i],
-                mean[q], mean_at[i + 1], gain[q],
+                r, i, weights, weight_at[i], f, i, i + 1, mean[q], mean_at[i], mean[q],
+                mean_at[i + 1], gain[q],
             )  # fmt: skip
         hypothesis_gains(h, amounts, i, state, labels[i], gain, 0.0)
         ended += h.step[h.kind[i], state, labels[i], 2]
@@ -53,7 +56,10 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
     for p in range(r.width[n]):
         for k in range(r.columns[n]):
             worth[p * size + k] = final[r.state[p]] * values.offset[at + k]
-            value += worth[p * size + k] * mass[r.at[n] + p * size + k]
+    fill(chance, 0, len(chance), 0.0)
+    ending(r, n, final, f, n, chance)
+    for k in range(r.columns[n]):
+        value += values.offset[at + k] * chance[k]
     for q in range(counts):
         ending_values(r, n, values.slope[q], at, final, back[q])
         for c in range(r.classes[n] * size):
@@ -70,11 +76,11 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
                     break
                 if amount != 0.0:
                     add(worth, p * wider, amount, back[q], r.class_of[p] * wider, wider)
-        entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, slopes)
+        entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slopes)
         for q in range(counts):
             set_sums(r, i, weights, first, back[q], sets)
             mean_slopes(
-                r, i, mean[q], mean_at[i], mass, weights, first, back[q], gain[q], slopes
+                r, i, mean[q], mean_at[i], f, weights, first, back[q], gain[q], slopes
             )  # fmt: skip
             for u in range(r.uses[kind], r.uses[kind + 1]):
                 p, amount = r.use[u, 0], gain[q, r.use[u, 2]]
@@ -91,29 +97,28 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
 
 
 @inner
-def entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, slopes):
+def entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slopes):
     """The share of mass: fills ``later`` by pair before, and adds to the slopes of arcs."""
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
-    here = r.at[i]
     fill(later, 0, r.width[i] * size + 4, 0.0)
-    fill(sums, 0, len(r.member) * size, 0.0)
     fill(class_worth, 0, len(r.member) * size, 0.0)
-    for m in range(r.sums[kind], r.sums[kind + 1]):
-        pair, group = r.summed[m, 0], r.summed[m, 1] * size
-        if pair < r.width[i]:
-            add(sums, group, 1.0, mass, here + pair * size, size)
-    for e in range(r.entries[kind], r.entries[kind + 1]):
-        target, source, arc = r.entry[e, 0], r.entry[e, 1], first + r.entry[e, 2]
-        if target >= r.width[i + 1]:
+    class_sums(r, i, f, i, sums)
+    for g in range(r.groups[kind], r.groups[kind + 1]):
+        ahead = r.group[g, 0] * wider + r.group[g, 1]
+        if r.group[g, 0] >= r.width[i + 1]:
             break
-        ahead = target * wider + r.entry[e, 3]
-        if source < 0:
-            group = (-1 - source) * size
-            slopes[arc] += dot(sums, group, worth, ahead, size)
+        for e in range(r.group[g, 2], r.group[g + 1, 2]):
+            group, arc = r.entry[e, 0] * size, first + r.entry[e, 2]
+            slopes[arc] += dot(sums[0], group, worth, ahead, size)
             add(class_worth, group, weights[arc], worth, ahead, size)
-        elif source < r.width[i]:
-            slopes[arc] += dot(mass, here + source * size, worth, ahead, size)
-            add(later, source * size, weights[arc], worth, ahead, size)
+    for e in range(r.links[kind], r.links[kind + 1]):
+        source, arc = r.link[e, 1], first + r.link[e, 2]
+        if source >= r.width[i]:
+            break
+        ahead = r.link[e, 0] * wider + r.link[e, 3]
+        if f.total[i, source] > 0.0:
+            slopes[arc] += flow_of(f, i, source, worth, ahead)
+        add(later, source * size, weights[arc], worth, ahead, size)
     for m in range(r.sums[kind], r.sums[kind + 1]):
         pair, group = r.summed[m, 0], r.summed[m, 1] * size
         if pair < r.width[i]:
@@ -121,7 +126,7 @@ def entry_slopes(r, i, weights, first, mass, sums, worth, later, class_worth, sl
 
 
 @inner
-def mean_slopes(r, i, mean, at, mass, weights, first, back, gain, slopes):
+def mean_slopes(r, i, mean, at, f, weights, first, back, gain, slopes):
     """The share of expectations of a joint count, and of what is gained at pairs before."""
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
     for c in range(r.classes[i]):
@@ -133,11 +138,10 @@ def mean_slopes(r, i, mean, at, mass, weights, first, back, gain, slopes):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:
             break
-        if amount != 0.0:
+        if amount != 0.0 and f.total[i, p] > 0.0:
             for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
                 to = r.arc[a, 0] * wider + r.arc[a, 1]
-                flow = dot(mass, r.at[i] + p * size, back, to, size)
-                slopes[first + r.arc[a, 2]] += amount * flow
+                slopes[first + r.arc[a, 2]] += amount * flow_of(f, i, p, back, to)
 
 
 @entry

@@ -1,4 +1,4 @@
-"""Batches of sentences as arrays, what kernels answer for them, and threads that share one."""
+"""Batches of sentences as arrays, what kernels fill for them, and threads that share one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,39 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 
-__all__ = ["Batch", "Decided", "Values", "in_threads", "part_of"]
+__all__ = ["Batch", "BestLayers", "Decided", "ForwardLayers", "Values", "in_threads", "part_of"]
+
+
+class ForwardLayers(NamedTuple):
+    """Masses of the pairs of layers, or of two of them, by the value of y's counter.
+
+    Attributes:
+        mass: rows of masses, one after the other.
+        place: where the row of a pair begins, its first count and its length, (layers, pairs, 3).
+        scale: what that row is multiplied by, (layers, pairs).
+        total: the sums of masses, (layers, pairs).
+        keeps: whether pairs may have rows of earlier layers, (1,).
+    """
+
+    mass: Floats
+    place: Ints
+    scale: Floats
+    total: Floats
+    keeps: Bools
+
+
+class BestLayers(NamedTuple):
+    """Best scores of paths to the pairs of layers, by the value of z's counter.
+
+    Attributes:
+        value: rows of scores, one after the other.
+        place: where the row of a pair begins, its first count and its length, (layers, pairs, 3).
+        offset: what is added to that row, (layers, pairs).
+    """
+
+    value: Floats
+    place: Ints
+    offset: Floats
 
 
 class Values(NamedTuple):

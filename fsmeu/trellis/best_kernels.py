@@ -3,7 +3,9 @@
     best        maximum over the tape of z by the value of its counter (max-plus), ``trace`` follows
     decide      the best hypothesis; one sweep at k bounds all other ends (``decoding/split.py``)
 
-Kernels as those of ``sum_kernels.py``: plain Python, or compiled.
+Kernels as those of ``sum_kernels.py``: plain Python, or compiled. The best score of a path to pair
+p of layer i by count is ``b.offset[i, p]`` plus a row of ``b.value``; ``b.place`` says which, as
+for masses (``batches.BestLayers``).
 """
 
 # ruff: noqa: D417
@@ -17,7 +19,7 @@ from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
 __all__ = ["best_batch", "decide_batch", "most_by_count"]
 
 _sums = part("sum_kernels")
-fill, flows, forward, padded = _sums.fill, _sums.flows, _sums.forward, _sums.padded
+ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
 unsigned = unsigned_of()
 
 
@@ -39,52 +41,100 @@ def raise_row(into, goal, row, at, size, offset):
 
 
 @inner
-def best(h, n, most, score, value, sets):
-    """Fills ``value`` with the best score of a path to each pair by count up to ``most``."""
-    fill(value, 0, h.at[n + 1], -np.inf)
-    value[0] = 0.0
-    member, way, early = h.member, h.way, h.early
-    for i in range(n):
-        kind, columns, wider = h.kind[i], h.columns[i], h.columns[i + 1]
-        size, room = min(columns, most + 1), min(wider, most + 1)
-        here, there, first = h.at[i], h.at[i + 1], h.source_sets[kind]
-        for g in range(first, h.source_sets[kind + 1]):
-            into = (g - first) * columns
-            fill(sets, into, into + size, -np.inf)
-            for m in range(h.source_set[g], h.source_set[g + 1]):
-                p = member[m, 0]
-                if p >= h.width[i]:
-                    break
-                offset = shown(score, i, early, member[m, 1])
-                raise_row(sets, into, value, here + p * columns, size, offset)
-        for w in range(h.ways[kind], h.ways[kind + 1]):
-            p, source, counted = way[w, 0], way[w, 1], way[w, 2]
-            if p >= h.width[i + 1]:
-                break
-            into, length = there + p * wider + counted, min(size, room - counted)
-            if length > 0:
-                offset = shown(score, i, h.late[kind], p)
-                if source < 0:
-                    raise_row(value, into, sets, (-1 - source) * columns, length, offset)
-                elif source < h.width[i]:
-                    offset += shown(score, i, early, way[w, 3])
-                    raise_row(value, into, value, here + source * columns, length, offset)
+def raise_pair(into, goal, room, b, i, p, offset):
+    """The maximum of a row, so many numbers long, and of that of a pair plus an offset."""
+    row, shift = b.place[i, p, 0], b.place[i, p, 1]
+    size = min(b.place[i, p, 2], room - shift)
+    if size > 0:
+        raise_row(into, goal + shift, b.value, row, size, offset)
 
 
 @inner
-def trace(h, n, count, score, value, labels):
+def raise_set(h, i, score, b, goal, size, begin, end):
+    """Fills a row with the maximum over the members of a source set.
+
+    Of several members that have one row, the one with the greatest offset is taken.
+    """
+    member, place, offset, early = h.member, b.place[i], b.offset[i], h.early
+    fill(b.value, goal, goal + size, -np.inf)
+    last, most = -1, -np.inf
+    for m in range(begin, end):
+        p = member[m, 0]
+        if p >= h.width[i]:
+            break
+        if offset[p] == -np.inf:
+            continue
+        if last < 0 or place[p, 0] != place[last, 0] or place[p, 1] != place[last, 1]:
+            if most > -np.inf:
+                raise_pair(b.value, goal, size, b, i, last, most)
+            last, most = p, -np.inf
+        most = max(most, offset[p] + shown(score, i, early, member[m, 1]))
+    if most > -np.inf:
+        raise_pair(b.value, goal, size, b, i, last, most)
+
+
+@inner
+def best(h, n, most, score, b):
+    """Fills b with the best score of a path to each pair by count up to ``most``."""
+    place, offset, way, early = b.place, b.offset, h.way, h.early
+    b.value[0], top = 0.0, 1
+    offset[0, 0], place[0, 0, 0], place[0, 0, 1], place[0, 0, 2] = 0.0, 0, 0, 1
+    for i in range(n):
+        kind, size, room = h.kind[i], min(h.columns[i], most + 1), min(h.columns[i + 1], most + 1)
+        first, late, sets = h.source_sets[kind], h.late[kind], top
+        for g in range(first, h.source_sets[kind + 1]):
+            raise_set(h, i, score, b, top, size, h.source_set[g], h.source_set[g + 1])
+            top += size
+        fill(offset[i + 1], 0, h.width[i + 1], -np.inf)
+        for w in range(h.ways[kind], h.ways[kind + 1]):
+            p, source, counted, joins = way[w, 0], way[w, 1], way[w, 2], way[w, 4]
+            if p >= h.width[i + 1]:
+                break
+            after = place[i + 1, p]
+            if joins == 1:
+                after[0], after[1], after[2] = top, 0, room
+                offset[i + 1, p] = shown(score, i, late, p)
+                fill(b.value, top, top + room, -np.inf)
+                top += room
+            gain = 0.0
+            if source >= 0:
+                if source >= h.width[i] or offset[i, source] == -np.inf:
+                    continue
+                gain = offset[i, source] + shown(score, i, early, way[w, 3])
+            row, shift, length = sets + (-1 - source) * size, counted, size
+            if source >= 0:
+                row, length = place[i, source, 0], place[i, source, 2]
+                shift += place[i, source, 1]
+            if joins == 0:
+                after[0], after[1], after[2] = row, shift, length
+                offset[i + 1, p] = gain + shown(score, i, late, p)
+            elif min(length, room - shift) > 0:
+                length = min(length, room - shift)
+                raise_row(b.value, after[0] + shift, b.value, row, length, gain)
+
+
+@inner
+def score_of(b, i, p, count):
+    """The best score of a path to a pair of a layer with that count; -inf where there is none."""
+    at = count - b.place[i, p, 1]
+    if b.offset[i, p] == -np.inf or at < 0 or at >= b.place[i, p, 2]:
+        return -np.inf
+    return b.value[b.place[i, p, 0] + at] + b.offset[i, p]
+
+
+@inner
+def trace(h, n, count, score, b, labels):
     """Fills ``labels`` with those of a best path whose count ends at ``count``."""
     pair, most = -1, -np.inf
     for p in range(h.width[n]):
-        if value[h.at[n] + p * h.columns[n] + count] > most:
-            pair, most = p, value[h.at[n] + p * h.columns[n] + count]
+        if score_of(b, n, p, count) > most:
+            pair, most = p, score_of(b, n, p, count)
     for i in range(n - 1, -1, -1):
         kind, found, most = h.kind[i], -1, -np.inf
         for e in range(h.backs[kind, pair], h.backs[kind, pair + 1]):
             p, before = h.back[e, 0], count - h.back[e, 2]
-            if p < h.width[i] and 0 <= before < h.columns[i]:
-                total = value[h.at[i] + p * h.columns[i] + before]
-                total += shown(score, i, h.early, h.back[e, 1])
+            if p < h.width[i]:
+                total = score_of(b, i, p, before) + shown(score, i, h.early, h.back[e, 1])
                 if total > most:
                     found, most = e, total
         labels[i] = h.back[found, 3]
@@ -92,11 +142,12 @@ def trace(h, n, count, score, value, labels):
 
 
 @inner
-def best_ends(h, n, value, reached):
+def best_ends(h, n, b, reached):
     """Fills ``reached`` with the best score of a path by its count at the end."""
     fill(reached, 0, h.columns[n], -np.inf)
     for p in range(h.width[n]):
-        raise_row(reached, 0, value, h.at[n] + p * h.columns[n], h.columns[n], 0.0)
+        if b.offset[n, p] > -np.inf:
+            raise_pair(reached, 0, h.columns[n], b, n, p, b.offset[n, p])
 
 
 @inner
@@ -135,16 +186,6 @@ def bound(reached, enough, chance, slope, other, cap):
 
 
 @inner
-def ending(r, n, final, mass, chance):
-    """Fills ``chance`` with P(y's counter ends at s)."""
-    size = padded(r.columns[n])
-    fill(chance, 0, r.columns[n], 0.0)
-    for p in range(r.width[n]):
-        for k in range(r.columns[n]):
-            chance[k] += final[r.state[p]] * mass[r.at[n] + p * size + k]
-
-
-@inner
 def first_bounds(values, n, size, chance, offset, error, lost, left):
     """Fills offsets and bounds on errors by end, and the share of what was left out.
 
@@ -175,17 +216,19 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
 
     The value of an end that was not tried is an upper bound that is not above the best.
     """
-    mass, sums, total, back, score, value, sets, lines, is_open = rooms
+    f, sums, back, score, b, lines, is_open = rooms
     size, counts, joint = h.columns[n], r.columns[n], values.slope.shape[0]
     at, chance = values.at[n], lines[0, :counts]
     upper, error, offset = ends[0, :size], ends[1, :size], lines[1, :size]
     reached, lost, nothing = lines[2, :size], lines[3, :size], values.nothing
-    forward(r, weights, weight_at, n, start, mass, sums, total, nothing)
-    ending(r, n, final, mass, chance)
+    forward(r, weights, weight_at, n, start, f, sums, nothing)
+    fill(chance, 0, counts, 0.0)
+    ending(r, n, final, f, n, chance)
     if first_bounds(values, n, size, chance, offset, error, lost, values.lost[n]):
         nothing = 0.0
-        forward(r, weights, weight_at, n, start, mass, sums, total, nothing)
-        ending(r, n, final, mass, chance)
+        forward(r, weights, weight_at, n, start, f, sums, nothing)
+        fill(chance, 0, counts, 0.0)
+        ending(r, n, final, f, n, chance)
         first_bounds(values, n, size, chance, offset, error, lost, 0.0)
     mean = 0.0
     for s in range(counts):
@@ -201,14 +244,14 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
             if values.group[q] == q:
                 flows(
                     r, amounts, weights, weight_at, n, values.slope[q], at + k * counts, final,
-                    mass, total, nothing, values.group, q, back, score,
+                    f, nothing, values.group, q, back, score,
                 )  # fmt: skip
         last = k
         for j in range(size):
             if is_open[j]:
                 last = max(last, j)
-        best(h, n, last, score, value, sets)
-        best_ends(h, n, value, reached)
+        best(h, n, last, score, b)
+        best_ends(h, n, b, reached)
         upper[k] = reached[k] + offset[k]
         if values.one_sign[n]:  # errors of sums that cancel nothing are a part of these
             error[k] = min(
@@ -216,7 +259,7 @@ def decide(r, h, amounts, values, weights, weight_at, n, start, final, labels, e
             )
         if upper[k] > top or (upper[k] == top and k < best_k):
             top, best_k = upper[k], k
-            trace(h, n, k, score, value, labels)
+            trace(h, n, k, score, b, labels)
         following = -1
         for j in range(size):
             if not is_open[j]:
@@ -263,19 +306,19 @@ def best_batch(h, n, cells, scores, rooms, ends, found, labels):
         cells: position and score row of each score.
         scores: the scores, (batch, cells); all others are 0.
     """
-    score, value, sets = rooms
+    score, b = rooms
     for s in range(len(scores)):
         for c in range(scores.shape[1]):
             score[cells[c, 0], cells[c, 1]] = scores[s, c]
-        best(h, n, h.columns[n], score, value, sets)
-        best_ends(h, n, value, found[s])
+        best(h, n, h.columns[n], score, b)
+        best_ends(h, n, b, found[s])
         if len(labels) > 0:
-            trace(h, n, ends[s], score, value, labels[s])
+            trace(h, n, ends[s], score, b, labels[s])
 
 
 @entry
-def most_by_count(h, n, score, value, sets, found):
+def most_by_count(h, n, score, b, found):
     """Fills ``found`` (n + 1, k): the best score of a path of each length by its count."""
-    best(h, n, h.columns[n], score, value, sets)
+    best(h, n, h.columns[n], score, b)
     for i in range(n + 1):
-        best_ends(h, i, value, found[i, : h.columns[i]])
+        best_ends(h, i, b, found[i, : h.columns[i]])

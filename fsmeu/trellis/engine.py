@@ -18,13 +18,21 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE
-from fsmeu.trellis.amounts import Amounts
-from fsmeu.trellis.batches import Batch, Decided, Values, in_threads, part_of
+from fsmeu.trellis.batches import (
+    Batch,
+    BestLayers,
+    Decided,
+    ForwardLayers,
+    Values,
+    in_threads,
+    part_of,
+)
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
 from fsmeu.trellis.structure import Hypotheses, References, padded
 from fsmeu.trellis.tapes import Tapes, value_tables
+from fsmeu.trellis.terms import Amounts
 
 __all__ = ["Structure"]
 
@@ -75,8 +83,9 @@ class Structure:
         """
         tables = int(self.r.columns[n]) * int(self.h.columns[n])
         guard_size(where, tables // CELLS_PER_STATE)
-        layers = int(self.r.at[n + 1]) + int(self.h.at[n + 1]) + n * len(self.amounts.joint)
-        guard_size(where, layers // KEPT_CELLS_PER_STATE)
+        pairs = 5 * int(self.r.width[n]) + 4 * int(self.h.width[n]) + len(self.amounts.joint)
+        cells = int(self._mass_cells[n]) + int(self._best_cells[n]) + n * pairs
+        guard_size(where, cells // KEPT_CELLS_PER_STATE)
 
     def decide(self, models: Sequence[ArcWeights], sign: float, jobs: int = 1) -> Decided:
         """The best hypothesis under each model.
@@ -126,27 +135,19 @@ class Structure:
         in_threads(part, batch.lengths, jobs)
         return found, ended
 
-    def expectations(
-        self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1
-    ) -> list[Sums]:
-        """The expected value of each hypothesis under its model, with what bounds its error."""
+    def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1) -> Sums:
+        """The expected value of each hypothesis under its model; all are of one length."""
         found, ended = self.sums(models, zs, jobs)
-        takes = self.amounts.signs(self.counts)[0]
-        return [
-            self._expectation(sums[:, : self.r.columns[model.n]], int(k), model.n, takes)
-            for sums, k, model in zip(found, ended, models, strict=True)
-        ]
-
-    def _expectation(self, sums: Floats, k: int, n: int, takes: Bools) -> Sums:
-        """The expectation from masses and expectations of joint counts, (1 + counts, counter)."""
-        slopes, offset = value_tables(self.tapes, n)
-        mass, value, size = sums[0], 0.0, 0.0
-        gained = np.where(takes, self._greatest[:, n], 0.0)
-        for table, row, more in zip((offset, *slopes), sums, (0.0, *gained), strict=True):
-            value += float((row * table[k]).sum())
-            size += float(((np.abs(row) + more * mass) * np.abs(table[k])).sum())
-        roundings = int(self._roundings[n]) + sums.size
-        return Sums(np.array([value]), np.array([mass.sum()]), np.array([size]), roundings)
+        slopes, offset = value_tables(self.tapes, n := models[0].n)
+        gained = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
+        mass, (values, sizes) = found[:, 0], np.zeros((2, len(models)))
+        tables = zip((offset, *slopes), (0.0, *gained), strict=True)
+        for k, (table, more) in enumerate(tables):
+            row, worth = found[:, k], table[ended]
+            values += (row * worth).sum(axis=1)
+            sizes += ((np.abs(row) + more * mass) * np.abs(worth)).sum(axis=1)
+        roundings = int(self._roundings[n]) + found[0].size
+        return Sums(values, mass.sum(axis=1), sizes, roundings)
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -160,13 +161,12 @@ class Structure:
         rows = len(self.r.member) * padded(self.r.columns[: longest + 1])
         mean_at = np.append(0, np.cumsum(rows))
         guard_size(
-            "gradient", (self.r.at[longest + 1] + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
+            "gradient", (layer + classes + self.counts * mean_at[-1]) // KEPT_CELLS_PER_STATE
         )
         widest = int(np.diff(self.r.arc_sets).max(initial=0)) * int(padded(self.r.columns[longest]))
         rooms = (
-            np.zeros(self.r.at[longest + 1] + _ROOM),
-            np.zeros(classes),
-            self._totals(longest),
+            self._forward_layers(longest),
+            self._class_sums(longest),
             np.zeros((self.counts, mean_at[-1] + _ROOM)),
             mean_at,
             np.zeros((self.counts, classes)),
@@ -179,6 +179,7 @@ class Structure:
             np.zeros(classes),
             np.zeros((self.counts, self.amounts.features + 1)),
             np.zeros(longest, np.int64),
+            np.zeros(int(self.r.columns[longest])),
         )
         slopes, found = np.zeros(len(batch.weights)), np.zeros(len(models))
         run = kernels("adjoint_kernels", self._work(batch, 3 * (1 + self.counts)))
@@ -219,13 +220,13 @@ class Structure:
         batch, n = self._batch(models), models[0].n
         cells = self.score_cells(n)
         found = np.zeros((len(models), len(basis), len(cells)))
-        mass, sums, total, back, score, *_ = self._decision_rooms(n)
+        f, sums, back, score, *_ = self._decision_rooms(n)
         run = kernels("sum_kernels", self._work(batch, 2 * len(basis) * self.counts))
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
         group = np.zeros(self.counts, np.int64)
-        rooms = (mass, sums, total, back, score, group)
+        rooms = (f, sums, back, score, group)
         run.score_batch(self.r, amounts, basis, batch, cells, rooms, found)
         return found
 
@@ -246,9 +247,9 @@ class Structure:
         found = np.empty((len(scores), int(self.h.columns[n])))
         labels = np.zeros((0 if ends is None else len(scores), n), np.int64)
         score = np.zeros((n, len(self.amounts.joint)))
-        run = kernels("best_kernels", len(scores) * int(self.h.at[n + 1]))
+        run = kernels("best_kernels", len(scores) * self._best_work(n))
         ended = np.zeros(len(scores), np.int64) if ends is None else ends
-        rooms = (score, *self._best_rooms(n))
+        rooms = (score, self._best_layers(n))
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
 
@@ -283,8 +284,9 @@ class Structure:
 
     def _work(self, batch: Batch, sweeps: int) -> int:
         """Sums and products of so many sweeps over a batch, about."""
-        steps = len(self.r.entry) + len(self.r.arc) + len(self.r.show) + len(self.r.use)
-        arcs = steps // max(1, len(self.r.entries) - 1)
+        r = self.r
+        steps = len(r.link) + len(r.entry) + len(r.arc) + len(r.show) + len(r.use)
+        arcs = steps // max(1, len(r.links) - 1)
         columns = int(self.r.columns[batch.lengths.max()])
         return int(batch.lengths.sum()) * arcs * (1 + columns // 2) * sweeps
 
@@ -293,10 +295,40 @@ class Structure:
         columns = int(padded(self.r.columns[n]))
         return int(self.r.width[n]) * columns + _ROOM, len(self.r.member) * columns + _ROOM
 
-    def _best_rooms(self, n: int) -> tuple[Floats, Floats]:
-        """Arrays for the maxima of pairs and of source sets."""
-        sets = int(np.diff(self.h.source_sets).max(initial=0)) * int(self.h.columns[n])
-        return np.empty(int(self.h.at[n + 1])), np.empty(sets)
+    @cached_property
+    def _mass_cells(self) -> Ints:
+        """How many numbers rows of masses have up to each layer, (n + 1,)."""
+        return np.cumsum(np.diff(self.r.rows) * padded(self.r.columns))
+
+    @cached_property
+    def _best_cells(self) -> Ints:
+        """How many numbers rows of best scores have up to each layer, (n + 1,)."""
+        return np.cumsum(np.diff(self.h.rows) * self.h.columns)
+
+    def _forward_layers(self, n: int, layers: int | None = None) -> ForwardLayers:
+        """Arrays for the masses of lengths up to n; of the last layers only, where so many do."""
+        shape = (n + 1 if layers is None else layers, int(self.r.width[n]))
+        cells, keeps = int(self._mass_cells[n]), bool((self.r.link[:, 4] == 0).any())
+        if layers is not None and not keeps:
+            cells = 2 * int((np.diff(self.r.rows) * padded(self.r.columns))[: n + 1].max() + _ROOM)
+        place = np.zeros((*shape, 3), np.int64)
+        return ForwardLayers(
+            np.zeros(cells + _ROOM), place, np.zeros(shape), np.zeros(shape), np.array([keeps])
+        )
+
+    def _best_layers(self, n: int) -> BestLayers:
+        """Arrays for the best scores of lengths up to n."""
+        shape = (n + 1, int(self.h.width[n]))
+        place = np.zeros((*shape, 3), np.int64)
+        return BestLayers(np.empty(int(self._best_cells[n])), place, np.empty(shape))
+
+    def _best_work(self, n: int) -> int:
+        """Sums and maxima of a best path, about."""
+        return int(self._best_cells[n]) + int(self.h.width[: n + 1].sum())
+
+    def _class_sums(self, n: int) -> tuple[Floats, Floats]:
+        """Arrays for the rows and totals of classes."""
+        return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member))
 
     @contextmanager
     def _rooms(
@@ -317,15 +349,13 @@ class Structure:
         kept.append((size, rooms))
 
     def _mean_rooms(self, n: int) -> tuple[Any, ...]:
-        layer, classes = self._layer_cells(n)
+        classes = self._layer_cells(n)[1]
         return (
-            np.zeros(layer),
-            np.zeros(layer),
+            self._forward_layers(n, 2),
             np.zeros((self.counts, classes)),
             np.zeros((self.counts, classes)),
-            np.zeros(classes),
+            self._class_sums(n),
             np.zeros((self.counts, self.amounts.features + 1)),
-            self._totals(2),
         )
 
     def _decision_rooms(self, n: int) -> tuple[Any, ...]:
@@ -333,24 +363,19 @@ class Structure:
         classes = len(self.r.member) * columns + _ROOM
         widest = int(np.diff(self.r.arc_sets).max(initial=0)) * columns + _ROOM
         return (
-            np.empty(self.r.at[n + 1] + _ROOM),
-            np.zeros(classes),
-            self._totals(n),
+            self._forward_layers(n),
+            self._class_sums(n),
             (np.zeros(classes), np.zeros(classes), np.zeros(widest)),
             np.zeros((n, len(self.amounts.joint))),
-            *self._best_rooms(n),
+            self._best_layers(n),
             np.empty((4, max(columns, most))),
             np.empty(most, bool),
         )
 
-    def _totals(self, n: int) -> Floats:
-        """An array for the totals of pairs in layers 0, ..., n, and of classes."""
-        return np.zeros((n + 3, max(int(self.r.width[-1]), len(self.r.member))))
-
     @cached_property
     def _lost(self) -> Floats:
         """Bounds on the mass that is not moved on, by the length, (n + 1,)."""
-        entries = np.diff(self.r.entries) + np.diff(self.r.uses) + np.diff(self.r.shows)
+        entries = np.diff(self.r.links) + np.diff(self.r.uses) + np.diff(self.r.shows)
         lost: Floats = _NOTHING * np.append(0.0, np.cumsum(entries[self.r.kind]))
         return lost
 
@@ -377,8 +402,8 @@ class Structure:
         if known is None or len(known) <= n:
             score = self.amounts.greatest_of_rows()[self.amounts.table]
             found = np.zeros((n + 1, int(self.h.columns[n])))
-            run = kernels("best_kernels", int(self.h.at[n + 1]))
-            run.most_by_count(self.h, n, score, *self._best_rooms(n), found)
+            run = kernels("best_kernels", self._best_work(n))
+            run.most_by_count(self.h, n, score, self._best_layers(n), found)
             self._memo["caps"] = known = np.maximum(found, 0.0)
         return known
 

@@ -18,11 +18,11 @@ from fsmeu.limits import MOST_TRELLISES
 from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
-from fsmeu.trellis.amounts import amounts_of
 from fsmeu.trellis.composed import compose
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes
+from fsmeu.trellis.terms import amounts_of
 
 __all__ = ["structure_of", "tapes_of"]
 

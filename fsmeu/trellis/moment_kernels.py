@@ -51,18 +51,21 @@ def _cumulant(q: float, r: int, polynomials: Any) -> float:
 
 @entry
 def cumulant_sums(p: Floats, polynomials: Floats, sums: Floats) -> None:
-    """Adds up cumulants of independent labels, compensated, and without signs.
+    """Adds up cumulants of independent labels, compensated, and bounds of what they are summed of.
 
     Args:
         p: probabilities of ones, (n,).
         polynomials: cumulants of one label as polynomials of p, (J + 1, J + 1).
-        sums: the sums, what they lost, and those of absolute values, (3, J + 1).
+        sums: the sums, what they lost, and the sums of all terms without signs, (3, J + 1).
     """
     for i in range(len(p)):
         for r in range(1, sums.shape[1]):
             cumulant = _cumulant(p[i], r, polynomials)
             _add(sums[0], sums[1], r, cumulant)
-            sums[2, r] += abs(cumulant)
+            size = 0.0
+            for power in range(r, -1, -1):
+                size = size * p[i] + abs(polynomials[r, power])
+            sums[2, r] += size
 
 
 @inner
@@ -148,7 +151,8 @@ def ranked_series(
                     rounding += (64.0 + 16.0 * order) * wide * abs(factor) * reach * more
                 factor *= -(power + j) / (j + 1)
             values[index] += value
-            errors[index] += mosts[ratio, index] * abs(x[order]) * (1.0 + 1e-6) + UNIT * rounding
+            rest = abs(x[order]) + (64.0 + 16.0 * order) * UNIT * reach * deep * sizes[order]
+            errors[index] += mosts[ratio, index] * rest + UNIT * rounding
 
 
 @inner

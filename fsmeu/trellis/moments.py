@@ -202,7 +202,7 @@ def cumulants_of(moments: Floats) -> Floats:
 
 
 def absolute_moments(cumulants: Floats) -> Floats:
-    """Bounds on absolute central moments by sums of absolute cumulants, (J + 2,).
+    """Bounds on absolute central moments by bounds on cumulants, (J + 2,).
 
     Odd ones by their neighbours (Cauchy and Schwarz); the last is that of order J, once more.
     """

@@ -20,8 +20,8 @@ from scipy.sparse import coo_array, csr_array
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
-from fsmeu.trellis.amounts import Amounts
 from fsmeu.trellis.composed import Composed
+from fsmeu.trellis.terms import Amounts
 
 __all__ = ["stays_nonnegative"]
 

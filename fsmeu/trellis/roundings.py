@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fsmeu.arrays import Floats
 
 __all__ = ["LEAST", "UNIT", "Sums", "Twofold", "joined", "relative_error", "twofold_product"]
 
-Floats = NDArray[np.float64]
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 """The relative error of one operation."""
@@ -42,8 +42,10 @@ class Sums(NamedTuple):
 
     @property
     def errors(self) -> Floats:
-        """Bounds on the errors of the expectations, (batch,)."""
-        return relative_error(self.roundings) * self.sizes + LEAST
+        """Bounds on the errors of the expectations, (batch,); 0 where all values are."""
+        underflow = np.where((self.sizes > 0) | (self.masses == 0), LEAST, 0.0)
+        found: Floats = relative_error(self.roundings) * self.sizes + underflow
+        return found
 
 
 def joined(parts: Sequence[Sums]) -> Sums:

@@ -4,17 +4,22 @@ Made of the arcs of a tape composed with an acceptor (``composed.py``).
 
 Tape of y (sums). Pairs with the same future, as far as weights and counts go, are a *class*: their
 backward values are equal. With the F-score of chunks these are the labels, however long a chunk has
-been open. The mass of a pair is a sum over *entries*: a pair before, or a class all of whose
-members lead there. Backwards, arcs that show the same features are an *arc set*, summed once.
+been open. The mass of a pair is a sum over *links* from pairs before, and over *entries* from
+classes all of whose members lead there. Backwards, arcs that show the same features are an *arc
+set*, summed once.
 
 Tape of z (maxima). A *source set* is a set of pairs, with what their steps show, over which the
 maximum is taken once for all pairs that are reached from it.
+
+A pair to which there is one way only has the row (by count) of where that comes from, moved by what
+is counted and times a factor, or plus an offset: such a step costs one product or sum.
 
 A feature is *late* where the pair after a step tells it, and *early* where it does not.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +27,6 @@ import numpy as np
 from fsmeu.arrays import Ints
 from fsmeu.fst.distinct import distinct, distinct_rows, first_places, row_keys
 from fsmeu.trellis.composed import Composed
-from fsmeu.trellis.distinct_sets import distinct_sets
 
 __all__ = ["Hypotheses", "References", "hypotheses", "padded", "references"]
 
@@ -65,7 +69,8 @@ class _Table:
     """Rows of several kinds, one kind after the other."""
 
     def __init__(self, columns: int) -> None:
-        self._rows: list[Ints] = [np.zeros((0, columns), np.int64)]
+        self._none = np.zeros((0, columns), np.int64)
+        self.parts: list[Ints] = []
         self.begins = [0]
 
     def __len__(self) -> int:
@@ -73,12 +78,12 @@ class _Table:
 
     def add(self, rows: Ints) -> None:
         """Appends the rows of the next kind."""
-        self._rows.append(rows)
+        self.parts.append(rows)
         self.begins.append(self.begins[-1] + len(rows))
 
     def rows(self) -> Ints:
         """All rows, (rows, columns)."""
-        return np.ascontiguousarray(np.concatenate(self._rows), np.int64)
+        return np.ascontiguousarray(np.concatenate([self._none, *self.parts]), np.int64)
 
 
 class References(NamedTuple):
@@ -89,11 +94,13 @@ class References(NamedTuple):
         width: pairs of each layer, (n + 1,).
         columns: values of the counter in each layer, (n + 1,).
         classes: classes of each layer, (n + 1,).
-        at: where the masses of each layer begin in an array of all, (n + 2,).
+        rows: rows of masses that pairs before each layer have of their own, (n + 2,).
         state: the acceptor's state of each pair.
         class_of: the class of each pair.
         member: the first pair of each class.
-        entry: target, pair before or -1 - class, weight, counted.
+        link: target, pair before, weight, counted, whether the target has other links or entries.
+        group: target, counted, first entry, whether it is the first of its target; and the end.
+        entry: class before, 0, weight.
         summed: pairs of classes that are the source of an entry, and their class.
         arc_set: the first arc of each set, and the end.
         arc: class after, counted, weight.
@@ -107,11 +114,14 @@ class References(NamedTuple):
     width: Ints
     columns: Ints
     classes: Ints
-    at: Ints
+    rows: Ints
     state: Ints
     class_of: Ints
     member: Ints
-    entries: Ints
+    links: Ints
+    link: Ints
+    groups: Ints
+    group: Ints
     entry: Ints
     sums: Ints
     summed: Ints
@@ -133,14 +143,17 @@ def references(composed: Composed) -> References:
     class_of = _classes(composed)
     count = int(class_of.max()) + 1
     member = first_places(class_of, count)
-    entry, summed, part, use, show = _Table(4), _Table(2), _Table(1), _Table(3), _Table(2)
+    link, group, entry, summed = _Table(5), _Table(4), _Table(3), _Table(2)
+    part, use, show = _Table(1), _Table(3), _Table(2)
     arc_set, arc, parts = _Table(1), _Table(3), []
     operations = []
     for arcs in kinds:
         shown = _features(arcs, composed.first_feature, width)
-        entries, members = _entries(arcs, class_of, count)
-        entry.add(entries)
-        summed.add(members)
+        sources = _entries(arcs, class_of, count)
+        link.add(sources.links)
+        group.add(sources.groups + np.array([0, 0, len(entry), 0]))
+        entry.add(sources.entries)
+        summed.add(sources.members)
         sets, holders = _arc_sets(arcs, shown.colour, class_of)
         arc_set.add(len(arc) + sets.begins[:-1, None])
         arc.add(sets.arcs)
@@ -150,19 +163,22 @@ def references(composed: Composed) -> References:
         held = _representatives(arcs, class_of, holders)
         parts.append(_begins(held[:, 0], count) + len(part))
         part.add(held[:, 1:])
-        operations.append(_operations(entries, members, sets.begins, held))
-    columns = composed.columns
-    sizes = composed.width * padded(columns)
+        operations.append(_operations(sources, sets.begins, held))
+    opened = np.array([np.count_nonzero(rows[:, 3]) for rows in group.parts], np.int64)
+    rows = [0, composed.width[0], *opened[composed.kind]]
     return References(
         kind=composed.kind,
         width=composed.width,
-        columns=columns,
+        columns=composed.columns,
         classes=np.searchsorted(member, composed.width),
-        at=np.append(0, np.cumsum(sizes)),
+        rows=np.cumsum(rows),
         state=composed.state,
         class_of=class_of,
         member=member,
-        entries=np.array(entry.begins),
+        links=np.array(link.begins),
+        link=link.rows(),
+        groups=np.array(group.begins),
+        group=np.append(group.rows(), [[0, 0, len(entry), 0]], axis=0),
         entry=entry.rows(),
         sums=np.array(summed.begins),
         summed=summed.rows(),
@@ -221,35 +237,47 @@ def _by_first_place(numbers: Ints) -> Ints:
     return np.argsort(np.argsort(first))[place]
 
 
-def _entries(arcs: Ints, class_of: Ints, count: int) -> tuple[Ints, Ints]:
-    """Entries (target, source, weight, counted), by target; and the pairs of classes among them.
+class _Sources(NamedTuple):
+    """What the masses of pairs after are sums of; and the pairs of classes among that."""
+
+    links: Ints
+    groups: Ints
+    entries: Ints
+    members: Ints
+
+
+def _entries(arcs: Ints, class_of: Ints, count: int) -> _Sources:
+    """Links by pair before; groups of entries by target, with a group for every sum.
 
     A class is a source where all its pairs that are expanded lead to the target in the same way.
     """
     source, weight, target, counted = arcs[:4]
     if not len(source):
-        return np.zeros((0, 4), np.int64), np.zeros((0, 2), np.int64)
+        return _Sources(*(np.zeros((0, columns), np.int64) for columns in (5, 4, 3, 2)))
     sizes = np.bincount(class_of[distinct(source)[0]], minlength=count)
-    first, group = distinct_rows([target, class_of[source], weight, counted])
-    whole = (np.bincount(group) == sizes[class_of[source[first]]]) & (
-        sizes[class_of[source[first]]] > 1
-    )
-    of_class = whole[group]
-    joined = first[whole]
-    rows = np.concatenate(
-        [
-            np.stack([target, source, weight, counted], axis=1)[~of_class],
-            np.stack(
-                [target[joined], -1 - class_of[source[joined]], weight[joined], counted[joined]],
-                axis=1,
-            ),
-        ]
-    )
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    first, together = distinct_rows([target, class_of[source], weight, counted])
+    size = sizes[class_of[source[first]]]
+    several = np.bincount(target)[target[first]] > 1  # otherwise a link, whose row is not copied
+    whole = (np.bincount(together) == size) & several
+    of_class, joined = whole[together], first[whole]
+    alone = np.bincount(target[~of_class], minlength=int(target.max()) + 1)
+    alone[target[joined]] += 2
+    links = np.stack([target, source, weight, counted, alone[target] > 1], axis=1)[~of_class]
+    classes = class_of[source[joined]]
+    sums = np.setdiff1d(np.flatnonzero(alone > 1), target[joined])
+    owner = np.append(target[joined], sums)  # sums of links have an empty group
+    keys = [owner, np.append(counted[joined], np.zeros_like(sums))]
+    heads, group = distinct_rows(keys)
+    entries = np.stack([classes, np.zeros_like(classes), weight[joined]], axis=1)
+    order = np.argsort(group[: len(joined)], kind="stable")
+    begins = np.searchsorted(group[order], np.arange(len(heads)))
+    opens = np.diff(owner[heads], prepend=-1) != 0
+    groups = np.stack([owner[heads], keys[1][heads], begins, opens], axis=1)
     used = np.zeros(count, bool)
-    used[class_of[source[joined]]] = True
+    used[classes] = True
     pairs = np.flatnonzero(used[class_of])
-    return rows, np.stack([pairs, class_of[pairs]], axis=1)
+    members = np.stack([pairs, class_of[pairs]], axis=1)
+    return _Sources(links, groups, entries[order], members)
 
 
 class _ArcSets(NamedTuple):
@@ -302,11 +330,14 @@ def _representatives(arcs: Ints, class_of: Ints, holders: Ints) -> Ints:
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _operations(entries: Ints, members: Ints, sets: Ints, held: Ints) -> int:
+def _operations(sources: _Sources, sets: Ints, held: Ints) -> int:
     """Sums and products on the way from a pair before to one after, forward or backward."""
-    forward = np.bincount(entries[:, 0]).max(initial=0) + np.bincount(members[:, 1]).max(initial=0)
+    ends = np.diff(np.append(sources.groups[:, 2], len(sources.entries)))
+    targets = np.append(sources.links[:, 0], np.repeat(sources.groups[:, 0], ends))
+    forward = np.bincount(targets).max(initial=0)
+    forward += np.bincount(sources.members[:, 1]).max(initial=0)
     backward = np.diff(sets).max(initial=0) + np.bincount(held[:, 0]).max(initial=0)
-    return int(max(forward, backward)) + 4
+    return int(max(forward, backward)) + 6
 
 
 class Hypotheses(NamedTuple):
@@ -316,10 +347,11 @@ class Hypotheses(NamedTuple):
         kind: the kind of each position, (n,).
         width: pairs of each layer, (n + 1,).
         columns: values of the counter in each layer, (n + 1,).
-        at: where the values of each layer begin in an array of all, (n + 2,).
+        rows: rows of maxima that are kept for the layers before each, (n + 2,).
         source_set: the first member of each source set of several members, and the end.
         member: pair before, colour.
-        way: pair after, pair before or -1 - source set of the kind, counted, colour.
+        way: pair after, pair before or -1 - source set of the kind, counted, colour; and 0 where it
+            is the only way to the pair after, 1 for the first of several, 2 for others.
         early: score rows of each colour, (colours, terms).
         late: score rows of each pair after, (kinds, pairs, terms).
         backs: where the arcs to each pair begin, (kinds, pairs + 1).
@@ -330,7 +362,7 @@ class Hypotheses(NamedTuple):
     kind: Ints
     width: Ints
     columns: Ints
-    at: Ints
+    rows: Ints
     source_sets: Ints
     source_set: Ints
     member: Ints
@@ -346,7 +378,7 @@ class Hypotheses(NamedTuple):
 def hypotheses(composed: Composed, labels: int) -> Hypotheses:
     """The tables of the tape of z."""
     width, kinds = int(composed.width[-1]), composed.kinds
-    source_set, member, way, back = _Table(1), _Table(2), _Table(4), _Table(4)
+    source_set, member, way, back = _Table(1), _Table(2), _Table(5), _Table(4)
     early, late, backs = _Table(len(composed.first_feature) - 1), [], []
     step = np.full((len(kinds), width, labels, 3), -1, np.int64)
     for k, arcs in enumerate(kinds):
@@ -365,11 +397,12 @@ def hypotheses(composed: Composed, labels: int) -> Hypotheses:
         back.add(np.stack([source, colour, counted, label], axis=1)[once])
         step[k, source, label] = np.stack([target, colour, counted], axis=1)
     terms = len(composed.first_feature) - 1
+    kept = np.diff(source_set.begins) + [np.count_nonzero(ways[:, 4] == 1) for ways in way.parts]
     return Hypotheses(
         kind=composed.kind,
         width=composed.width,
         columns=composed.columns,
-        at=np.append(0, np.cumsum(composed.width * composed.columns)),
+        rows=np.cumsum([0, 1, *kept[composed.kind]]),
         source_sets=np.array(source_set.begins),
         source_set=np.append(source_set.rows().ravel(), len(member)),
         member=member.rows(),
@@ -387,7 +420,7 @@ def _source_sets(source: Ints, target: Ints, counted: Ints, colour: Ints) -> tup
     """Sets of several (pair before, colour); and ways (target, source or set, counted, colour)."""
     none = np.zeros((0, 2), np.int64)
     if not len(source):
-        return _ArcSets(np.zeros(1, np.int64), none), np.zeros((0, 4), np.int64)
+        return _ArcSets(np.zeros(1, np.int64), none), np.zeros((0, 5), np.int64)
     first, way = distinct_rows([target, counted])
     place, cell = distinct_rows([source, colour])
     once = distinct_rows([way, cell])[0]
@@ -399,16 +432,66 @@ def _source_sets(source: Ints, target: Ints, counted: Ints, colour: Ints) -> tup
     rank = np.cumsum(several) - 1
     cells = np.stack([source, colour], axis=1)[place]
     alone = cells[member[begins[:-1]]][number]  # the first member of the set of each way
-    is_set = several[number]
+    is_set, after = several[number], target[first]
+    others = np.diff(after, prepend=-1) == 0
+    single = np.bincount(after)[after] == 1
     ways = np.stack(
         [
-            target[first],
+            after,
             np.where(is_set, -1 - rank[number], alone[:, 0]),
             counted[first],
             np.where(is_set, -1, alone[:, 1]),
+            np.where(single, 0, 1 + others),
         ],
         axis=1,
     )
     kept = several[sets]
     sizes = np.diff(begins)[several]
     return _ArcSets(np.append(0, np.cumsum(sizes)), cells[member[kept]]), ways
+
+
+def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
+    """The distinct sets of members that owners have.
+
+    Args:
+        owner: the owner of each membership, 0, ..., owners - 1; each has at least one.
+        member: the member, at most once for each owner.
+        owners: the number of owners.
+
+    Returns:
+        The number of each owner's set; and the distinct sets as parallel arrays, set and member.
+    """
+    order = np.argsort(row_keys([owner, member]))
+    owner, member = owner[order], member[order]
+    sizes = np.bincount(owner, minlength=owners)
+    begins = np.cumsum(sizes) - sizes
+    marks = _marks(int(member.max(initial=0)).bit_length())
+    sums = np.add.reduceat(marks[member], begins) if owners else marks[:0]
+    number, first = _alike(sizes, sums)
+    shift = (begins[first][number] - begins)[owner]
+    same = np.array_equal(sizes[first][number], sizes)
+    if not (same and np.array_equal(member[np.arange(len(member)) + shift], member)):
+        number, first = np.arange(owners), np.arange(owners)  # two sets have equal sums
+    kept = np.zeros(owners, bool)
+    kept[first] = True
+    held = kept[owner]
+    return number, number[owner[held]], member[held]
+
+
+@lru_cache(maxsize=4)
+def _marks(bits: int) -> Ints:
+    """Random numbers, one for each number of as many bits; more bits have the same and others."""
+    return np.random.default_rng(0).integers(1 << 62, size=1 << bits)
+
+
+def _alike(sizes: Ints, sums: Ints) -> tuple[Ints, Ints]:
+    """The number of each set, the same for equal sums, and the first set of each number.
+
+    Args:
+        sizes: the size of each set; small sets have small numbers.
+        sums: the sum of the marks of its members.
+    """
+    found, place = np.unique(sums, return_inverse=True)
+    first = first_places(place, len(found))
+    order = np.lexsort((found, sizes[first]))
+    return np.argsort(order)[place], first[order]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, sentence
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
@@ -23,10 +22,6 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import constant_at
 
 __all__ = ["Tape", "TapeLayer", "UncountableError"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 class UncountableError(InputError):
@@ -48,20 +43,6 @@ class TapeLayer:
     counted: Ints
     features: tuple[Ints, ...]
     width: int
-
-    @cached_property
-    def shown(self) -> tuple[Ints, ...]:
-        """For each term, the numbers of the rows of feature values that occur, ascending."""
-        return tuple(np.unique(ids) for ids in self.features)
-
-    @cached_property
-    def score_rows(self) -> Ints:
-        """The place of what a step shows among ``shown`` of all terms, (terms, states, labels)."""
-        rows, known = [], 0
-        for ids, shown in zip(self.features, self.shown, strict=True):
-            rows.append(known + np.searchsorted(shown, ids))
-            known += len(shown)
-        return np.array(rows, np.int64).reshape(len(rows), *self.targets.shape)
 
 
 class _Steps(NamedTuple):
@@ -103,6 +84,7 @@ class Tape:
         self._most = [0]
         self._held = [np.ones((1, 1), bool)]
         self._cells = 0
+        self._extremes_of: dict[str, list[tuple[float, float]]] = {}
 
     def layer(self, position: int) -> TapeLayer:
         """The steps at a position, counted from 0."""
@@ -127,13 +109,19 @@ class Tape:
             if "n" not in names_read(register.low) | names_read(register.high):
                 continue
             low, high = (constant_at(bound, side, n) for side in (register.low, register.high))
-            if n:
-                self.layer(n - 1)
-            for codes in self._codes[: n + 1]:
-                values = self.view.space_of.decode(codes)[register.name]
-                if values.min(initial=low) < low or values.max(initial=high) > high:
-                    return False
+            least, most = self._extremes(register.name, n)
+            if least < low or most > high:
+                return False
         return True
+
+    def _extremes(self, register: str, n: int) -> tuple[float, float]:
+        """The least and the greatest value that a register has before or after any of n steps."""
+        known = self._extremes_of.setdefault(register, [])
+        while len(known) <= n:
+            values = self.view.space_of.decode(self.codes(len(known)))[register]
+            least, most = known[-1] if known else (np.inf, -np.inf)
+            known.append((values.min(initial=least), values.max(initial=most)))
+        return known[n]
 
     def most(self, n: int) -> int:
         """The greatest value that the counter can reach in n steps."""

@@ -2,18 +2,24 @@
 
 A joint count that adds A - B at a step is taken apart, because A and B by themselves look at few
 features each; together they look at every combination of these.
+
+What terms add is held as arrays for kernels. Score rows are the features of z of all terms, one
+term after the other, and one more for none; features are those of y. Terms that look at the
+position have a table for every position that differs from others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, sentence
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.distinct import distinct_rows
 from fsmeu.limits import AMOUNTS_AT_ONCE
 from fsmeu.losses.algebra.rewrite import terms_of_sum
 from fsmeu.losses.algebra.split import Split
@@ -21,7 +27,7 @@ from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import Expr, Unary
 from fsmeu.losses.semantics.evaluator import Scope, evaluate
 
-__all__ = ["Entries", "Term", "TermAmounts", "joint_terms", "term_amounts"]
+__all__ = ["Amounts", "Entries", "Term", "TermAmounts", "amounts_of", "joint_terms", "term_amounts"]
 
 
 @dataclass(frozen=True)
@@ -131,3 +137,134 @@ def _block(
     table = evaluate(term.amount, Scope(form.bound, current, current, {}))
     shape = np.broadcast_shapes(np.shape(i), (len(z_rows), len(y_rows)))
     return np.broadcast_to(table, shape).astype(np.float64)
+
+
+class Amounts(NamedTuple):
+    """Amounts (score rows, features) by feature and by row, for every distinct table.
+
+    Attributes:
+        table: the table of each position, (n,).
+        begins: where the amounts of each feature begin, (tables, features + 1).
+        row: their score rows.
+        amount: the amounts.
+        joint: the joint count of each score row; -1 for one more, which is none.
+        row_begins: where the amounts of each score row begin, (tables, rows + 2).
+        feature: their features.
+        row_amount: the amounts.
+    """
+
+    table: Ints
+    begins: Ints
+    row: Ints
+    amount: Floats
+    joint: Ints
+    row_begins: Ints
+    feature: Ints
+    row_amount: Floats
+
+    @property
+    def features(self) -> int:
+        """The number of features of y."""
+        return int(self.begins.shape[1]) - 1
+
+    def greatest(self, counts: int, terms: Sequence[Term], sizes: Sequence[int]) -> Floats:
+        """Bounds on what joint counts gain by so many positions, signs aside, (counts, n + 1).
+
+        Args:
+            counts: the number of joint counts.
+            terms: the terms.
+            sizes: how many score rows each has.
+        """
+        owner = np.repeat(np.arange(len(terms)), sizes)
+        of_count = np.array([term.count for term in terms], np.int64)
+        found = np.zeros((counts, len(self.begins)))
+        for t, begins in enumerate(self.row_begins):
+            most = np.zeros(len(terms))
+            rows = np.repeat(np.arange(len(owner)), np.diff(begins[: len(owner) + 1]))
+            np.maximum.at(most, owner[rows], np.abs(self.row_amount[begins[0] : begins[-1]]))
+            np.add.at(found[:, t], of_count, most)
+        added = found[:, self.table]
+        return np.concatenate([np.zeros((counts, 1)), np.cumsum(added, axis=1)], axis=1)
+
+    def greatest_of_rows(self) -> Floats:
+        """The greatest amount of each score row, at least 0, (tables, rows + 1)."""
+        found = np.zeros((len(self.begins), len(self.joint)))
+        for t, begins in enumerate(self.row_begins):
+            rows = np.repeat(np.arange(len(self.joint)), np.diff(begins))
+            np.maximum.at(found[t], rows, self.row_amount[begins[0] : begins[-1]])
+        return found
+
+    def signs(self, counts: int) -> Bools:
+        """Whether some amounts of each joint count are below 0, and above, (2, counts)."""
+        found = np.zeros((2, counts), bool)
+        found[0, self.joint[self.row[self.amount < 0]]] = True
+        found[1, self.joint[self.row[self.amount > 0]]] = True
+        return found
+
+    @property
+    def longest(self) -> int:
+        """The greatest number of amounts of a score row."""
+        return int(np.diff(self.row_begins, axis=1).max(initial=0))
+
+
+def amounts_of(
+    form: Split,
+    terms: Sequence[Term],
+    z_rows: Sequence[Floats],
+    y_rows: Sequence[Floats],
+    n: int,
+) -> Amounts:
+    """The amounts of all terms for sequences of length n, or of every length up to n.
+
+    Args:
+        form: the split loss.
+        terms: the terms of its joint counts.
+        z_rows: for each term, the rows of feature values that z may show, (rows, features).
+        y_rows: the same of y.
+        n: the length.
+    """
+    guard_size("decode", sum(len(z) * len(y) for z, y in zip(z_rows, y_rows, strict=True)) // 64)
+    found = [
+        term_amounts(form, term, z, y, n) for term, z, y in zip(terms, z_rows, y_rows, strict=True)
+    ]
+    columns = [one.table for one in found]
+    first, table = distinct_rows(columns) if columns and n else (np.zeros(1, int), np.zeros(n, int))
+    rows, features = (np.cumsum([0, *map(len, some)]) for some in (z_rows, y_rows))
+    joined = [
+        Entries(
+            *(
+                np.concatenate([np.zeros(0, kind), *parts])
+                for kind, parts in (
+                    (np.int64, [one.row + at for one, at in zip(held, rows, strict=False)]),
+                    (np.int64, [one.feature + at for one, at in zip(held, features, strict=False)]),
+                    (np.float64, [one.amount for one in held]),
+                )
+            )
+        )
+        for held in ([one.tables[one.table[i] if n else 0] for one in found] for i in first)
+    ]
+    count = np.repeat([term.count for term in terms], np.diff(rows)).astype(np.int64)
+    begins, order = _grouped([one.feature for one in joined], int(features[-1]))
+    row_begins, row_order = _grouped([one.row for one in joined], int(rows[-1]) + 1)
+    row, feature, amount = (np.concatenate(column) for column in zip(*joined, strict=True))
+    return Amounts(
+        table=table,
+        begins=begins,
+        row=row[order],
+        amount=amount[order],
+        joint=np.append(count, -1),
+        row_begins=row_begins,
+        feature=feature[row_order],
+        row_amount=amount[row_order],
+    )
+
+
+def _grouped(keys: Sequence[Ints], count: int) -> tuple[Ints, Ints]:
+    """Where the entries of each key begin, (tables, count + 1), and the order of all entries."""
+    begins, orders, known = [], [], 0
+    for one in keys:
+        order = np.argsort(one, kind="stable")
+        begins.append(known + np.searchsorted(one[order], np.arange(count + 1)))
+        orders.append(known + order)
+        known += len(one)
+    return np.array(begins, np.int64), np.concatenate(orders)

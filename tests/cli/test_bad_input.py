@@ -182,7 +182,7 @@ def test_huge_lengths(fsmeu, n, monkeypatch):
     monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
     fsmeu("check", "--sizes", "fscore", "--n", n).is_refused("at most 100,000 states")
     fsmeu("draw", "--format", "fst", "hamming", "--n", n, "-o", os.devnull).is_refused(
-        "at most 100,000 layers"
+        "at most 2,000 layers"
     )
 
 

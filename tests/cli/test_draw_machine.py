@@ -66,7 +66,7 @@ def test_a_machine_that_is_too_large_names_the_summed_one(fsmeu, tmp_path, monke
     monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
     ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 1000, "-o", tmp_path / "f.fst")
     assert ran.code == 2
-    assert "compile --summed" in ran.err
+    assert "draw --summed" in ran.err
     assert "Traceback" not in ran.err
 
 

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 import fsmeu
-from fsmeu.decoding.choice import METHODS
+from fsmeu.decoding.decode import METHODS
 from fsmeu.errors import FsmeuError
 
 TRIVIAL = {

@@ -151,3 +151,11 @@ def _counts(p):
             moved[c + 1] += k * one
         found = moved
     return found
+
+
+@pytest.mark.parametrize("keep", [None, 10**6])
+def test_values_that_are_all_zero_have_no_error(keep):
+    """Where nothing is worth anything, there are no roundings to bound."""
+    loss = fsmeu.loads("loss nothing\nlabels 0 1\ncount c when z != y\nvalue 0 * c")
+    found = fsmeu.expect(loss, "0110", [0.3, 0.8, 0.5, 0.9], keep=keep)
+    assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)

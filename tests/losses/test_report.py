@@ -13,7 +13,7 @@ from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
 from fsmeu.losses.library import library, read_spec
 from fsmeu.models import Bernoulli, Markov
-from fsmeu.trellis import amounts
+from fsmeu.trellis import terms as amounts
 
 BOTH = """
 loss both

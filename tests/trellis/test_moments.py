@@ -105,8 +105,8 @@ def test_ranked_values_are_within_their_bounds(name, params, seed, n, order):
     ways = [moments._series(loss.confusion, p, sign, order)]
     if name not in UNEVEN:
         ways.append(moments._exponential(loss.confusion, p, sign))
-        # weights below 0 cancel against n
-        assert ways[1].errors.max() <= 1e-11 * max(1.0, np.abs(wanted).max())
+    if name in ("fscore", "jaccard", "recall", "g_tp_pr"):  # no weight below 0 cancels against n
+        assert ways[1].errors.max() <= 1e-12 * max(1.0, np.abs(wanted).max())
     for found in ways:
         room = found.errors + 1e-13 * np.maximum(1.0, np.abs(wanted))  # of the sums themselves
         assert (np.abs(found.values - wanted) <= room).all()

@@ -16,20 +16,18 @@ from fsmeu.losses.language.dependencies import (
     unread_registers,
 )
 from fsmeu.losses.language.syntax import (
-    Arcs,
     Binary,
     Call,
     Choice,
     Expr,
-    Index,
     Name,
     Number,
     Old,
-    Push,
     Register,
     Spec,
     Unary,
     parts,
+    with_parts,
 )
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
@@ -79,26 +77,6 @@ def _lazy(expr: Binary) -> Expr:
     if isinstance(expr.right, Number):
         return Number(float(expr.right.value != 0), place=expr.place)
     return expr.right if is_truth(expr.right) else expr
-
-
-def with_parts(expr: Expr, inside: tuple[Expr, ...]) -> Expr:
-    """The same kind of expression with other parts, in the order of ``parts``."""
-    match expr:
-        case Unary():
-            return replace(expr, operand=inside[0])
-        case Binary():
-            return replace(expr, left=inside[0], right=inside[1])
-        case Choice():
-            return replace(expr, condition=inside[0], yes=inside[1], no=inside[2])
-        case Call() | Index():
-            return replace(expr, arguments=inside)
-        case Push():
-            return replace(expr, entry=inside[0])
-        case Arcs():
-            left = iter(inside)
-            arcs = tuple((a, b, None if c is None else next(left)) for a, b, c in expr.arcs)
-            return replace(expr, arcs=arcs)
-    return expr
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:

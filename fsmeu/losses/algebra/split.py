@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fsmeu.losses.algebra.rewrite import replace_parts, separated, with_parts
+from fsmeu.losses.algebra.rewrite import replace_parts, separated
 from fsmeu.losses.language.dependencies import (
     increment,
     linear_registers,
@@ -22,7 +22,17 @@ from fsmeu.losses.language.dependencies import (
     steps_read_length,
     tapes,
 )
-from fsmeu.losses.language.syntax import Binary, Call, Expr, Name, Number, Register, Spec, parts
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Call,
+    Expr,
+    Name,
+    Number,
+    Register,
+    Spec,
+    parts,
+    with_parts,
+)
 from fsmeu.losses.semantics.evaluator import BoundLoss
 
 _ZERO = Number(0.0)

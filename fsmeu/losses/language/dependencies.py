@@ -86,17 +86,11 @@ def reads_clock(spec: Spec) -> bool:
 
 
 @lru_cache(maxsize=256)
-def memories_read_length(spec: Spec) -> bool:
-    """True when what a memory can hold depends on the length n."""
-    memories = [r for r in spec.registers if r.sugar == "memory"]
-    sides = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
-    return any("n" in names_read(side) for side in sides)
-
-
-@lru_cache(maxsize=256)
 def steps_read_length(spec: Spec) -> bool:
     """True when some update, or what a memory can hold, looks at the length n."""
-    return memories_read_length(spec) or any("n" in names_read(r.update) for r in spec.registers)
+    memories = [r for r in spec.registers if r.sugar == "memory"]
+    read = [side for r in memories for side in (r.depth, r.low, r.high) if side is not None]
+    return any("n" in names_read(expr) for expr in (*read, *(r.update for r in spec.registers)))
 
 
 def increment(register: Register) -> Expr | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -125,22 +125,33 @@ class Arcs(Expr):
     arcs: tuple[tuple[int, int, Expr | None], ...]
 
 
+_PARTS: dict[type[Expr], tuple[str, ...]] = {
+    Unary: ("operand",),
+    Binary: ("left", "right"),
+    Choice: ("condition", "yes", "no"),
+    Push: ("entry",),
+}
+
+
 def parts(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside this one."""
-    match expr:
-        case Unary():
-            return (expr.operand,)
-        case Binary():
-            return (expr.left, expr.right)
-        case Choice():
-            return (expr.condition, expr.yes, expr.no)
-        case Call() | Index():
-            return expr.arguments
-        case Push():
-            return (expr.entry,)
-        case Arcs():
-            return tuple(condition for _, _, condition in expr.arcs if condition is not None)
-    return ()
+    if isinstance(expr, Call | Index):
+        return expr.arguments
+    if isinstance(expr, Arcs):
+        return tuple(condition for _, _, condition in expr.arcs if condition is not None)
+    return tuple(getattr(expr, name) for name in _PARTS.get(type(expr), ()))
+
+
+def with_parts(expr: Expr, inside: tuple[Expr, ...]) -> Expr:
+    """The same kind of expression with other parts, in the order of ``parts``."""
+    if isinstance(expr, Call | Index):
+        return replace(expr, arguments=inside)
+    if isinstance(expr, Arcs):
+        left = iter(inside)
+        arcs = tuple((a, b, None if c is None else next(left)) for a, b, c in expr.arcs)
+        return replace(expr, arcs=arcs)
+    names = _PARTS.get(type(expr), ())
+    return replace(expr, **dict(zip(names, inside, strict=True))) if names else expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

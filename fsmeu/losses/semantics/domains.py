@@ -64,7 +64,7 @@ class Domain:
 
     def decode(self, numbers: Ints) -> Floats:
         """The values with these numbers."""
-        return numbers + float(self.low)
+        return numbers.astype(np.float64) + float(self.low)
 
 
 class Pool(Domain):
@@ -347,6 +347,7 @@ class RangeError(LossFileError):
     """A value lies outside the range that its file declares."""
 
 
+@lru_cache(maxsize=256)
 def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
     """The least and the greatest value for sequences of length n; infinite where none is said."""
     if bound.spec.range is None:
@@ -355,29 +356,17 @@ def declared_range(bound: BoundLoss, n: int) -> tuple[float, float]:
     return low, high
 
 
-@lru_cache(maxsize=256)
-def _with_slack(bound: BoundLoss, n: int) -> tuple[float, float]:
-    """The same with room for rounding."""
-    low, high = declared_range(bound, n)
-    sides = [abs(side) for side in (low, high) if math.isfinite(side)]
-    slack = _SLACK * (max(sides, default=0.0) or 1.0)
-    return low - slack, high + slack
-
-
-def within_range(bound: BoundLoss, n: int, value: float) -> bool:
-    """True when a value lies in the range that the file declares, up to rounding."""
-    low, high = _with_slack(bound, n)
-    return low <= value <= high
-
-
 def check_range(bound: BoundLoss, n: int, values: Floats) -> None:
     """Refuses values, or means of them, outside the declared range up to rounding: a RangeError."""
     spec = bound.spec
-    if spec.range is None:
+    if spec.range is None or not values.size:
         return
-    for value in (values.min(), values.max()) if values.size else ():
-        if not within_range(bound, n, value):
-            low, high = declared_range(bound, n)
+    low, high = declared_range(bound, n)
+    slack = _SLACK * (
+        max((abs(side) for side in (low, high) if math.isfinite(side)), default=0) or 1
+    )
+    for value in (values.min(), values.max()):
+        if not low - slack <= value <= high + slack:
             message = f"a value of {value:g} occurs, the declared range is {low:g} .. {high:g}"
             place = spec.range[0].place
             text = str(fault(spec.origin, spec.source, place, message))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -44,34 +45,22 @@ Integers = NDArray[np.int64]
 _BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
 
 
-def _identity(text: str) -> str:
-    return text
-
-
-def _prefix(length: int) -> Callable[[str], str]:
-    return lambda text: text[:length]
-
-
-def _suffix(length: int) -> Callable[[str], str]:
-    return lambda text: text[-length:]
-
-
 def _ending(word: str) -> str:
     """What a stem leaves of its word."""
     return word.lower()[len(stem(word)) :]
 
 
 FUNCTIONS: dict[str, Callable[[str], str]] = {
-    "word": _identity,
+    "word": str,
     "lower": str.lower,
     "stem": stem,
     "ending": _ending,
     "shape": shape,
     "case": case_pattern,
     "lists": lists,
-    **{f"prefix{k}": _prefix(k) for k in (1, 2, 3, 4)},
-    **{f"suffix{k}": _suffix(k) for k in (1, 2, 3, 4)},
-    "first": _prefix(1),
+    **{f"prefix{k}": itemgetter(slice(k)) for k in (1, 2, 3, 4)},
+    **{f"suffix{k}": itemgetter(slice(-k, None)) for k in (1, 2, 3, 4)},
+    "first": itemgetter(slice(1)),
 }
 """Functions of one text that columns may be made with, by name."""
 
@@ -138,7 +127,7 @@ def _source(name: str) -> tuple[int, Callable[[str], str]]:
     """The place in a row and the function that a name stands for; -1 for the bias."""
     where = "feature templates"
     if name == "bias":
-        return -1, _identity
+        return -1, str
     base, _, function = name.replace("pos", "col2", 1).partition(".")
     if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
         if function:

@@ -9,16 +9,15 @@ begins, and the action that is decided for is one cell of all its rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence
 
-__all__ = ["CostSensitiveLearner", "CostSensitiveModel", "Decisions", "decisions"]
+__all__ = ["CostSensitiveLearner", "CostSensitiveModel", "Decisions"]
 
 
 @dataclass(frozen=True)
@@ -54,28 +53,6 @@ class Decisions:
             begins = np.concatenate(([0], np.cumsum(counts)))
             rows = np.arange(begins[-1]) + np.repeat(self.begins[examples] - begins[:-1], counts)
         return Decisions(self.rows[rows], self.costs[rows], self.targets[rows], begins)
-
-
-def decisions(rows: csr_array, costs: Any, targets: Any = None, begins: Any = None) -> Decisions:
-    """Examples, checked; targets are all actions of least cost unless they are given.
-
-    Raises:
-        InputError: shapes do not agree, there is no example, or one without an allowed action.
-    """
-    where = "decisions"
-    costs = np.asarray(costs, np.float64)
-    if costs.ndim != 2 or costs.shape[0] != rows.shape[0]:
-        must = "costs must have one row of actions for each row of features"
-        raise InputError(sentence(where, must, f"shapes {rows.shape} and {costs.shape}"))
-    begins = np.arange(len(costs) + 1) if begins is None else np.asarray(begins, np.int64)
-    if len(begins) < 2 or costs.shape[1] == 0:
-        raise InputError(sentence(where, "there must be an example and an action"))
-    least = np.minimum.reduceat(costs.min(axis=1), begins[:-1])
-    if not np.isfinite(least).all() or np.isnan(costs).any():
-        raise InputError(sentence(where, "each example must have an action of finite cost"))
-    if targets is None:
-        targets = costs == np.repeat(least, np.diff(begins))[:, None]
-    return Decisions(rows, costs, np.asarray(targets, bool), begins)
 
 
 class CostSensitiveModel(Protocol):

@@ -11,7 +11,7 @@ from fsmeu.limits import ORACLE_BYTES_PER_STATE
 
 __all__ = ["costs_of", "greatest_tie", "guard_bytes", "refuse", "refuse_strange"]
 
-_ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``losses.semantics.rounding``
+_ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
 
 
 def costs_of(scores: Floats) -> Floats:

@@ -320,7 +320,7 @@ def _digest(*arrays: NDArray[Any]) -> bytes:
     """A hash of the contents of arrays, 16 bytes, in place of a copy of them as a key."""
     found = blake2b(digest_size=16)
     for array in arrays:
-        found.update(np.ascontiguousarray(array))
+        found.update(np.ascontiguousarray(array).data)
     return found.digest()
 
 

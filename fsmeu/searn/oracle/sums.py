@@ -27,7 +27,7 @@ from fsmeu.trellis.roundings import LEAST, UNIT, Twofold, relative_error, twofol
 __all__ = ["NotAdditiveError", "SummedTables", "Weighted", "linear", "unfolded"]
 
 _EXACT_BITS = 42
-_ROUNDED = relative_error(4)  # as in ``losses.semantics.rounding``
+_ROUNDED = relative_error(4)  # as in ``fst.distinct``
 _GREAT_EXPONENT = 1000
 """Scores from 2 to the power of this on are scaled down, so that differences do not overflow."""
 

@@ -386,8 +386,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
 
     def _lines(self, states: LabelStates, n: int, stream: int, first: int) -> Ints:
         """The label indices of a stream in finished states of sentences of length n, (B, n)."""
-        found = states.labels[:, stream : n * self.streams : self.streams].astype(np.int64) - first
-        return found[:, ::-1] if self.backwards else found
+        held: Ints = states.labels[:, stream : n * self.streams : self.streams].astype(np.int64)
+        return np.asarray((held[:, ::-1] if self.backwards else held) - first)
 
     def losses(self, states: LabelStates) -> Floats:
         """The losses of finished states, (B,), summed over streams."""
