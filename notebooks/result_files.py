@@ -6,6 +6,7 @@ A file is JSON: the command that made it, and what it found.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,10 @@ def save(name: str, found: Any, digits: int = 6, command: str | None = None) -> 
         digits: of numbers, after the point.
         command: what made it; the arguments of this process if it is not given.
     """
-    script = Path(sys.argv[0]).name
-    told = command or " ".join(["./run python", f"notebooks/{script}", *sys.argv[1:]])
+    words = ["./run", "python", f"notebooks/{Path(sys.argv[0]).name}", *sys.argv[1:]]
     FOLDER.mkdir(exist_ok=True)
     path = FOLDER / f"{name}.json"
-    body = {"command": told, "found": rounded(found, digits)}
+    body = {"command": command or shlex.join(words), "found": rounded(found, digits)}
     path.write_text(json.dumps(body, separators=(",", ":")) + "\n", encoding="utf-8")
     return path
 
