@@ -20,20 +20,22 @@ def execute(path: Path) -> float:
 
     Where a cell fails, its error is raised and the file is as before.
     """
+    import nbclient
     import nbformat
-    from nbclient import NotebookClient
 
-    book: Any = nbformat.read(path, as_version=4)
+    notebooks: Any = nbformat  # which has no annotations
+    client: Any = nbclient.NotebookClient
+    book = notebooks.read(path, as_version=4)
     begin = time.perf_counter()
     given = {"metadata": {"path": str(path.parent)}}
     options = {"timeout": SECONDS, "startup_timeout": SECONDS, "record_timing": False}
     quiet = ["--log-level=ERROR"]
-    NotebookClient(book, resources=given, extra_arguments=quiet, **options).execute()
+    client(book, resources=given, extra_arguments=quiet, **options).execute()
     for cell in book.cells:
         kept = [one for one in cell.get("outputs", ()) if one.get("name") != "stderr"]
         if cell.cell_type == "code":
             cell.outputs = kept
-    nbformat.write(book, path)
+    notebooks.write(book, path)
     return time.perf_counter() - begin
 
 

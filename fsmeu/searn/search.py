@@ -228,10 +228,9 @@ def roll_in(
 
     losses = space.losses(_ends(space, space.start(examples), decide))
     begins = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    parts = (np.concatenate(part) for part in (costs, targets))
-    return RollIn(
-        Decisions(vstack(rows, format="csr"), *parts, begins), np.concatenate(owners), losses
-    )
+    found, wanted = np.concatenate(costs), np.concatenate(targets)
+    decisions = Decisions(vstack(rows, format="csr"), found, wanted, begins)
+    return RollIn(decisions, np.concatenate(owners), losses)
 
 
 def _unpadded(table: NDArray[Any], begins: Ints | None, rows: int) -> NDArray[Any]:

@@ -176,7 +176,8 @@ class Trained:
         counts = {len(part) for part in (final.weights, final.models, models, self.reports)}
         if len(counts) > 1 or {len(one) for one in final.models} - {1}:
             raise ValueError(counts)
-        if not np.array_equal(held_out.folds, folds) or {*map(len, models)} - {folds.max() + 1}:
+        held: Any = held_out.folds
+        if not np.array_equal(held, folds) or {*map(len, models)} - {folds.max() + 1}:
             raise ValueError(held_out.folds)
         total = math.fsum((final.optimal, *final.weights))
         if min((final.optimal, *final.weights)) < 0 or not math.isclose(total, 1.0):

@@ -274,10 +274,9 @@ def run_orders(
         )  # fmt: skip
         found.append(one)
         if others is not None:
-            parts = (
-                part == made.classes_[1] for part in (made.predict(others.rows), others.labels)
-            )
-            tests.append(running_measure(*parts, learner.measure, learner.beta)[-1])
+            predicted, positive = made.predict(others.rows), made.classes_[1]
+            pair = predicted == positive, others.labels == positive
+            tests.append(running_measure(*pair, learner.measure, learner.beta)[-1])
     curves = np.array([one.values for one in found])
     speed = count / max(min(one.seconds for one in found), 1e-9)
     values = None if others is None else np.array(tests)

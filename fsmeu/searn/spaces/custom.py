@@ -144,7 +144,8 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
 
     def is_done(self, states: ListStates) -> Bools:
         """Whether there is nothing to decide any more, (B,)."""
-        return self._counts(states) == 0
+        found: Bools = self._counts(states) == 0
+        return found
 
     def _counts(self, states: ListStates) -> Ints:
         return np.array([len(one) for one in states.choices], np.int64)

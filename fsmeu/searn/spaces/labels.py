@@ -364,7 +364,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def oracle_after(self, examples: Ints, oracle: Ints, progress: Ints, chosen: Ints) -> Ints:
         """The oracles' states after one more label of each, (B, 4 streams)."""
         assert self.gold is not None
-        after, first = oracle.copy(), 0
+        after: Ints = oracle.copy()
+        first = 0
         for k, gold in enumerate(self.gold):
             at = np.flatnonzero(progress % self.streams == k)
             held = self.oracle_of(oracle, at, k)
