@@ -51,7 +51,7 @@ class FstError(FsmeuError, RuntimeError):
     """OpenFst refused an operation; the message names the operation and its operands."""
 
 
-def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str:
+def message(where: str, must: str, got: object = None, remedy: str = "") -> str:
     """Words a message: where, what must hold, what was given, what to do."""
     text = f"{where}: {must.rstrip('.')}."
     if got is not None:
@@ -61,12 +61,12 @@ def sentence(where: str, must: str, got: object = None, remedy: str = "") -> str
     return text
 
 
-def whole(where: str, name: str, count: object, least: int = 1) -> int:
+def check_int(where: str, name: str, count: object, least: int = 1) -> int:
     """A count that was given; an InputError unless it is whole and at least the least."""
     number = as_whole(count, least)
     if number is None:
         must = f"{name} must be a whole number of at least {least}"
-        raise InputError(sentence(where, must, count))
+        raise InputError(message(where, must, count))
     return number
 
 
@@ -91,7 +91,7 @@ def limit_from(variable: str, default: int) -> int:
     number = as_number(text) if text else default
     if number is None or number < 1:
         must = f"must be a whole number of at least 1, such as {default}"
-        raise InputError(sentence(f"environment variable {variable}", must, text))
+        raise InputError(message(f"environment variable {variable}", must, text))
     return number
 
 
@@ -101,17 +101,17 @@ def one_of(where: str, name: str, chosen: object, known: Iterable[str]) -> str:
     if isinstance(chosen, str) and chosen in names:
         return chosen
     must = f"{name} must be one of {', '.join(names)}"
-    raise InputError(sentence(where, must, chosen, nearest(shorten(chosen), names)))
+    raise InputError(message(where, must, chosen, nearest(shorten(chosen), names)))
 
 
-def truth(where: str, name: str, value: object) -> bool:
+def check_bool(where: str, name: str, value: object) -> bool:
     """A truth value that was given (True, 1, numpy's); an InputError if it is none."""
     try:
         if value in (True, False):
             return bool(value)
     except Exception:
         pass
-    raise InputError(sentence(where, f"{name} must be True or False", value))
+    raise InputError(message(where, f"{name} must be True or False", value))
 
 
 def shorten(value: object, limit: int = 120) -> str:
@@ -173,4 +173,4 @@ def need_installed(package: str, extra: str, what: str, instead: str = "") -> No
     if not is_installed(package):
         must = f"{package.replace('_', '-')} must be installed"
         remedy = f"Install it: pip install 'fsmeu[{extra}]'" + (f"; {instead}" if instead else "")
-        raise MissingExtra(sentence(what, must, None, remedy))
+        raise MissingExtra(message(what, must, None, remedy))

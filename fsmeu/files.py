@@ -25,14 +25,14 @@ from typing import Any, BinaryIO, NoReturn
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, limit_from, message, shorten
 
 
 def as_path(path: str | os.PathLike[str], where: str) -> Path:
     """The path of a file to write; an InputError if it is not the name of a file."""
     if isinstance(path, str | os.PathLike):
         return Path(path)
-    raise InputError(sentence(where, "the name of a file is needed", path))
+    raise InputError(message(where, "the name of a file is needed", path))
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) -> Path:
@@ -62,7 +62,7 @@ def write_file(path: str | os.PathLike[str], content: bytes | memoryview | str) 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         must = f"it cannot be written ({reason})"
-        raise InputError(sentence(f"file {shorten(str(place))}", must)) from error
+        raise InputError(message(f"file {shorten(str(place))}", must)) from error
     return place
 
 
@@ -140,10 +140,10 @@ def readable(where: str, must: str = "the file cannot be read") -> Iterator[None
     except FsmeuError:
         raise
     except UnicodeDecodeError:
-        raise InputError(sentence(where, "must be UTF-8 text")) from None
+        raise InputError(message(where, "must be UTF-8 text")) from None
     except (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or shorten(str(error)) or type(error).__name__
-        raise InputError(sentence(where, f"{must} ({reason})")) from None
+        raise InputError(message(where, f"{must} ({reason})")) from None
 
 
 def read_bytes(
@@ -243,7 +243,7 @@ def _archive(file: BinaryIO, where: str, must: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except zipfile.BadZipFile:
-        raise InputError(sentence(where, must)) from None
+        raise InputError(message(where, must)) from None
 
 
 def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> int:
@@ -264,10 +264,10 @@ def _bytes_of(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> 
             raise ValueError(shape)
     except Exception as error:  # a header is Python's syntax, and may raise what that does
         must = f"{shorten(member.filename, 40)} must be an array of numbers or texts"
-        raise InputError(sentence(where, must)) from error
+        raise InputError(message(where, must)) from error
     return max(_CELL, kind.itemsize) * math.prod(max(1, side) for side in shape)
 
 
 def _refuse(where: str, must: str, got: str) -> NoReturn:
     remedy = f"Cut it into several, or raise the limit with the environment variable {_VARIABLE}"
-    raise SizeLimitError(sentence(where, must, got, remedy))
+    raise SizeLimitError(message(where, must, got, remedy))

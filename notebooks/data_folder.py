@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 
 
 def data_folder() -> Path:
@@ -29,5 +29,5 @@ def data_file(name: str) -> Path:
     if not found.is_file():
         must = "the data of the experiment must be there"
         remedy = f"Set FSMEU_DATA to the folder that holds {name}"
-        raise InputError(sentence(f"file {found}", must, None, remedy))
+        raise InputError(message(f"file {found}", must, None, remedy))
     return found

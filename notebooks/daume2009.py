@@ -27,7 +27,7 @@ from result_files import save
 
 from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import InputError, message, one_of
 from searn.experiment import Plan, as_data, curve, differences, experiment, rows_of
 from searn.registry import CURVES, TASKS
 from searn.results import Result, read_folder
@@ -197,7 +197,7 @@ def _narrowed(task: Task, texts: Sequence[str] | None) -> Task:
     kept = [one for one in task.methods if one.name in found]
     if not kept:
         must = f"a method of {task.name} must be one of " + ", ".join(sorted(names))
-        raise InputError(sentence("--method", must, ", ".join(texts)))
+        raise InputError(message("--method", must, ", ".join(texts)))
     return replace(task, methods=kept)
 
 
@@ -213,7 +213,7 @@ def _folder(output: str | None) -> Path | None:
     if output is None:
         return None
     if Path(output).exists() and not Path(output).is_dir():
-        raise InputError(sentence("--output", "it must be a folder", f"the file {output}"))
+        raise InputError(message("--output", "it must be a folder", f"the file {output}"))
     return Path(output)
 
 

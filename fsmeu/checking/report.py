@@ -12,7 +12,7 @@ import numpy as np
 from fsmeu.arrays import Ints
 from fsmeu.checking.examples import ExampleResult, labels_of_examples, run_examples
 from fsmeu.checking.growth import Growth, growth
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
@@ -339,5 +339,5 @@ def _assumed(spec: Spec, param: Param, size: int) -> Any:
     if not numbers:
         must = f"the parameter {param.name!r} has no default, and no example gives it"
         remedy = f"Give it: --param {param.name}=VALUE, or {param.name}=VALUE in Python"
-        raise _MissingError(sentence(f"{spec.kind} {spec.name}", must, None, remedy))
+        raise _MissingError(message(f"{spec.kind} {spec.name}", must, None, remedy))
     return max(numbers)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from fsmeu.errors import FsmeuError, InputError, sentence, shorten, visible
+from fsmeu.errors import FsmeuError, InputError, message, shorten, visible
 
 BAD_INPUT = 2
 OUR_FAULT = 70
@@ -42,7 +42,7 @@ _PARAMETER = re.compile(r"Give (\w+)=VALUE")
 
 def refuse(where: str, must: str, got: object = None, remedy: str = "") -> NoReturn:
     """Ends the command with an InputError that is worded as ``sentence`` words it."""
-    raise InputError(sentence(where, must, got, remedy))
+    raise InputError(message(where, must, got, remedy))
 
 
 class Guarded(TyperGroup):
@@ -82,7 +82,7 @@ def _in_words(debug: bool) -> Iterator[None]:
     """What is raised on purpose, or by streams that cannot be written, becomes a sentence."""
     try:
         if sys.stdout is None:
-            raise InputError(sentence("standard output", "it must be open"))
+            raise InputError(message("standard output", "it must be open"))
         try:
             yield
         finally:
@@ -99,8 +99,8 @@ def _in_words(debug: bool) -> Iterator[None]:
             _close_output()
         if debug and not hasattr(error, "exit_code"):
             raise
-        message, code = _explain(error)
-        typer.echo(f"fsmeu: {message}", err=True)
+        text, code = _explain(error)
+        typer.echo(f"fsmeu: {text}", err=True)
         raise typer.Exit(code) from None
 
 
@@ -112,16 +112,16 @@ def _explain(error: Any) -> tuple[str, int]:
         words = context.command_path.split()[1:] if context is not None else []
         must = visible(" ".join(error.format_message().split()))
         remedy = f"See '{' '.join(['fsmeu', *words, '--help'])}'"
-        return sentence(" ".join(words) or "command", must, None, remedy), BAD_INPUT
+        return message(" ".join(words) or "command", must, None, remedy), BAD_INPUT
     if isinstance(error, OSError):
         where = shorten(str(error.filename)) if error.filename is not None else "input or output"
-        return sentence(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
+        return message(where, f"it cannot be used ({error.strerror or error})"), BAD_INPUT
     if isinstance(error, MemoryError):
         remedy = "Use a smaller n, or --beam"
-        return sentence("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
+        return message("memory", "there is not enough of it for this", None, remedy), BAD_INPUT
     if isinstance(error, ImportError) and not (error.name or "fsmeu").startswith("fsmeu"):
         remedy = "'fsmeu doctor' says what is missing and what to do"
-        return sentence("installation", f"it must be complete ({error})", None, remedy), BAD_INPUT
+        return message("installation", f"it must be complete ({error})", None, remedy), BAD_INPUT
     what = shorten(f"{type(error).__name__}: {error}")
     return f"a fault in fsmeu itself ({what}). Run again with {_DEBUG} to see where.", OUR_FAULT
 

@@ -11,7 +11,7 @@ from fsmeu.checking.examples import as_labels, labels_in
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.parse import conditioned
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
@@ -50,7 +50,7 @@ def _path(name: str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError as error:
-        raise InputError(sentence(name, "there is no such home folder")) from error
+        raise InputError(message(name, "there is no such home folder")) from error
 
 
 def load_loss(name: str, binding: Binding) -> SpecLoss:
@@ -107,7 +107,7 @@ def _param_value(name: str, text: str) -> object:
         value = json.loads(text) if text.startswith("[") else float(text)
     except (ValueError, RecursionError):
         must = "the value must be a number, or a table such as [[0, 1], [2, 0]]"
-        raise InputError(sentence(where, must, text or "nothing")) from None
+        raise InputError(message(where, must, text or "nothing")) from None
     real_array(value, where)
     return value
 
@@ -180,4 +180,4 @@ def _probability(word: str) -> float:
         return float(word)
     except ValueError:
         must = "must be numbers from 0 to 1 with commas between them"
-        raise InputError(sentence("--probs", must, word)) from None
+        raise InputError(message("--probs", must, word)) from None

@@ -17,7 +17,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import name_values
 from fsmeu.cli.output import Tell, checked_picture, note, progress
 from fsmeu.drawing.plots import plot_threshold, save_plot
-from fsmeu.errors import FsmeuError, InputError, one_of, sentence
+from fsmeu.errors import FsmeuError, InputError, message, one_of
 from fsmeu.learning.given_loss import confusion_loss, decision_scores
 from fsmeu.learning.saving import PROBABILISTIC, estimators
 from fsmeu.losses.library import load
@@ -60,7 +60,7 @@ def made_classifier(name: str, known: Mapping[str, Any], given: dict[str, Any]) 
     except (ValueError, AttributeError) as error:
         must = str(error) if isinstance(error, ValueError) else "parameters need their estimator"
         remedy = "For example: -p estimator=LogisticRegression -p estimator__C=0.1"
-        raise InputError(sentence(f"--param, {name}", must, None, remedy)) from None
+        raise InputError(message(f"--param, {name}", must, None, remedy)) from None
 
 
 def _with_parts(name: str, first: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def estimating(where: str, doing: str, total: float | None = None) -> Iterator[T
         except FsmeuError:
             raise
         except (ValueError, TypeError) as error:
-            raise InputError(sentence(where, str(error).strip().partition("\n")[0])) from error
+            raise InputError(message(where, str(error).strip().partition("\n")[0])) from error
     for one in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in seen):
         note(f"warning: {one}")
 

@@ -14,7 +14,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
 from fsmeu.cli.output import emit, fourths, note, print_json, write_output
 from fsmeu.cli.taggers import predict_tags
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain
 from fsmeu.learning.saving import load
@@ -89,7 +89,7 @@ def _check_classifier(made: Any, name: str) -> None:
     try:
         check_is_fitted(made, ["classes_", "n_features_in_"])
     except NotFittedError:
-        raise InputError(sentence(name, "the model must have been trained")) from None
+        raise InputError(message(name, "the model must have been trained")) from None
 
 
 def _chances(made: Any, rows: Any) -> NDArray[np.float64]:

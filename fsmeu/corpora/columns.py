@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsmeu.checking.examples import as_labels
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
@@ -76,7 +76,7 @@ def tokens_of(text: str, line: int) -> list[Token]:
             continue
         tokens.append(Token(number, cells[: len(cells) - len(found)], found))
     if not tokens:
-        raise InputError(sentence("sentence", "must have tokens", "comments alone"))
+        raise InputError(message("sentence", "must have tokens", "comments alone"))
     return tokens
 
 
@@ -118,7 +118,7 @@ def cell_of(token: Token, column: int) -> str:
         must = f"column {column} must be there"
         before = " before the probabilities" if token.found else ""
         got = f"{len(token.cells)}{before}"
-        raise LineError(sentence("columns", must, got), token.line)
+        raise LineError(message("columns", must, got), token.line)
     return token.cells[column - 1 if column > 0 else column]
 
 
@@ -148,15 +148,15 @@ def _row(token: Token, order: dict[str, int]) -> list[float]:
     where, found = "probabilities", token.found
     if not found:
         must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
-        raise LineError(sentence(where, must, "none"), token.line)
+        raise LineError(message(where, must, "none"), token.line)
     if found.keys() != order.keys():
         must = f"its labels must be those of the first token, {', '.join(order)}"
-        raise LineError(sentence(where, must, ", ".join(found)), token.line)
+        raise LineError(message(where, must, ", ".join(found)), token.line)
     row = [found[label] for label in order]
     total = math.fsum(row)
     if not (all(0 <= p <= 1 for p in row) and abs(total - 1) <= _ROUNDED):
         must = "they must be from 0 to 1 and add up to 1"
-        raise LineError(sentence(where, must, f"a sum of {total}"), token.line)
+        raise LineError(message(where, must, f"a sum of {total}"), token.line)
     return [p / total for p in row]
 
 
@@ -192,12 +192,12 @@ def read_sentences(name: str | Path, least: int = 1, most: int | None = None) ->
         width = width or len(row)
         if len(row) != width or width < least:
             must = f"each row must have {max(width, least)} columns"
-            raise InputError(sentence(f"{where}, line {number}", must, line.strip()))
+            raise InputError(message(f"{where}, line {number}", must, line.strip()))
         rows.append(row)
     if rows:
         found.append(rows)
     if not found:
-        raise InputError(sentence(where, "there must be a sentence in it"))
+        raise InputError(message(where, "there must be a sentence in it"))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from fsmeu.checking.examples import as_labels
 from fsmeu.corpora.columns import Token, cell_of, independent, read_sentence, tokens_of
 from fsmeu.corpora.records import Record
-from fsmeu.errors import FsmeuError, InputError, as_number, one_of, sentence
+from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Model, from_json
 from fsmeu.models.interchange import parse_json
@@ -116,7 +116,7 @@ def text_of(record: Record) -> str:
     try:
         return record.text.decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError(sentence("record", "must be UTF-8 text")) from None
+        raise InputError(message("record", "must be UTF-8 text")) from None
 
 
 def spelled(text: str, model: Model | None) -> list[str]:
@@ -134,7 +134,7 @@ def id_of(content: Mapping[str, Any]) -> str | int | None:
     """
     name = content.get("id")
     if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-        raise InputError(sentence("key 'id'", "must be a text or a whole number", name))
+        raise InputError(message("key 'id'", "must be a text or a whole number", name))
     return name
 
 
@@ -146,13 +146,13 @@ def object_of(text: str) -> dict[str, Any]:
     """
     must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
     if text.lstrip()[:1] != "{":
-        raise InputError(sentence("record", must, text.strip()))
+        raise InputError(message("record", must, text.strip()))
     try:
         content = parse_json(text, "record")
     except RecursionError:
-        raise InputError(sentence("record", "must not be nested this deeply")) from None
+        raise InputError(message("record", "must not be nested this deeply")) from None
     if not isinstance(content, dict):
-        raise InputError(sentence("record", must, text.strip()))
+        raise InputError(message("record", must, text.strip()))
     return content
 
 
@@ -200,10 +200,10 @@ def read_gold(record: Record, form: str, places: Places, given: Any = None) -> I
     for where, labels in systems.items():
         if len(labels) != len(gold):
             must = f"{where} must have as many labels as the reference, {len(gold)}"
-            raise InputError(sentence("record", must, len(labels)))
+            raise InputError(message("record", must, len(labels)))
     if model is not None and model.n != len(gold):
         must = f"the model must be as long as the reference, {len(gold)}"
-        raise InputError(sentence("record", must, model.n))
+        raise InputError(message("record", must, model.n))
     model = None if model is None else conditioned(model, given)
     return Item(record.number, record.line, name, model, None, gold, systems, lines)
 
@@ -215,7 +215,7 @@ def _of_columns(
     has_model = any(len(token.found) > 1 for token in tokens)
     if has_model and places.gold is None:
         must = "the column of the reference must be given where labels have probabilities"
-        raise InputError(sentence("--gold", must, "none", "For example: --gold 2"))
+        raise InputError(message("--gold", must, "none", "For example: --gold 2"))
     model = independent(tokens) if has_model else None
     usual = not has_model and places.gold is None and not places.systems
     wanted = {"": places.gold or _GOLD, **{name: name for name in places.systems}}
@@ -233,7 +233,7 @@ def _column(place: str, names: tuple[str, ...]) -> int:
         return number
     if not names:
         must = "a column must be a number, from 1 or from -1 backwards"
-        raise InputError(sentence("column", must, place, "Names are given by --columns A,B,C"))
+        raise InputError(message("column", must, place, "Names are given by --columns A,B,C"))
     return names.index(one_of("column", "its name", place, names)) + 1
 
 
@@ -254,11 +254,11 @@ def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[L
     found = content.get(key)
     if found is None:
         must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
-        raise InputError(sentence("record", must, f"the keys {', '.join(content)}"))
+        raise InputError(message("record", must, f"the keys {', '.join(content)}"))
     if isinstance(found, str):
         return list(as_labels(spelled(found, model)))
     if not isinstance(found, list) or not all(_is_label(label) for label in found):
-        raise InputError(sentence(f"key '{key}'", "must be a list of labels, or a text", found))
+        raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", found))
     return found
 
 

@@ -23,7 +23,7 @@ from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.decoding.problem import Decision
-from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, sentence
+from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.losses.loss import SpecLoss
@@ -114,9 +114,9 @@ def _hypothesis(item: Item) -> list[Any]:
     """The labels of the hypothesis; a text is read as on the command line."""
     if item.z is None:
         must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
-        raise InputError(sentence("record", must, "none"))
+        raise InputError(message("record", must, "none"))
     if not isinstance(item.z, str | list):
-        raise InputError(sentence("key 'z'", "must be a list of labels, or a text", item.z))
+        raise InputError(message("key 'z'", "must be a list of labels, or a text", item.z))
     return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
 
 
@@ -241,11 +241,11 @@ def open_output(path: Path, resume: bool) -> Iterator[Output]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError(sentence(where, "must not be in use by another run")) from None
+            raise InputError(message(where, "must not be in use by another run")) from None
         size = file.seek(0, 2)
         if size and not resume:
             remedy = "Add --resume to go on with it, or remove it"
-            raise InputError(sentence(where, "must be a new file", "one with results", remedy))
+            raise InputError(message(where, "must be a new file", "one with results", remedy))
         end = _after_newline(file, size)  # of the last complete line
         last = _last(file, end, size, where) if size else None
         file.truncate(end)
@@ -270,7 +270,7 @@ def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | N
     file.seek(end)
     rest = file.read(len(_BEGIN))
     if end < size and not _BEGIN.startswith(rest):
-        raise InputError(sentence(where, must, "another text"))
+        raise InputError(message(where, must, "another text"))
     if not end:
         return None
     begin = _after_newline(file, end - 1)
@@ -281,7 +281,7 @@ def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | N
             return dict(last)
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    raise InputError(sentence(where, must, "another text"))
+    raise InputError(message(where, must, "another text"))
 
 
 BAD = ("stop", "skip")
@@ -363,10 +363,10 @@ def run(
         good = [result.data for result in fresh if result.data is not None]
         yield Step(good, faults, positions.popleft())
     if not seen and not done:
-        raise EmptyError(sentence(source.where, "must hold at least one record"))
+        raise EmptyError(message(source.where, "must hold at least one record"))
     if seen < done:
         must = f"the corpus must have the {done:,} records that have results"
-        raise InputError(sentence(source.where, must, f"{seen or 'fewer'} records"))
+        raise InputError(message(source.where, must, f"{seen or 'fewer'} records"))
 
 
 def _tasks(source: Source, form: str, first: int, tell: Callable[[int], None]) -> Iterator[bytes]:
@@ -389,4 +389,4 @@ def _check_last(last: dict[str, Any], again: Result, where: str) -> None:
     if not same:
         must = "the results so far must be those of this corpus and command"
         got = f"another result for record {again.number:,}"
-        raise InputError(sentence(where, must, got, "Write to another file"))
+        raise InputError(message(where, must, got, "Write to another file"))

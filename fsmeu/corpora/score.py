@@ -19,7 +19,7 @@ from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.parse import Item, Places, read_gold
 from fsmeu.corpora.records import Record
 from fsmeu.decoding.decode_many import decode_many
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
 from fsmeu.losses.corpus import added_counts, check_totals, sentence_counts
@@ -82,7 +82,7 @@ def named(way: str, loss: str, losses: int) -> str:
 def _most_probable(model: Model) -> list[Label]:
     best = model.most_probable(1)
     if not best:
-        raise InputError(sentence("model", "some sequence must have positive probability"))
+        raise InputError(message("model", "some sequence must have positive probability"))
     return best[0][0]
 
 
@@ -279,12 +279,12 @@ def _decided(asked: ScoreQuestion, items: Sequence[Item]) -> dict[str, list[Any]
     }
     models = [item.model for item in items if item.model is not None]
     if models and len(models) < len(items):
-        raise InputError(sentence("record", "all records or none must have models"))
+        raise InputError(message("record", "all records or none must have models"))
     if models:
         found |= decisions_of(models, asked.ways, asked.losses)
     if not found and not (models and CORPUS in asked.ways):
         must = "there must be something to score: models, or decisions named by --system"
-        raise InputError(sentence("record", must, "a reference alone"))
+        raise InputError(message("record", must, "a reference alone"))
     return found
 
 

@@ -16,7 +16,7 @@ from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.corpora.parse import Item
 from fsmeu.corpora.score import CORPUS, named, over_labels, scores_of, sums_up
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
-from fsmeu.errors import EmptyError, FsmeuError, InputError, sentence
+from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
@@ -61,7 +61,7 @@ class Tally:
             if data["decisions"] != self.decisions:
                 must = f"all records must have the decisions {', '.join(self.decisions)}"
                 where = f"record {data['record']:,}"
-                raise InputError(sentence(where, must, ", ".join(data["decisions"])))
+                raise InputError(message(where, must, ", ".join(data["decisions"])))
             self.n.append(data["n"])
             self.items += [] if data["item"] is None else [data["item"]]
             for name, counts in data["types"].items():
@@ -119,7 +119,7 @@ def rows_of(
         EmptyError: there are no sentences.
     """
     if not tally.n:
-        raise EmptyError(sentence("corpus", "must hold at least one record"))
+        raise EmptyError(message("corpus", "must hold at least one record"))
     sides = [
         (name, loss.kind, level, values_of)
         for k, (name, loss) in enumerate(losses)

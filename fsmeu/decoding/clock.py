@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from numbers import Real
 
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, message
 
 __all__ = ["Clock", "OutOfTimeError", "checked_seconds"]
 
@@ -28,7 +28,7 @@ def checked_seconds(seconds: float | None) -> float:
         return math.inf
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not seconds > 0:
         must = "seconds must be a number above 0, or None for no limit"
-        raise InputError(sentence("decode", must, seconds))
+        raise InputError(message("decode", must, seconds))
     return float(seconds)
 
 
@@ -72,7 +72,7 @@ class Clock:
             OutOfTimeError: there is none left.
         """
         if self.over():
-            raise OutOfTimeError(sentence("decode", f"it may take {self.seconds:g} seconds"))
+            raise OutOfTimeError(message("decode", f"it may take {self.seconds:g} seconds"))
 
     def tell(self, done: float) -> None:
         """Takes note of the share of the work that is done."""

@@ -21,7 +21,7 @@ from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.split import unmet_condition
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import InputError, message, one_of
 from fsmeu.expectation.corpus import linear_expectation
 from fsmeu.expectation.corpus_query import Corpus, corpus_of
 from fsmeu.expectation.expect import ENGINES
@@ -99,10 +99,10 @@ def decode_corpus(
         SizeLimitError: the corpus is too large.
     """
     if isinstance(gap, bool) or not isinstance(gap, Real) or not 0 <= gap < math.inf:
-        raise InputError(sentence("decode_corpus", "gap must be a number of at least 0", gap))
+        raise InputError(message("decode_corpus", "gap must be a number of at least 0", gap))
     if progress is not None and not callable(progress):
         must = "progress must be a function of two bounds"
-        raise InputError(sentence("decode_corpus", must, progress))
+        raise InputError(message("decode_corpus", must, progress))
     clock = Clock(checked_seconds(seconds))
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     corpus = corpus_of(loss, models, "decode_corpus")
@@ -114,7 +114,7 @@ def decode_corpus(
     unmet = unmet_condition(corpus.loss.split)
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
-        raise InputError(sentence(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
+        raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
     from fsmeu.decoding.corpus_moments import best_by_moments
     from fsmeu.decoding.corpus_parts import parts_of

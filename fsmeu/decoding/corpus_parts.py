@@ -19,7 +19,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
@@ -205,7 +205,7 @@ def _functions(corpus: Corpus) -> int:
     if functions < 3:
         must = f"the scores of steps of a corpus may be up to {CORPUS_SCORE_CELLS // 3:,}"
         remedy = "Decide parts of the corpus, or sentence by sentence with decode_many"
-        raise SizeLimitError(sentence("decode_corpus", must, f"{cells:,}", remedy))
+        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
     return functions
 
 
@@ -214,7 +214,7 @@ def _guard_windows(cells: int) -> None:
         must = "the distributions of the references' counts of all sentences but one may have up to"
         must = f"{must} {CORPUS_WINDOW_CELLS:,} cells together"
         remedy = "Declare a finite range in the file of the loss, or decide parts of the corpus"
-        raise SizeLimitError(sentence("decode_corpus", must, f"{cells:,}", remedy))
+        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
 
 
 def _fits(basis: Floats, own: Floats) -> Floats:

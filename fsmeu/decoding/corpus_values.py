@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.corpus_parts import Parts
-from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.limits import CORPUS_VALUES, WINDOW_CELLS
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.trellis.roundings import relative_error
@@ -59,7 +59,7 @@ def totals_of(parts: Parts, sign: float) -> Totals:
         must = f"the totals of both sides may make up to {CORPUS_VALUES:,} pairs"
         remedy = "Decide parts of the corpus"
         got = f"{size * len(chances):,}"
-        raise SizeLimitError(sentence("decode_corpus", must, got, remedy))
+        raise SizeLimitError(message("decode_corpus", must, got, remedy))
     ends, absolute, slopes = np.zeros(size), np.zeros(size), np.zeros((joint, size))
     for ks, tables, offset in _tables(parts, np.arange(size), sign):
         ends[ks], absolute[ks] = offset @ chances, np.abs(offset) @ chances

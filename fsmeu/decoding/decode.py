@@ -20,7 +20,7 @@ from fsmeu.decoding.ranking_fast import RANKING_FAST
 from fsmeu.decoding.search import SEARCH
 from fsmeu.decoding.simple import EXHAUSTIVE, MARGINAL, NBEST, VITERBI
 from fsmeu.decoding.split import ADDITIVE, COUNTING
-from fsmeu.errors import InputError, LossFileError, SizeLimitError, one_of, sentence, whole
+from fsmeu.errors import InputError, LossFileError, SizeLimitError, check_int, message, one_of
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import fitted
 from fsmeu.fst.constraint import as_constraint
@@ -124,8 +124,8 @@ def decode(
     [1, 1, 0]
     """
     if keep is not None:
-        keep = whole("decode", "keep", keep)
-    budget = whole("decode", "budget", budget)
+        keep = check_int("decode", "keep", keep)
+    budget = check_int("decode", "budget", budget)
     bound, made = fitted(loss, as_model(model), "decode")
     limits = as_constraint(constraint, made.alphabet, made.n)
     clock = Clock(checked_seconds(seconds), progress)
@@ -135,7 +135,7 @@ def decode(
     if method != "auto" or keep is not None:
         must = "the engine openfst has one method, which keeps every state"
         got = f"method={method!r}" if method != "auto" else f"keep={keep}"
-        raise InputError(sentence("decode", must, got, "Leave method and keep out"))
+        raise InputError(message("decode", must, got, "Leave method and keep out"))
     return decision(problem, "composition", explicit_answer(problem))
 
 
@@ -211,7 +211,7 @@ def explain(decision: Decision) -> str:
     What is proven, is so under the model: whether the model is right is another question.
     """
     if not isinstance(decision, Decision):
-        raise InputError(sentence("explain", "a decision is needed, as decode makes it", decision))
+        raise InputError(message("explain", "a decision is needed, as decode makes it", decision))
     proof = "This is not proven to be best"
     if decision.exact:
         proof = "Proven: under this model, no allowed sequence has a better expected value"

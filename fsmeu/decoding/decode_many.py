@@ -15,7 +15,7 @@ from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.problem import Decision, Problem
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
-from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, one_of, sentence
+from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of
 from fsmeu.expectation.expect_many import vector_of_numbers
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
@@ -63,7 +63,7 @@ def decode_many(
     checked_seconds(seconds)
     if progress is not None and not callable(progress):
         must = "progress must be a function of the number of decisions made"
-        raise InputError(sentence("decode_many", must, progress))
+        raise InputError(message("decode_many", must, progress))
     tell = progress or (lambda made: None)
     options: dict[str, Any] = {
         "method": method,

@@ -18,7 +18,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
-from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
     advising_default,
@@ -64,7 +64,7 @@ def explicit_answer(problem: Problem) -> Answer:
         labels = len(problem.model.labels)
         sequences = _allowed(problem.constraint, labels, problem.n, problem.budget)
     if not len(sequences):
-        raise RefusalError(sentence("decode", "a sequence must satisfy the constraint"))
+        raise RefusalError(message("decode", "a sequence must satisfy the constraint"))
     try:
         built = hypotheses_composition(problem.loss, problem.model, problem.constraint)
         values, errors = _values(built, sequences)
@@ -115,7 +115,7 @@ def _allowed(constraint: Constraint | None, labels: int, n: int, budget: int) ->
         count = np.where(after >= 0, np.append(count, 0.0)[after], 0.0).sum(axis=1)
     if count.sum() > budget:
         must = f"there may be at most {budget:,} allowed sequences, not {count.sum():.6g}"
-        raise SizeLimitError(sentence("decode", must, None, "Raise the budget"))
+        raise SizeLimitError(message("decode", must, None, "Raise the budget"))
     if not count.sum():
         return np.zeros((0, n), np.int64)
     found, state = np.zeros((1, 0), np.int64), np.zeros(1, np.int64)
@@ -226,7 +226,7 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
         count = math.prod(sizes)
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
-            raise SizeLimitError(sentence("decode_corpus", must, f"{float(count):.6g}"))
+            raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
         each = [_allowed(None, len(m.labels), m.n, CANDIDATES) for m in corpus.models]
         rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
         chosen = [one[row] for one, row in zip(each, rows, strict=True)]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
-from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.losses.semantics.domains import RangeError
 
 __all__ = ["Method", "always"]
@@ -61,7 +61,7 @@ class Method:
         answer = self.decide(problem) if fault is None else fault
         if isinstance(answer, str):
             remedy = 'Use method="auto", or one that fits'
-            raise RefusalError(sentence(f"decode by {self.name}", answer, None, remedy))
+            raise RefusalError(message(f"decode by {self.name}", answer, None, remedy))
         return answer
 
 

@@ -24,7 +24,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Model
-from fsmeu.models.chains import chances_of_ones
+from fsmeu.models.chains import binary_marginals
 from fsmeu.models.paths import most_probable
 
 __all__ = ["Answer", "Decision", "Problem", "RefusalError"]
@@ -76,7 +76,7 @@ class Problem:
     @property
     def probabilities(self) -> Floats | None:
         """P(y_i = second label) when labels are independent and there are two, else None."""
-        return chances_of_ones(self.model)
+        return binary_marginals(self.model)
 
     @cached_property
     def feasible(self) -> bool:

@@ -39,7 +39,7 @@ from fsmeu.decoding.counting_windows import counting_in_windows, is_for_windows
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import checked, is_precise, is_proven
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
@@ -88,7 +88,7 @@ def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     if not settled or not np.isfinite(errors).all() or (end >= 0 and np.isinf(values[end])):
         return "the worth of a step must be a number that doubles can hold"
     if end < 0:
-        raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+        raise InputError(message("decode", "a sequence must satisfy the constraint"))
     path = decided.labels[row, : problem.n]
     proven = is_proven(problem, values, errors, end, path)
     value, error = problem.sign * float(values[end]), float(errors[end])
@@ -113,7 +113,7 @@ def _allowed(problem: Problem) -> Sequence[Layer] | None:
         return None
     allowed = walk(problem.constraint, len(problem.loss.alphabet), problem.n)
     if not len(allowed.ends):
-        raise InputError(sentence("decode", "a sequence must satisfy the constraint"))
+        raise InputError(message("decode", "a sequence must satisfy the constraint"))
     return allowed.layers()
 
 

@@ -18,7 +18,7 @@ from fsmeu.drawing.render.text import Cell, Row, canvas, listing, summary_listin
 from fsmeu.drawing.scene.frame import Frame, make_frame
 from fsmeu.drawing.scene.parts import Route
 from fsmeu.drawing.scene.subject import Subject, find_subject
-from fsmeu.errors import one_of, shorten, truth, whole
+from fsmeu.errors import check_bool, check_int, one_of, shorten
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
 
@@ -199,9 +199,9 @@ def draw(
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """
-    limit = whole("draw", "limit", limit)
-    short, given_z = truth("draw", "short", short), truth("draw", "given_z", given_z)
-    merged = truth("draw", "merged", merged)
+    limit = check_int("draw", "limit", limit)
+    short, given_z = check_bool("draw", "short", short), check_bool("draw", "given_z", given_z)
+    merged = check_bool("draw", "merged", merged)
     asked = Subject(thing, n, z, y, model, given_z, registers, depth, max_states, merged)
     automaton, route = find_subject(asked)
     drawing = Drawing(automaton, route, limit, short)

@@ -17,7 +17,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.drawing.render.bars import binned
 from fsmeu.drawing.render.formats import need_matplotlib
-from fsmeu.errors import EmptyError, InputError, one_of, sentence, shorten, visible
+from fsmeu.errors import EmptyError, InputError, message, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
@@ -85,7 +85,7 @@ def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path,
     kind = where.suffix.lstrip(".").lower()
     if not kind:
         must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
-        raise InputError(sentence("plot", must, "no ending"))
+        raise InputError(message("plot", must, "no ending"))
     one_of("plot", "the format of a plot", kind, PLOT_FORMATS)
     need_matplotlib("a plot", instead)
     return where, kind
@@ -146,10 +146,10 @@ def plot_levels(
     quantiles = listed(quantiles, "plot", shares)
     for share in quantiles:
         if not isinstance(share, numbers.Real) or not 0 <= cast("Any", share) <= 1:
-            raise InputError(sentence("plot", shares, share))
+            raise InputError(message("plot", shares, share))
     for name, expectation in named.items():
         if not len(expectation.levels.values):
-            raise EmptyError(sentence(name or "plot", "nothing of positive probability was kept"))
+            raise EmptyError(message(name or "plot", "nothing of positive probability was kept"))
     axes = axes_for(ax, (6.4, 3.4 if len(named) == 1 else 1.2 + 0.8 * len(named)))
     if len(named) == 1:
         _plot_one(axes, next(iter(named.values())), quantiles)
@@ -220,10 +220,10 @@ def _named(
         named = {str(k + 1): e for k, e in enumerate(given)}
     for one in named.values():
         if not isinstance(one, Expectation):
-            raise InputError(sentence("plot", "must be expectations, as expect gives them", one))
+            raise InputError(message("plot", "must be expectations, as expect gives them", one))
     if not 1 <= len(named) <= _MOST_ROWS:
         must = f"1 to {_MOST_ROWS} distributions can be plotted together"
-        raise InputError(sentence("plot", must, len(named)))
+        raise InputError(message("plot", must, len(named)))
     return named
 
 
@@ -327,12 +327,12 @@ def _checked(curves: Mapping[str, Any], seen: Any) -> tuple[Floats, dict[str, Fl
     at = np.asarray(seen, np.float64)
     if not 1 <= len(curves) <= _MOST_CURVES:
         must = f"1 to {_MOST_CURVES} curves can be plotted together"
-        raise InputError(sentence("plot", must, len(curves)))
+        raise InputError(message("plot", must, len(curves)))
     found = {str(name): np.atleast_2d(np.asarray(one, float)) for name, one in curves.items()}
     for name, one in found.items():
         if at.ndim != 1 or not len(at) or one.ndim != 2 or one.shape[1:] != at.shape:
             must = f"{name} must have values for each of the {at.size} points, (shuffles, points)"
-            raise InputError(sentence("plot", must, f"shape {one.shape}"))
+            raise InputError(message("plot", must, f"shape {one.shape}"))
     return at, found
 
 
@@ -366,7 +366,7 @@ def plot_threshold(
     y, z = np.asarray(positive, bool), np.asarray(chosen, bool)
     if not (s.ndim == 1 and len(s) and s.shape == y.shape == z.shape):
         must = "there must be a score, a label and a decision for each example"
-        raise InputError(sentence("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
+        raise InputError(message("plot", must, f"shapes {s.shape}, {y.shape} and {z.shape}"))
     axes = axes_for(ax, (6.4, 4.4))
     low, high = _ends(s)
     _, values = threshold_values(loss, s, y)
@@ -442,7 +442,7 @@ def save_intervals(
     """
     checked_plot(path)
     if not panels:
-        raise EmptyError(sentence("plot of intervals", "there must be a panel"))
+        raise EmptyError(message("plot of intervals", "there must be a panel"))
     most = max(len(rows) for series in panels.values() for rows in series.values())
     figure = new_figure((6.4, len(panels) * (1.1 + 0.4 * most)))
     axes = figure.subplots(len(panels), 1, squeeze=False).ravel()

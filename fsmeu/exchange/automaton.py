@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
 from fsmeu.fst.arcs import ArcTable, check_table
@@ -108,7 +108,7 @@ class Automaton:
         numbers = [k for k in sorted(named) if k]
         if not numbers:
             must = "the machine must name its labels (a symbol table) to read a sequence"
-            raise InputError(sentence(where, must))
+            raise InputError(message(where, must))
         alphabet = Alphabet(tuple(named[k] for k in numbers))
         texts = [_label_text(plain(x)) for x in listed(sequence, where)]
         return np.array(numbers, np.int64)[alphabet.encode(texts, where)]
@@ -171,7 +171,7 @@ def as_automaton(thing: Any) -> Automaton:
 
         return from_networkx(thing)
     must = "a loss, a compiled loss, a composition, a model, an OpenFst machine or graph is needed"
-    raise InputError(sentence("draw", must, type(thing).__name__))
+    raise InputError(message("draw", must, type(thing).__name__))
 
 
 def _names(alphabet: Alphabet) -> dict[int, str]:

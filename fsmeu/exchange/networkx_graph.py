@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.arcs import MAX_NUMBER, ArcTable
 from fsmeu.fst.image import EPSILON
@@ -84,7 +84,7 @@ def from_networkx(graph: Any) -> Automaton:
     """
     if not getattr(graph, "is_directed", lambda: False)():
         must = "a directed graph is needed"
-        raise InputError(sentence("from_networkx", must, type(graph).__name__))
+        raise InputError(message("from_networkx", must, type(graph).__name__))
     nodes = list(graph.nodes)
     if set(nodes) == set(range(len(nodes))):
         nodes.sort()
@@ -124,7 +124,7 @@ def _start(graph: Any, nodes: list[Any]) -> int:
     if start is None or not nodes:
         return -1
     if start not in nodes:
-        raise InputError(sentence("from_networkx", "the start must be a node", start))
+        raise InputError(message("from_networkx", "the start must be a node", start))
     return nodes.index(start)
 
 
@@ -144,7 +144,7 @@ def _text(data: Mapping[str, Any], tape: str) -> str:
     text = data.get(tape, data.get("label"))
     if text is None:
         must = f"each edge must have an {tape}, a label, or numbers"
-        raise InputError(sentence("from_networkx", must, dict(data)))
+        raise InputError(message("from_networkx", must, dict(data)))
     return str(text)
 
 
@@ -157,7 +157,7 @@ def _numbers(labels: Sequence[Mapping[str, Any]], tape: str, names: dict[int, st
         number = by_name.get(_text(data, tape)) if number is None else int(number)
         if number is None or not 0 <= number <= MAX_NUMBER:
             must = f"each {tape} must be one of the graph's {tape}s, numbered 0 to {MAX_NUMBER}"
-            raise InputError(sentence("from_networkx", must, data.get(tape, number)))
+            raise InputError(message("from_networkx", must, data.get(tape, number)))
         found.append(number)
     return np.array(found, np.int64)
 

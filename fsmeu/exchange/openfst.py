@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
 from fsmeu.fst.binary import MACHINE_START, read_machine
@@ -35,7 +35,7 @@ def from_openfst(source: bytes | str | os.PathLike[str] | Any) -> Automaton:
         return of_fst(_fst_from_bytes(_bytes_of_file(path), str(path)), path.stem)
     if not is_fst(source):
         must = "must be a file of OpenFst, its bytes, or a machine of pynini"
-        raise InputError(sentence("from_openfst", must, type(source).__name__))
+        raise InputError(message("from_openfst", must, type(source).__name__))
     return of_fst(source)
 
 
@@ -66,7 +66,7 @@ def read_constraint(option: str, text: str | None) -> Any:
         return _of_file(option, path)
     if text.endswith(_CONSTRAINT_FILES):
         must = "the file that a constraint is read from must be there"
-        raise InputError(sentence(option, must, text))
+        raise InputError(message(option, must, text))
     return text
 
 
@@ -86,5 +86,5 @@ def _of_file(option: str, path: Path) -> Any:
     found = " ".join(read_text(path, str(path)).split())
     if not found:
         must = "the file must hold a regular expression over labels, or an acceptor"
-        raise InputError(sentence(option, must, f"nothing in {path}"))
+        raise InputError(message(option, must, f"nothing in {path}"))
     return found

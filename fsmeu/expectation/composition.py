@@ -17,7 +17,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
-from fsmeu.errors import EmptyError, SizeLimitError, sentence, visible
+from fsmeu.errors import EmptyError, SizeLimitError, message, visible
 from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
@@ -225,7 +225,7 @@ def _composed(hypothesis: Layered, loss: Fst, model: Layered, max_states: int | 
     whole = compose_fsts(left, fst_from_layered(model), names[1:])
     if whole.start() < 0:
         must = "hypothesis, loss and model must have a sequence in common"
-        raise EmptyError(sentence("composition", must))
+        raise EmptyError(message("composition", must))
     return whole
 
 
@@ -363,7 +363,7 @@ def explicit_gradient(asked: Query) -> tuple[float, list[Floats]]:
         The value, and for each position an array of the shape of its arcs.
     """
     model: Layered = asked.model.layered()
-    possible = isinstance(asked.model, Parametrized) and asked.model.zeros_stay
+    possible = isinstance(asked.model, Parametrized) and asked.model.fixed_support
     pairs = pair_layers(asked.hypothesis, model) if possible else None
     arcs = all_arcs(model)
     with advising_default():

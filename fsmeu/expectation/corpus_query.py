@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.expectation.query import fitted, further_tags, refuse_exchanged
 from fsmeu.fst.alphabet import listed
 from fsmeu.losses.corpus import check_totals
@@ -99,12 +99,12 @@ def encoded_corpus(
     corpus = corpus_of(loss, models, where, given)
     if len(given) != len(corpus.models):
         must = "there must be as many hypotheses as models"
-        raise InputError(sentence(where, must, f"{len(given)} and {len(corpus.models)}"))
+        raise InputError(message(where, must, f"{len(given)} and {len(corpus.models)}"))
     found = []
     for row, (z, model) in enumerate(zip(given, corpus.models, strict=True)):
         one = model.alphabet.encode(z, f"{where}, zs[{row}]")
         if len(one) != model.n:
             must = "hypothesis and model must have the same length"
-            raise InputError(sentence(f"{where}, zs[{row}]", must, f"{len(one)} and {model.n}"))
+            raise InputError(message(f"{where}, zs[{row}]", must, f"{len(one)} and {model.n}"))
         found.append(one)
     return corpus, found

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels, level_sets
@@ -127,7 +127,7 @@ def _reached(values: Floats, name: str) -> tuple[int, int]:
     if (values != np.floor(values)).any():
         must = f"{name} must grow by whole numbers, for its distribution to be tabled"
         got = f"the value {values[values != np.floor(values)][0]:g}"
-        raise InputError(sentence("expect_corpus", must, got))
+        raise InputError(message("expect_corpus", must, got))
     return int(values.min()), int(values.max() - values.min()) + 1
 
 
@@ -142,7 +142,7 @@ def _guard(sizes: Iterable[int]) -> None:
     if cells > MOST_CORPUS_TABLE:
         must = f"the counts of the corpus may have up to {MOST_CORPUS_TABLE:,} tuples of totals"
         remedy = "Use fewer sentences, or a value that is linear in what reads both sequences"
-        raise SizeLimitError(sentence("expect_corpus", must, f"{cells:,}", remedy))
+        raise SizeLimitError(message("expect_corpus", must, f"{cells:,}", remedy))
 
 
 def _sentence(

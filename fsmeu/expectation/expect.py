@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.errors import FsmeuError, one_of, whole
+from fsmeu.errors import FsmeuError, check_int, one_of
 from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.composition import (
@@ -71,9 +71,9 @@ def expect(
     asked = query(loss, z, model)
     engine = one_of("expect", "engine", engine, ENGINES)
     if keep is not None:
-        keep = whole("expect", "keep", keep)
+        keep = check_int("expect", "keep", keep)
     if max_states is not None:
-        max_states = whole("expect", "max_states", max_states)
+        max_states = check_int("expect", "max_states", max_states)
     if engine == "openfst":
         result = explicit_expectation(asked, keep, max_states)
     elif keep is None:

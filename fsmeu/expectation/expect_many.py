@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import (
@@ -63,7 +63,7 @@ def expect_many(
     )
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
-        raise InputError(sentence("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
+        raise InputError(message("expect_many", must, f"{len(hypotheses)} and {len(given)}"))
     if open_tags(loss):
         hypotheses = [_listed(z, row) for row, z in enumerate(hypotheses)]
     references = _references(loss, hypotheses, given)
@@ -267,5 +267,5 @@ def _indices(z: Any, row: int, reference: _Reference) -> Ints:
     indices = reference.alphabet.encode(z, where)
     if len(indices) != reference.n:
         must = "the hypothesis and its model must have the same length"
-        raise InputError(sentence(where, must, f"lengths {len(indices)} and {reference.n}"))
+        raise InputError(message(where, must, f"lengths {len(indices)} and {reference.n}"))
     return indices

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import InputError, message, one_of
 from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import explicit_gradient
 from fsmeu.expectation.expect import ENGINES
@@ -109,10 +109,10 @@ def _asked(loss: Loss, z: Any, model: Any) -> Query:
     if lacking:
         must = "the model must have all labels of the loss and of z, so that each has a derivative"
         got = f"one without {', '.join(sorted(map(str, lacking)))}"
-        raise InputError(sentence("gradient", must, got, "Give them the probability 0"))
+        raise InputError(message("gradient", must, got, "Give them the probability 0"))
     if not isinstance(asked.model, Parametrized):
         must = "the model must have parameters (Bernoulli, Independent, Markov, from_potentials)"
-        raise InputError(sentence("gradient", must, type(asked.model).__name__))
+        raise InputError(message("gradient", must, type(asked.model).__name__))
     return asked
 
 
@@ -128,7 +128,7 @@ def _pulled_back(asked: Query, value: float, per_arc: Sequence[Floats]) -> Gradi
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def _streamed(asked: Query) -> tuple[float, list[Floats]]:
     """Value and arcs' derivatives by the general walk."""
-    fixed = isinstance(asked.model, Parametrized) and asked.model.zeros_stay
+    fixed = isinstance(asked.model, Parametrized) and asked.model.fixed_support
     value, per_arc = walk_gradient(asked.view(weights=True), asked.input(), fixed)
     return value, per_arc if asked.z is not None else _model_share(asked, per_arc)
 

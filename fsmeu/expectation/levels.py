@@ -9,7 +9,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.display import Text
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.distinct import same_up_to_rounding
 
 __all__ = ["Levels", "level_sets"]
@@ -65,10 +65,10 @@ class Levels(Text):
         Probabilities are summed from the nearer end, so that small ones there are not lost.
         """
         if not isinstance(q, Real) or not 0.0 <= q <= 1.0:
-            raise InputError(sentence("quantile", "q must lie in 0..1", q))
+            raise InputError(message("quantile", "q must lie in 0..1", q))
         if not len(self.values):
             must = "some probability must have been kept to speak of quantiles"
-            raise InputError(sentence("quantile", must, None, "Raise keep"))
+            raise InputError(message("quantile", must, None, "Raise keep"))
         values, probabilities = self.ungrouped
         if q <= 0.5:
             up_to = np.cumsum(probabilities)

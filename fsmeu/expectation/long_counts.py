@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query
 from fsmeu.expectation.result import Expectation, check_finite
@@ -25,7 +25,7 @@ from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Model
-from fsmeu.models.chains import binary_chain, chances_of_ones
+from fsmeu.models.chains import binary_chain, binary_marginals
 from fsmeu.trellis.count_windows import Window, count_window
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import relative_error
@@ -78,7 +78,7 @@ def long_expectation(asked: Query, levels: Callable[[], Levels]) -> Expectation 
     loss, z = asked.loss, asked.z
     if asked.n < LONG_SEQUENCE or z is None or not isinstance(loss, SpecLoss):
         return None
-    form, p = loss.confusion, chances_of_ones(asked.model)
+    form, p = loss.confusion, binary_marginals(asked.model)
     if form is None:
         return None
     found = independent_value(form, z, p) if p is not None else _chain_value(form, z, asked.model)
@@ -136,7 +136,7 @@ def _levels(tables: _Tables) -> Levels:
     if tables.cells > MOST_LEVEL_CELLS:
         must = f"the distribution may have up to {MOST_LEVEL_CELLS:,} tables"
         remedy = "Ask for the value and its bounds, or for shorter sequences"
-        raise SizeLimitError(sentence("expect", must, f"{tables.cells:,}", remedy))
+        raise SizeLimitError(message("expect", must, f"{tables.cells:,}", remedy))
     blocks = [(values.ravel(), chances.ravel()) for values, chances in tables.blocks()]
     values, chances = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return level_sets(values, chances)

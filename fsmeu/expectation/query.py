@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.layers import Layered, pair_layers, reordered, string_layers
 from fsmeu.losses.machine.view import View
@@ -54,7 +54,7 @@ class Query:
             length = len(self.z)
         if length != self.model.n:
             must = "the hypothesis and the model must have the same length"
-            raise InputError(sentence(where, must, f"lengths {length} and {self.model.n}"))
+            raise InputError(message(where, must, f"lengths {length} and {self.model.n}"))
 
     @cached_property
     def hypothesis(self) -> Layered:
@@ -108,7 +108,7 @@ def refuse_exchanged(z: Any, model: Any, where: str) -> None:
         must = "the hypothesis z comes before the model"
         got = f"{shorten(repr(z))} as z and labels {shorten(repr(model))} as the model"
         remedy = "Exchange them, or write models.Bernoulli([0, 1, ...]) for a certain reference"
-        raise InputError(sentence(where, must, got, remedy))
+        raise InputError(message(where, must, got, remedy))
 
 
 def fitted(
@@ -179,10 +179,10 @@ def _refuse_labels(
     sides = ((what, other, model), ("model", model, other))
     alone = [(name, [x for x in one if x not in set(two)]) for name, one, two in sides]
     got = "; ".join(f"in the {name} alone: {shorten(some)}" for name, some in alone if some)
-    raise InputError(sentence(where, must, got, "Give labels=... when loading or building"))
+    raise InputError(message(where, must, got, "Give labels=... when loading or building"))
 
 
 def _sequence(z: Any, where: str) -> Iterable[object]:
     if hasattr(z, "__iter__") or hasattr(z, "__array__"):
         return z  # type: ignore[no-any-return]
-    raise InputError(sentence(where, "z must be a label sequence or a model", z))
+    raise InputError(message(where, "z must be a label sequence or a model", z))

@@ -10,7 +10,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.display import Distribution
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.expectation.levels import Levels
 
 __all__ = ["Expectation", "check_finite"]
@@ -65,4 +65,4 @@ def check_finite(where: str, numbers: float | Floats) -> None:
     """
     if not np.isfinite(numbers).all():
         must = "the result must be a number that doubles can hold; values of the loss are too large"
-        raise InputError(sentence(where, must, None, "Scale the loss down"))
+        raise InputError(message(where, must, None, "Scale the loss down"))

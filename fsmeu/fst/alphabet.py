@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, message, nearest, shorten
 
 MAX_ITEMS = 20_000_000
 """Most items of a sequence, so that one without an end is refused."""
@@ -38,9 +38,9 @@ def listed(
     if type(sequence) in (list, tuple, str):
         return list(sequence)
     if not isinstance(sequence, Iterable) and not hasattr(sequence, "__array__"):
-        raise InputError(sentence(where, must, sequence))
+        raise InputError(message(where, must, sequence))
     if isinstance(sequence, set | frozenset | Mapping):
-        raise InputError(sentence(where, f"{must}, in order", type(sequence).__name__))
+        raise InputError(message(where, f"{must}, in order", type(sequence).__name__))
     try:
         if hasattr(sequence, "__array__"):
             items = _of_array(sequence, where, must, rows)
@@ -50,20 +50,20 @@ def listed(
         raise
     except Exception as error:  # whatever the sequence raises
         reason = shorten(f"{type(error).__name__}: {error}")
-        raise InputError(sentence(where, f"{must}, but reading it failed", reason)) from error
+        raise InputError(message(where, f"{must}, but reading it failed", reason)) from error
     if len(items) > MAX_ITEMS:
-        raise InputError(sentence(where, f"there may be at most {MAX_ITEMS:,} items", "more"))
+        raise InputError(message(where, f"there may be at most {MAX_ITEMS:,} items", "more"))
     return items
 
 
 def _of_array(sequence: Any, where: str, must: str, rows: bool) -> list[Any]:
     if np.ma.is_masked(sequence):
-        raise InputError(sentence(where, "must have no masked entries", sequence))
+        raise InputError(message(where, "must have no masked entries", sequence))
     array = np.asarray(sequence)
     if rows and array.ndim > 1:
         return list(array)
     if array.ndim != 1:
-        raise InputError(sentence(where, f"{must}, with one axis", f"shape {array.shape}"))
+        raise InputError(message(where, f"{must}, with one axis", f"shape {array.shape}"))
     items: list[Any] = array.tolist()
     return items
 
@@ -89,7 +89,7 @@ def label_text(label: Label) -> str:
     """The text of a label; an InputError if it is a number with too many digits."""
     if isinstance(label, int) and abs(label) >= _TOO_LARGE:
         must = f"a label that is a number must have at most {_MOST_DIGITS:,} digits"
-        raise InputError(sentence("labels", must, None, "Write it as text"))
+        raise InputError(message("labels", must, None, "Write it as text"))
     return str(label)
 
 
@@ -105,19 +105,19 @@ class Alphabet:
 
     def __post_init__(self) -> None:
         if not self.labels:
-            raise InputError(sentence("labels", "an alphabet needs at least one label"))
+            raise InputError(message("labels", "an alphabet needs at least one label"))
         seen: set[str] = set()
         for label in self.labels:
             if isinstance(label, bool) or not isinstance(label, int | str) or label == "":
                 must = "each label must be an int or a non-empty string"
-                raise InputError(sentence("labels", must, label))
+                raise InputError(message("labels", must, label))
             text = label_text(label)
             if not is_text(text):
                 must = "each label must be text that UTF-8 can write"
-                raise InputError(sentence("labels", must, ascii(label)))
+                raise InputError(message("labels", must, ascii(label)))
             if text in seen:
                 must = f"labels must differ, {label!r} is there twice"
-                raise InputError(sentence("labels", must))
+                raise InputError(message("labels", must))
             seen.add(text)
 
     def __len__(self) -> int:
@@ -148,7 +148,7 @@ class Alphabet:
             known = shorten(", ".join(map(str, self.labels)))
             hint = nearest(shorten(given), map(str, self.labels))
             must = f"label {position + 1} must be one of {known}"
-            raise InputError(sentence(where, must, given, hint)) from None
+            raise InputError(message(where, must, given, hint)) from None
 
     def decode(self, indices: Iterable[int]) -> list[Label]:
         """The labels with these indices."""

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FstError, sentence
+from fsmeu.errors import FstError, message
 
 MAX_NUMBER = 2**31 - 1
 """Greatest number of a label on a tape."""
@@ -67,15 +67,15 @@ def check_table(table: ArcTable, where: str) -> None:
     """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
     last = table.states - 1
     if not -1 <= table.start <= last:
-        raise FstError(sentence(where, f"the start must be a state, 0 to {last}", table.start))
+        raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
     if table.arcs and not (table.target.min() >= 0 and table.target.max() <= last):
-        raise FstError(sentence(where, f"each arc must lead to a state, 0 to {last}"))
+        raise FstError(message(where, f"each arc must lead to a state, 0 to {last}"))
     if table.arcs and not all(
         tape.min() >= 0 and tape.max() <= MAX_NUMBER for tape in (table.ilabel, table.olabel)
     ):
-        raise FstError(sentence(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
+        raise FstError(message(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
     if np.isnan(table.weight).any() or np.isnan(table.final).any():
-        raise FstError(sentence(where, "each weight must be a number", "nan"))
+        raise FstError(message(where, "each weight must be a number", "nan"))
 
 
 def without_zero_arcs(table: ArcTable) -> ArcTable:
@@ -120,7 +120,7 @@ def _by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
         reached = table.target[arcs]
         if (depth[reached] >= 0).any():
             must = "all paths to a state must have the same length (no cycles, one length only)"
-            raise FstError(sentence("machine", must))
+            raise FstError(message("machine", must))
         order = np.arange(len(reached))
         depth[reached] = order
         frontier = reached[depth[reached] == order]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FstError, sentence
+from fsmeu.errors import FstError, message
 from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.compose import guard_arcs, guard_size
 
@@ -93,7 +93,7 @@ class _Reader:
 
     def refuse(self, why: str) -> NoReturn:
         must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
-        raise FstError(sentence(self.where, f"{must}, but {why}", repr(self.image[:24])))
+        raise FstError(message(self.where, f"{must}, but {why}", repr(self.image[:24])))
 
     def guard(self, states: int, arcs: int) -> None:
         """Refuses more states or arcs than the limits, if they hold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pywrapfst
 
-from fsmeu.errors import FstError, SizeLimitError, limit_from, sentence, whole
+from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from, message
 from fsmeu.fst.engine import pynini
 from fsmeu.limits import ARCS_PER_STATE
 
@@ -24,7 +24,7 @@ def max_states(limit: int | None = None) -> int:
     return (
         limit_from(_VARIABLE, _MOST_STATES)
         if limit is None
-        else whole("machine", "max_states", limit)
+        else check_int("machine", "max_states", limit)
     )
 
 
@@ -83,7 +83,7 @@ def _guard_machine(
 def _guard(where: str, refused: bool, must: str, advice: str) -> None:
     if refused:
         remedy = f"{advice}, or raise the limit with {_VARIABLE} or the argument max_states"
-        raise SizeLimitError(sentence(where, must, None, remedy))
+        raise SizeLimitError(message(where, must, None, remedy))
 
 
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
@@ -100,9 +100,9 @@ def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pyni
     where = f"compose {names[0]} with {names[1]}"
     if left.arc_type() != right.arc_type():
         must = f"both machines need the same arc type ({names[0]} has {left.arc_type()})"
-        raise FstError(sentence(where, must, right.arc_type(), "Convert one with pynini.arcmap"))
+        raise FstError(message(where, must, right.arc_type(), "Convert one with pynini.arcmap"))
     try:
         return pynini.compose(left, right, connect=False)
     except pywrapfst.FstOpError as error:
         must = "the output symbols of the first must be the input symbols of the second"
-        raise FstError(sentence(where, must)) from error
+        raise FstError(message(where, must)) from error

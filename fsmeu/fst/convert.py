@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, FstError, InputError, sentence
+from fsmeu.errors import EmptyError, FstError, InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.engine import pynini
@@ -78,12 +78,12 @@ def log_layers_from_fst(fst: pynini.Fst, alphabet: Alphabet, where: str = "accep
         depth, arcs_at = by_depth(table)
     except FstError as error:
         must = "the machine must be acyclic and all its sequences must have the same length"
-        raise InputError(sentence(where, must)) from error
+        raise InputError(message(where, must)) from error
     ending = depth[np.isfinite(table.final)]
     if len(set(ending.tolist())) != 1:
         must = "all sequences must have the same length"
         got = f"lengths {ending.min()} and {ending.max()}"
-        raise InputError(sentence(where, must, got, "Give one machine per length"))
+        raise InputError(message(where, must, got, "Give one machine per length"))
     return _layers_by_depth(table, alphabet, label, depth, arcs_at)
 
 
@@ -91,9 +91,9 @@ def trimmed_acceptor(fst: pynini.Fst, where: str) -> ArcTable:
     """The arcs of an acceptor that accepted sequences use; an error if there are none."""
     table = trimmed(without_zero_arcs(table_from_fst(fst, where)))
     if not np.isfinite(table.final).any():
-        raise EmptyError(sentence(where, "it must accept at least one sequence"))
+        raise EmptyError(message(where, "it must accept at least one sequence"))
     if (table.ilabel != table.olabel).any():
-        raise InputError(sentence(where, "both tapes must carry the same labels (an acceptor)"))
+        raise InputError(message(where, "both tapes must carry the same labels (an acceptor)"))
     return table
 
 
@@ -129,7 +129,7 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
         name = symbols.get(int(number))
         if number == 0:
             must = "the machine must be free of epsilon arcs"
-            raise InputError(sentence(where, must, None, "Apply pynini.rmepsilon first"))
+            raise InputError(message(where, must, None, "Apply pynini.rmepsilon first"))
         if name is None:
             known = 0 < number <= len(alphabet)
             position = int(number) - 1 if known else None
@@ -137,6 +137,6 @@ def label_numbers(fst: pynini.Fst, alphabet: Alphabet, table: ArcTable, where: s
             position = named.get(name)
         if position is None:
             must = f"each label must be one of {', '.join(map(str, alphabet.labels))}"
-            raise InputError(sentence(where, must, name or int(number)))
+            raise InputError(message(where, must, name or int(number)))
         index[table.ilabel == number] = position
     return index

@@ -15,7 +15,7 @@ import pywrapfst
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import EmptyError, SizeLimitError, sentence
+from fsmeu.errors import EmptyError, SizeLimitError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size, max_states
@@ -62,7 +62,7 @@ class Effort:
         """The error that names the limit."""
         must = f"its acceptor may have at most {self.states:,} states, this one needs more"
         remedy = f"Use a simpler one, or raise FSMEU_MAX_STATES, now {max_states():,}"
-        return SizeLimitError(sentence("constraint", must, None, remedy))
+        return SizeLimitError(message("constraint", must, None, remedy))
 
 
 def acceptor_of_arcs(states: int, arcs: ArrayLike, ends: ArrayLike, start: int = 0) -> pynini.Fst:
@@ -167,7 +167,7 @@ def deterministic(
     if table.start >= 0 and (n is None or _reaches(after, table.start, ends, n)):
         return after, table.start, ends
     length = "" if n is None else f" of length {n}"
-    raise EmptyError(sentence("constraint", f"it must allow at least one sequence{length}"))
+    raise EmptyError(message("constraint", f"it must allow at least one sequence{length}"))
 
 
 def _reaches(after: Ints, start: int, ends: Ints, n: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsmeu.errors import FsmeuError, sentence
+from fsmeu.errors import FsmeuError, message
 
 __all__ = ["MissingEngine", "pynini"]
 
@@ -19,4 +19,4 @@ except ImportError as error:
         "./run demo in a checkout of fsmeu builds one"
     )
     _must = "it must be installed, as the finite-state machines are OpenFst's"
-    raise MissingEngine(sentence("pynini", _must, str(error), _remedy)) from error
+    raise MissingEngine(message("pynini", _must, str(error), _remedy)) from error

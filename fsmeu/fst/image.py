@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pywrapfst import SymbolTable, SymbolTableView
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import FstError, InputError, as_whole, sentence
+from fsmeu.errors import FstError, InputError, as_whole, message
 from fsmeu.fst.alphabet import Alphabet, is_text
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.binary import MACHINE_START, read_machine
@@ -74,7 +74,7 @@ def _const_image(fst: Fst, where: str) -> bytes:
         plain = pynini.arcmap(plain, map_type="to_log64")
     elif plain.arc_type() != "log64":
         must = "the arc type must be standard, log or log64"
-        raise FstError(sentence(where, must, plain.arc_type()))
+        raise FstError(message(where, must, plain.arc_type()))
     if not hasattr(plain, "set_input_symbols"):  # a const machine, which cannot be changed
         plain = Fst.from_pywrapfst(plain)
     plain.set_input_symbols(None)
@@ -146,7 +146,7 @@ def names_of(table: SymbolTableView | None, where: str) -> dict[int, str]:
     try:
         return {} if table is None else {int(number): str(name) for number, name in table}
     except UnicodeDecodeError:
-        raise FstError(sentence(where, "the names in a symbol table must be UTF-8")) from None
+        raise FstError(message(where, "the names in a symbol table must be UTF-8")) from None
 
 
 def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
@@ -156,6 +156,6 @@ def table_of_names(names: Mapping[int, str], where: str) -> SymbolTable | None:
         whole = as_whole(number, least=0)
         if whole is None or whole >= _MOST or not is_text(name):
             must = "a symbol table must map numbers from 0 to names that UTF-8 can write"
-            raise InputError(sentence(where, must, f"{number!r}: {name!r}"))
+            raise InputError(message(where, must, f"{number!r}: {name!r}"))
         table.add_symbol(name, whole)
     return table if names else None

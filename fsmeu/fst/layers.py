@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 
@@ -102,7 +102,7 @@ def check_layers(layered: object) -> None:
     """Refuses what is not a layered acceptor, by an InputError."""
     if not isinstance(layered, Layered):
         must = "the layers of a model are needed, as model.layered() gives them"
-        raise InputError(sentence("layers", must, type(layered).__name__))
+        raise InputError(message("layers", must, type(layered).__name__))
 
 
 def in_logs(layered: Layered) -> LogLayered:

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache, reduce
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, SizeLimitError, nearest, sentence
+from fsmeu.errors import InputError, SizeLimitError, message, nearest
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.determinize import (
@@ -63,11 +63,11 @@ def regex_acceptor(text: str, alphabet: Alphabet, n: int | None = None) -> Accep
     """
     if not isinstance(text, str):
         must = "a constraint must be a regular expression over labels or an acceptor"
-        raise InputError(sentence("constraint", must, type(text).__name__))
+        raise InputError(message("constraint", must, type(text).__name__))
     if len(text) > _MOST_CHARACTERS:
         must = f"a regular expression may have at most {_MOST_CHARACTERS:,} characters"
         remedy = "Give an acceptor (a pynini machine)"
-        raise SizeLimitError(sentence("constraint", must, f"{len(text):,}", remedy))
+        raise SizeLimitError(message("constraint", must, f"{len(text):,}", remedy))
     return _acceptor(text, alphabet, n)
 
 
@@ -252,7 +252,7 @@ class _Parser:
     def error(self, place: int, what: str) -> InputError:
         """The error of a place in the expression."""
         shown = f"in {self.text!r}, at character {place + 1}: {what}"
-        return InputError(sentence("constraint", shown))
+        return InputError(message("constraint", shown))
 
     def peek(self) -> str:
         return self.tokens[self.at][0] if self.at < len(self.tokens) else ""

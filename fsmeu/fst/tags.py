@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label, listed
 from fsmeu.fst.constraint import Constraint
 
@@ -50,7 +50,7 @@ def check_tags(alphabet: Alphabet, scheme: str, where: str, remedy: str = "") ->
             must = f"labels must be chunk tags: O, {', '.join(f'{kind}-TYPE' for kind in kinds)}"
             others = [name for name in KINDS if is_tag(str(label), KINDS[name])]
             hint = f"Tags such as {label} are those of {' and '.join(others)}" if others else remedy
-            raise InputError(sentence(where, must, label, hint))
+            raise InputError(message(where, must, label, hint))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def chunk_types(types: Sequence[str], where: str) -> tuple[str, ...]:
     must = 'types must be a list such as ["NP", "VP"]'
     given = None if isinstance(types, str) else listed(types, where, must)
     if given is None or not all(isinstance(name, str) for name in given):
-        raise InputError(sentence(where, must, types if given is None else given))
+        raise InputError(message(where, must, types if given is None else given))
     return tuple(given)
 
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from threadpoolctl import threadpool_limits
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 
 __all__ = [
     "BinaryClassifier",
@@ -53,7 +53,7 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not math.isnan(number) and holds(number):
         return number
-    raise InputError(sentence(where, f"{name} must be a {which}", value))
+    raise InputError(message(where, f"{name} must be a {which}", value))
 
 
 def nonnegative(where: str, name: str, value: object) -> float:
@@ -132,7 +132,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             must = "the labels must be of two classes"
             found = f"{len(self.classes_)} class{'es' if len(self.classes_) != 1 else ''}"
             remedy = "Only binary classification is supported"  # scikit-learn looks for these words
-            raise InputError(sentence(where, must, found, remedy))
+            raise InputError(message(where, must, found, remedy))
         return np.asarray(labels == self.classes_[1], np.float64)
 
     def _weights(self, rows: Rows, weights: Any) -> Floats | None:

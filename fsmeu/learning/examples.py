@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, as_number, one_of, sentence
+from fsmeu.errors import InputError, as_number, message, one_of
 from fsmeu.files import TABLES, read_arrays, read_bytes, readable
 
 __all__ = ["Examples", "read_examples"]
@@ -69,7 +69,7 @@ def read_examples(
     form = one_of("--format", "the format", form, FORMATS)
     if label is not None and form != "csv":
         must = "a column of labels can be chosen in csv files only"
-        raise InputError(sentence("--label", must, f"{form} file {name}"))
+        raise InputError(message("--label", must, f"{form} file {name}"))
     if form == "csv":
         found = _from_csv(path, label, features)
     elif form == "npz":
@@ -78,9 +78,9 @@ def read_examples(
         found = _from_svmlight(path, features, zero_based)
     if features is not None and found.rows.shape[1] != features:
         must = f"the model was trained with {features} features"
-        raise InputError(sentence(name, must, f"{found.rows.shape[1]} features"))
+        raise InputError(message(name, must, f"{found.rows.shape[1]} features"))
     if labelled and found.labels is None:
-        raise InputError(sentence(name, "the examples must have labels", "none"))
+        raise InputError(message(name, "the examples must have labels", "none"))
     return found
 
 
@@ -94,9 +94,9 @@ def _from_svmlight(path: Path, features: int | None, zero_based: bool) -> Exampl
     except (ValueError, TypeError, OverflowError) as error:
         must = f"each line must be a label and features as index:value ({error})"
         remedy = "Features count from 1, or from 0 with --zero-based; or give --format"
-        raise InputError(sentence(str(path), must, None, remedy)) from None
+        raise InputError(message(str(path), must, None, remedy)) from None
     if not rows.shape[0]:
-        raise InputError(sentence(str(path), "there must be examples", "none"))
+        raise InputError(message(str(path), "there must be examples", "none"))
     return Examples(csr_array(rows), labels)
 
 
@@ -114,16 +114,16 @@ def _from_npz(path: Path) -> Examples:
             rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
             rows.check_format(full_check=True)
         else:
-            raise InputError(sentence(str(path), must, ", ".join(sorted(held)) or "nothing"))
+            raise InputError(message(str(path), must, ", ".join(sorted(held)) or "nothing"))
     except InputError:
         raise
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise InputError(sentence(str(path), f"{must} ({error})")) from None
+        raise InputError(message(str(path), f"{must} ({error})")) from None
     if rows.ndim != 2 or not rows.shape[0]:
-        raise InputError(sentence(str(path), "X must be rows of features", f"shape {rows.shape}"))
+        raise InputError(message(str(path), "X must be rows of features", f"shape {rows.shape}"))
     if labels is not None and (labels.ndim not in (1, 2) or len(labels) != rows.shape[0]):
         must = f"y must hold a label for each of the {rows.shape[0]} rows of X"
-        raise InputError(sentence(str(path), must, f"shape {labels.shape}"))
+        raise InputError(message(str(path), must, f"shape {labels.shape}"))
     return Examples(rows, labels)
 
 
@@ -131,25 +131,25 @@ def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
     lines = _csv_lines(path)
     first = next(lines, None)
     if first is None:
-        raise InputError(sentence(str(path), "there must be examples", "none"))
+        raise InputError(message(str(path), "there must be examples", "none"))
     header = None if any(_is_number(cell) for cell in first[1]) else first[1]
     width = len(first[1])
     chosen = _label_columns(str(path), label, header, width, features)
     others = [k for k in range(width) if k not in chosen]
     if not others:
-        raise InputError(sentence(str(path), "there must be a column beside the labels", "none"))
+        raise InputError(message(str(path), "there must be a column beside the labels", "none"))
     numbers, names = array("d"), [list[str]() for _ in chosen]
     for number, cells in itertools.chain([] if header else [first], lines):
         if len(cells) != width:
             must = f"each line must have {width} columns"
-            raise InputError(sentence(f"{path}, line {number}", must, len(cells)))
+            raise InputError(message(f"{path}, line {number}", must, len(cells)))
         for column in others:
             where = f"{path}, line {number}, column {column + 1}"
             numbers.append(_feature(where, cells[column]))
         for held, column in zip(names, chosen, strict=True):
             held.append(sys.intern(cells[column].strip()))
     if not numbers:
-        raise InputError(sentence(str(path), "there must be examples", "a header alone"))
+        raise InputError(message(str(path), "there must be examples", "a header alone"))
     rows = np.frombuffer(numbers).reshape(-1, len(others))
     columns = [_labels(held) for held in names]
     if len(columns) < 2:
@@ -169,7 +169,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, cells
     except csv.Error as error:
         where = f"{path}, line {reader.line_num}"
-        raise InputError(sentence(where, f"it must be a csv file ({error})")) from None
+        raise InputError(message(where, f"it must be a csv file ({error})")) from None
 
 
 def _label_columns(
@@ -187,7 +187,7 @@ def _label_columns(
             found.append(int(word) - 1)
         else:
             must = f"a column is one of 1 to {width}" + (f" or {', '.join(names)}" if names else "")
-            raise InputError(sentence(f"--label, {name}", must, word or "nothing"))
+            raise InputError(message(f"--label, {name}", must, word or "nothing"))
     return found
 
 
@@ -202,9 +202,7 @@ def _is_number(cell: str) -> bool:
 def _feature(where: str, cell: str) -> float:
     if _is_number(cell) and math.isfinite(float(cell)):
         return float(cell)
-    raise InputError(
-        sentence(where, "a feature must be a finite number", cell.strip() or "nothing")
-    )
+    raise InputError(message(where, "a feature must be a finite number", cell.strip() or "nothing"))
 
 
 def _labels(cells: list[str]) -> NDArray[Any]:

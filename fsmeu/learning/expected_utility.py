@@ -22,7 +22,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.expectation.gradient import value_and_gradient
 from fsmeu.learning.base import LogisticClassifier, Objective, Rows, climb, nonnegative
 from fsmeu.learning.given_loss import binary_loss, over_classes
@@ -143,7 +143,7 @@ class _ByTable:
         if cells > CONFUSION_CELLS:
             must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
             got = f"{cells:,} for {n:,} examples"
-            raise InputError(sentence("batch", must, got, "Give batch_size=2000"))
+            raise InputError(message("batch", must, got, "Give batch_size=2000"))
         self.positive = y == 1
         false = np.arange(n - ref + 1)
         rows = [value_of_counts(form, n, tp, tp + false, ref) for tp in range(ref + 1)]
@@ -238,8 +238,8 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
             y: their classes, of which there must be two.
         """
         where = type(self).__name__
-        restarts = whole(where, "restarts", self.restarts, least=0)
-        steps = whole(where, "max_iter", self.max_iter)
+        restarts = check_int(where, "restarts", self.restarts, least=0)
+        steps = check_int(where, "max_iter", self.max_iter)
         l2 = nonnegative(where, "l2", self.l2)
         self.loss_ = binary_loss(where, self.loss, self.loss_params)
         rows, positive, _ = self._training(X, y)
@@ -263,7 +263,7 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         n = len(positive)
         if self.batch_size is None:
             return [np.arange(n)]
-        count = -(-n // whole(type(self).__name__, "batch_size", self.batch_size))
+        count = -(-n // check_int(type(self).__name__, "batch_size", self.batch_size))
         if not isinstance(loss, SpecLoss) or loss.confusion is None:
             return [part.astype(np.int64) for part in np.array_split(np.arange(n), count)]
         shuffled = random.permutation(n)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 
 __all__ = [
     "checked_labels",
@@ -45,14 +45,14 @@ def feature_items(position: Any) -> Iterator[tuple[str, float]]:
             yield str(name), 1.0
     else:
         must = "a position must be a dictionary of features or a list of their names"
-        raise InputError(sentence("features", must, position))
+        raise InputError(message("features", must, position))
 
 
 def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
     if isinstance(value, Real | np.bool_):
         number = float(value)
         if not np.isfinite(number):
-            raise InputError(sentence("features", f"the value of {name} must be finite", value))
+            raise InputError(message("features", f"the value of {name} must be finite", value))
         yield name, number
     elif isinstance(value, str):
         yield f"{name}:{value}", 1.0
@@ -64,7 +64,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
             yield f"{name}:{one}", 1.0
     else:
         must = f"the value of {name} must be a number, a text, a list of texts or a dictionary"
-        raise InputError(sentence("features", must, value))
+        raise InputError(message("features", must, value))
 
 
 def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
@@ -78,7 +78,7 @@ def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
         if all(_is_sequence(one) for one in found):
             return found
     must = "sentences must be a list of lists, one entry for each position"
-    raise InputError(sentence(where, must, sentences))
+    raise InputError(message(where, must, sentences))
 
 
 def _is_sequence(value: Any) -> bool:
@@ -100,9 +100,9 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
         got = f"{len(lengths)} sentences and {len(found)} label sequences"
         if at is not None:
             got = f"{lengths[at]} positions and {len(found[at])} labels in sentence {at}"
-        raise InputError(sentence(where, must, got))
+        raise InputError(message(where, must, got))
     if not any(found):
-        raise InputError(sentence(where, "there must be a sentence that is not empty"))
+        raise InputError(message(where, "there must be a sentence that is not empty"))
     return found
 
 

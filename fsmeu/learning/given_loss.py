@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.alphabet import plain as python_value
@@ -58,14 +58,14 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
         isinstance(params, Mapping) and all(isinstance(name, str) for name in params)
     ):
         must = "loss_params must be a dictionary of the parameters of the loss"
-        raise InputError(sentence(where, must, params))
+        raise InputError(message(where, must, params))
     if isinstance(loss, str | PathLike):
         spec = read_spec(str(loss))
         return bind_loss(spec, params or {}, labels if spec.labels is None else None)
     check_loss(loss, where)
     if params:
         must = "loss_params may be given with the name or the path of a loss only"
-        raise InputError(sentence(where, must, dict(params)))
+        raise InputError(message(where, must, dict(params)))
     return loss  # type: ignore[no-any-return]
 
 
@@ -78,7 +78,7 @@ def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
     found = given_loss(loss, params, where)
     if len(found.alphabet) != 2:
         must = "the loss must be one over two labels"
-        raise InputError(sentence(where, must, f"{found.name} over {found.alphabet.labels}"))
+        raise InputError(message(where, must, f"{found.name} over {found.alphabet.labels}"))
     return found
 
 
@@ -151,7 +151,7 @@ def table_loss(where: str, loss: Any) -> SpecLoss:
     if not isinstance(found, SpecLoss) or found.confusion is None:
         must = "the loss must be one of a file whose value depends on the confusion table alone"
         remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
-        raise InputError(sentence(where, must, found.name, remedy))
+        raise InputError(message(where, must, found.name, remedy))
     return found
 
 
@@ -244,11 +244,11 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
 
     if labels.shape != predicted.shape:
         must = f"the model gives labels of shape {predicted.shape}"
-        raise InputError(sentence("labels", must, f"shape {labels.shape}"))
+        raise InputError(message("labels", must, f"shape {labels.shape}"))
     strange = sorted(set(labels.ravel().tolist()) - set(model.classes_.tolist()), key=str)
     if strange:
         must = f"labels must be {' or '.join(str(plain(c)) for c in model.classes_)}"
-        raise InputError(sentence("labels", must, plain(strange[0])))
+        raise InputError(message("labels", must, plain(strange[0])))
     positive, chosen = labels == model.classes_[1], predicted == model.classes_[1]
     average = "binary" if labels.ndim == 1 else "samples"
     three = precision_recall_fscore_support(positive, chosen, average=average, zero_division=0)
@@ -285,7 +285,7 @@ def confusion_loss(model: Any) -> SpecLoss:
         return loss
     if loss is not None:
         must = "the value of the loss must depend on the confusion table alone"
-        raise InputError(sentence("--plot", must, loss.name))
+        raise InputError(message("--plot", must, loss.name))
     given = model.get_params(deep=False)
     if given.get("measure") == "jaccard":
         return load("jaccard")

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.base import (
     Climb,
     LogisticClassifier,
@@ -255,8 +255,8 @@ class MaxExpectedFClassifier(LogisticClassifier):
         """Raises InputError where a parameter is out of its range."""
         where = type(self).__name__
         if self.restarts != "auto":
-            whole(where, "restarts", self.restarts)
-        whole(where, "max_iter", self.max_iter)
+            check_int(where, "restarts", self.restarts)
+        check_int(where, "max_iter", self.max_iter)
         real(where, "alpha", self.alpha, "number from 0 to 1", lambda value: 0 <= value <= 1)
         nonnegative(where, "l2", self.l2)
         real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
@@ -267,4 +267,4 @@ class MaxExpectedFClassifier(LogisticClassifier):
         """Raises InputError where the examples of a class weigh nothing."""
         if not (weights[positive > 0].any() and weights[positive == 0].any()):
             must = "each class must have an example of positive weight"
-            raise InputError(sentence(f"{type(self).__name__}.fit", must))
+            raise InputError(message(f"{type(self).__name__}.fit", must))

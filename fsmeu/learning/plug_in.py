@@ -39,7 +39,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.decoding.problem import Decision
-from fsmeu.errors import InputError, one_of, sentence, truth, whole
+from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.fst.alphabet import Label
 from fsmeu.learning.base import OuterClassifier, Rows, real
 from fsmeu.learning.given_loss import best_threshold, binary_loss, over_classes, table_loss
@@ -75,7 +75,7 @@ def fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: An
     last = made.steps[-1] if isinstance(made, Pipeline) else ("", made)
     if not has_fit_parameter(last[1], "sample_weight"):
         must = "the estimator must take sample_weight where weights are given"
-        raise InputError(sentence(where, must, made))
+        raise InputError(message(where, must, made))
     name = f"{last[0]}__sample_weight" if isinstance(made, Pipeline) else "sample_weight"
     return made.fit(rows, labels, **{name: weights})
 
@@ -104,7 +104,7 @@ def fit_map(
     least = int(min(positive.sum(), len(positive) - positive.sum()))
     if least < folds:
         must = f"calibration needs at least {folds} examples of each class, one for each fold"
-        raise InputError(sentence(where, must, least, "Lower folds, or leave calibration out"))
+        raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
     found = np.empty(len(positive))
     parts = StratifiedKFold(folds, shuffle=True, random_state=0)
     for train, test in parts.split(np.zeros(len(positive)), positive):
@@ -183,14 +183,14 @@ class PlugInClassifier(OuterClassifier):
         self.loss_ = table_loss(where, self.loss)
         if self.calibration is not None:
             one_of(where, "calibration", self.calibration, CALIBRATIONS)
-            whole(where, "folds", self.folds, 2)
+            check_int(where, "folds", self.folds, 2)
         estimator = self._inner()
         wanted = ["predict_proba"] if self.calibration is None else []
         missing = [name for name in ("fit", *wanted) if not hasattr(estimator, name)]
         if missing or isinstance(estimator, type):
             must = "the estimator must have fit and predict_proba"
             remedy = "With calibration, decision_function will do instead of predict_proba"
-            raise InputError(sentence(where, must, estimator, remedy))
+            raise InputError(message(where, must, estimator, remedy))
         return estimator
 
     def _estimate(self, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> None:
@@ -329,7 +329,7 @@ class EUMClassifier(PlugInClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EUMClassifier:
         """Itself, fitted to rows and labels of two classes."""
         estimator = self._check()
-        refit = truth("EUMClassifier", "refit", self.refit)
+        refit = check_bool("EUMClassifier", "refit", self.refit)
         share = "number between 0 and 1"
         held = real("EUMClassifier", "held_out", self.held_out, share, lambda one: 0 < one < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
@@ -358,7 +358,7 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
         of_class = random.permutation(np.flatnonzero(positive == label))
         if len(of_class) < 2:
             must = "there must be at least two examples of each class, one of them to hold out"
-            raise InputError(sentence("EUMClassifier.fit", must, f"n_samples = {len(positive)}"))
+            raise InputError(message("EUMClassifier.fit", must, f"n_samples = {len(positive)}"))
         cut = min(max(1, round(share * len(of_class))), len(of_class) - 1)
         unseen.append(of_class[:cut])
         seen.append(of_class[cut:])
@@ -405,7 +405,7 @@ class ExampleWiseClassifier(OuterClassifier):
             hasattr(chosen, n) for n in ("fit", "predict_proba")
         ):
             must = "the estimator must have fit and predict_proba"
-            raise InputError(sentence(where, must, chosen))
+            raise InputError(message(where, must, chosen))
         y = y if y is None or issparse(y) else np.asarray(y)
         if y is not None and y.ndim == 2 and y.shape[1] != 1:
             rows, table, weights = self._table(X, y, sample_weight)
@@ -421,7 +421,7 @@ class ExampleWiseClassifier(OuterClassifier):
         rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
         if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
             must = "labels must be 0 or 1, a column for each label"
-            raise InputError(sentence("ExampleWiseClassifier.fit", must, table))
+            raise InputError(message("ExampleWiseClassifier.fit", must, table))
         self.classes_ = np.array([0, 1])
         return rows, table.astype(np.float64), self._weights(rows, weights)
 

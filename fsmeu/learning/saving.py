@@ -29,7 +29,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 from sklearn.svm import LinearSVC
 
 import fsmeu.learning
-from fsmeu.errors import FsmeuError, InputError, as_whole, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, as_whole, message, shorten
 from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
@@ -101,7 +101,7 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
             be written.
     """
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
-        raise InputError(sentence("save", f"an estimator must be one of {_known()}", estimator))
+        raise InputError(message("save", f"an estimator must be one of {_known()}", estimator))
     arrays: dict[str, NDArray[Any]] = {}
     header: dict[str, Any] = {"format": _FORMAT}
     for part, held in _apart(estimator).items():
@@ -124,20 +124,20 @@ def load(path: str | PathLike[str]) -> Any:
     arrays = read_arrays(Path(path), where, _WRITTEN)
     cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
-        raise InputError(sentence(where, _WRITTEN))
+        raise InputError(message(where, _WRITTEN))
     try:
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
-            raise InputError(sentence("estimator", f"a file must hold one of {_known()}"))
+            raise InputError(message("estimator", f"a file must hold one of {_known()}"))
         parts: dict[str, Any] = {"class": header["class"]}
         for part in ("parameters", "learned"):
             parts[part] = {k: _unpacked(v, arrays) for k, v in header[part].items()}
         made = _made("own", parts)
     except FsmeuError as error:
-        message = f"{where}: {error}"
-        raise InputError(message) from None
+        text = f"{where}: {error}"
+        raise InputError(text) from None
     except _FAULTS as error:
-        raise InputError(sentence(where, _WRITTEN)) from error
+        raise InputError(message(where, _WRITTEN)) from error
     with first_use(where):
         _try(made, cells)
     return made
@@ -155,12 +155,12 @@ def first_use(where: str) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except FsmeuError as error:
-        message = f"{where}: {error}"
-        raise InputError(message) from None
+        text = f"{where}: {error}"
+        raise InputError(text) from None
     except Exception as error:  # whatever wrong types, names and shapes raise
         must = "what was learned must be there as save has written it"
         told = shorten(f"{type(error).__name__}: {error}")
-        raise InputError(sentence(where, f"{must} ({told})")) from error
+        raise InputError(message(where, f"{must} ({told})")) from error
 
 
 def _try(made: Any, cells: int) -> None:
@@ -223,7 +223,7 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         if value.dtype == object:
             if not all(isinstance(one, _WORDS) for one in value.tolist()):
                 must = "only numbers, truth values and texts can be saved"
-                raise InputError(sentence(f"save, {place}", must, value))
+                raise InputError(message(f"save, {place}", must, value))
             return {"objects": value.tolist()}
         arrays[place] = value
         return {"array": place}
@@ -253,8 +253,8 @@ def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
     must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     if isinstance(value, BaseEstimator):
         must = f"an estimator within must be of fsmeu.learning or one of {', '.join(_PLAIN)}"
-        raise InputError(sentence(where, f"{must}, or a Pipeline of these", name))
-    raise InputError(sentence(where, must, value))
+        raise InputError(message(where, f"{must}, or a Pipeline of these", name))
+    raise InputError(message(where, must, value))
 
 
 def _apart(estimator: Any) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def _loss_apart(loss: SpecLoss, where: str) -> dict[str, Any]:
     text = loss.spec.source
     if _meaning(read(text, loss.spec.origin)) != _meaning(loss.spec):
         must = "a loss can be saved if it is that of its file"
-        raise InputError(sentence(where, must, loss, "Write a file of its own for it"))
+        raise InputError(message(where, must, loss, "Write a file of its own for it"))
     labels = None if loss.labels_given is None else list(loss.labels_given.labels)
     return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode_many import decode_many
-from fsmeu.errors import truth, whole
+from fsmeu.errors import check_bool, check_int
 from fsmeu.learning.base import Climb, climb, nonnegative
 from fsmeu.learning.chain import (
     Lengths,
@@ -112,10 +112,13 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
             y: the tags of each.
         """
         where = type(self).__name__
-        steps = whole(where, "likelihood_iterations", self.likelihood_iterations, least=0)
-        whole(where, "utility_iterations", self.utility_iterations, least=0)
+        steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
+        check_int(where, "utility_iterations", self.utility_iterations, least=0)
         nonnegative(where, "utility_c2", self.utility_c2)
-        c2, least = nonnegative(where, "c2", self.c2), whole(where, "min_freq", self.min_freq, 0)
+        c2, least = (
+            nonnegative(where, "c2", self.c2),
+            check_int(where, "min_freq", self.min_freq, 0),
+        )
         sentences = checked_sentences(X, where)
         tags = checked_labels(y, [len(one) for one in sentences], where)
         classes = np.array(sorted({tag for one in tags for tag in one}))
@@ -137,7 +140,9 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         """The weights to begin with: 0, or with ``warm_start`` those of an earlier training."""
         size = len(classes)
         weights = np.zeros((len(names) + size, size))
-        if truth(type(self).__name__, "warm_start", self.warm_start) and hasattr(self, "classes_"):
+        if check_bool(type(self).__name__, "warm_start", self.warm_start) and hasattr(
+            self, "classes_"
+        ):
             tags, old_tags = _shared(classes.tolist(), self.classes_.tolist())
             rows, old_rows = _shared(names, self.feature_names_)
             weights[np.ix_(rows, tags)] = self.state_weights_[np.ix_(old_rows, old_tags)]

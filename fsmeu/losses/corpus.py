@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import listed
 from fsmeu.losses.evaluate import registers_of_pairs, value_of_state, values_of_pairs
 from fsmeu.losses.language.dependencies import names_read, steps
@@ -82,13 +82,13 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
     check_loss(loss, where)
     if not isinstance(loss, SpecLoss):
         must = "a corpus needs the loss of a file, whose counts are known"
-        raise InputError(sentence(where, must, f"{loss.kind} {loss.name}, which is a function"))
+        raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
     added, read = steps(loss.spec), counts_read(loss.bound)
     kept = [name for name in read if added[name][0] is None]
     if kept:
         must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
         remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
-        raise InputError(sentence(where, must, f"a value that looks at {', '.join(kept)}", remedy))
+        raise InputError(message(where, must, f"a value that looks at {', '.join(kept)}", remedy))
     return loss.bound
 
 
@@ -142,7 +142,7 @@ def _encoded(
     sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
     if len(sides[0]) != len(sides[1]):
         must = "there must be as many hypotheses as references"
-        raise InputError(sentence(where, must, f"{len(sides[0])} and {len(sides[1])}"))
+        raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
     loss = loss.over(sides[0] + sides[1])
     pairs = []
     for row, (z, y) in enumerate(zip(*sides, strict=True)):
@@ -150,7 +150,7 @@ def _encoded(
         b = loss.alphabet.encode(y, f"{where}, ys[{row}]")
         if len(a) != len(b):
             must = "hypothesis and reference must have the same length"
-            raise InputError(sentence(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
+            raise InputError(message(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
         pairs.append((a, b))
     return loss, pairs
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, LossFileError, sentence
+from fsmeu.errors import InputError, LossFileError, message
 from fsmeu.fst.alphabet import listed
 from fsmeu.losses.language.dependencies import (
     increment,
@@ -72,7 +72,7 @@ def encoded_pair(
     zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
     if len(zs) != len(ys):
         must = "hypothesis z and reference y must have the same length"
-        raise InputError(sentence(where, must, f"lengths {len(zs)} and {len(ys)}"))
+        raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
     return loss, zs, ys
 
 

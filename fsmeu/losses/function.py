@@ -12,7 +12,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
-from fsmeu.errors import InputError, one_of, sentence, shorten, truth
+from fsmeu.errors import InputError, check_bool, message, one_of, shorten
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
@@ -75,7 +75,7 @@ class FunctionView:
         try:
             known = self.numbers.setdefault(state, len(self.states))
         except TypeError:
-            raise InputError(sentence("loss", "states must be hashable", state)) from None
+            raise InputError(message("loss", "states must be hashable", state)) from None
         if known == len(self.states):
             guard_size("loss in Python", known + 1)
             self.states.append(state)
@@ -126,7 +126,7 @@ def _number_of(value: Any, state: Hashable) -> float:
         number = np.nan
     if not np.isfinite(number):
         must = f"the value of state {shorten(state)} must be a finite number"
-        raise InputError(sentence("loss in Python", must, value))
+        raise InputError(message("loss in Python", must, value))
     return number
 
 
@@ -184,7 +184,7 @@ class FunctionLoss(Card):
     ) -> Machine:
         """The explicit two-tape machine for sequences of length n."""
         given = encoded(self, n, z)
-        minimize = truth("compile", "minimize", minimize)
+        minimize = check_bool("compile", "minimize", minimize)
         view = FunctionView(self.function, self.alphabet, n)
         return built(self, view, given, pairs, max_states, minimize)
 
@@ -210,9 +210,9 @@ def function_loss(
     """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
     kind = one_of("function_loss", "kind", kind, ("loss", "utility"))
     if name is not None and not isinstance(name, str):
-        raise InputError(sentence("function_loss", "name must be a text", name))
+        raise InputError(message("function_loss", "name must be a text", name))
     for method in ("start", "step", "value"):
         if not callable(getattr(function, method, None)):
             must = "the object must have the methods start, step and value"
-            raise InputError(sentence("function_loss", must, f"one without {method}"))
+            raise InputError(message("function_loss", must, f"one without {method}"))
     return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)

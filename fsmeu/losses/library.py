@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fsmeu.errors import InputError, nearest, sentence, shorten
+from fsmeu.errors import InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.losses.language.parse import MAX_SIZE
@@ -34,7 +34,7 @@ def grammar_folder() -> Path:
     for folder in (package / "grammars", package.parent / "grammars"):
         if folder.is_dir():
             return folder
-    raise InputError(sentence("grammars", "the folder of loss files must be installed with fsmeu"))
+    raise InputError(message("grammars", "the folder of loss files must be installed with fsmeu"))
 
 
 def library() -> list[str]:
@@ -76,7 +76,7 @@ def loads(
 ) -> SpecLoss:
     """A loss from the text of a loss file."""
     if not isinstance(text, str):
-        raise InputError(sentence("loads", "the loss file must be given as text", type(text)))
+        raise InputError(message("loads", "the loss file must be given as text", type(text)))
     return bind_loss(read(text), params, labels, types)
 
 
@@ -89,7 +89,7 @@ def read_spec(name: str | Path) -> Spec:
 
 def _find(name: str | Path) -> Path:
     if not isinstance(name, str | os.PathLike):
-        raise InputError(sentence("load", "the name of a built-in loss or a path is needed", name))
+        raise InputError(message("load", "the name of a built-in loss or a path is needed", name))
     text = str(name)
     built_in = grammar_folder() / f"{text}{_SUFFIX}"
     try:
@@ -99,9 +99,9 @@ def _find(name: str | Path) -> Path:
         if path.is_file():
             return path
     except (OSError, RuntimeError, ValueError):
-        raise InputError(sentence("load", f"there is no file {shorten(text)}")) from None
+        raise InputError(message("load", f"there is no file {shorten(text)}")) from None
     if text.endswith(_SUFFIX) or "/" in text:
-        raise InputError(sentence("load", f"there is no file {text}"))
+        raise InputError(message("load", f"there is no file {text}"))
     known = _OTHER_NAMES.get(text.lower(), text)
     hint = nearest(known, library()) or f"There are: {', '.join(library())}"
-    raise InputError(sentence("load", f"there is no built-in loss {text!r}", None, hint))
+    raise InputError(message("load", f"there is no built-in loss {text!r}", None, hint))

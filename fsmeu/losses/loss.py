@@ -11,7 +11,7 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Card
-from fsmeu.errors import InputError, SizeLimitError, sentence, shorten, truth
+from fsmeu.errors import InputError, SizeLimitError, check_bool, message, shorten
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.tags import chunk_types, tag_labels
@@ -84,7 +84,7 @@ class SpecLoss(Card):
         if self.spec.scheme:
             must = "the tags must be given"
             remedy = 'Load it with types=["NP", ...] or labels=["O", "B-NP", ...]'
-            raise InputError(sentence(f"{self.kind} {self.name}", must, None, remedy))
+            raise InputError(message(f"{self.kind} {self.name}", must, None, remedy))
         tables = [self.params_given.get(p.name) for p in self.spec.params if p.type == "table"]
         sizes = [size for size in map(_side, tables) if size]
         return Alphabet(tuple(range(sizes[0]))) if sizes else BINARY
@@ -133,7 +133,7 @@ class SpecLoss(Card):
         own, new = self.alphabet, alphabet.labels
         if set(own.labels) != set(new):
             must = f"its labels are {shorten(own.labels)}, in any order"
-            raise InputError(sentence(f"{self.kind} {self.name}", must, shorten(new)))
+            raise InputError(message(f"{self.kind} {self.name}", must, shorten(new)))
         order = [own.index[label] for label in new]
         tables = [p.name for p in self.spec.params if p.type == "table"]
         params = {
@@ -213,7 +213,7 @@ class SpecLoss(Card):
             pairs: an acceptor of pairs of labels, z * L + y; then only what it can reach is built.
         """
         given = encoded(self, n, z)
-        minimize = truth("compile", "minimize", minimize)
+        minimize = check_bool("compile", "minimize", minimize)
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
             machine = built(self, view, given, pairs, max_states, minimize)
@@ -258,13 +258,13 @@ def bind_loss(
     where = f"{spec.kind} {spec.name}"
     if types is not None and labels is not None:
         must = "either labels or the chunk types that make them may be given"
-        raise InputError(sentence(where, must, "both"))
+        raise InputError(message(where, must, "both"))
     if types is not None:
         labels = tag_labels(chunk_types(types, where), spec.scheme or "bio")
     chosen = as_alphabet(labels) if labels is not None else None
     if chosen is not None and spec.labels is not None and len(chosen) != len(spec.labels):
         must = f"the file has {len(spec.labels)} labels, {', '.join(map(str, spec.labels))}"
-        raise InputError(sentence(where, must, f"{len(chosen)} labels"))
+        raise InputError(message(where, must, f"{len(chosen)} labels"))
     loss = SpecLoss(spec, dict(params), chosen)
     if not (spec.scheme and chosen is None):
         bound = loss.bound

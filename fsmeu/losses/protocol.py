@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, as_whole, sentence, shorten
+from fsmeu.errors import InputError, as_whole, message, shorten
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.machine.machine import Machine, build_machine
@@ -62,19 +62,19 @@ def check_loss(loss: object, where: str) -> None:
     if not all(hasattr(type(loss), name) or hasattr(loss, name) for name in parts):
         remedy = f"Use fsmeu.load({shorten(loss)!r})" if isinstance(loss, str) else ""
         must = "a loss is needed, as load, loads or function_loss make it"
-        raise InputError(sentence(where, must, loss, remedy))
+        raise InputError(message(where, must, loss, remedy))
 
 
 def encoded(loss: Loss, n: object, z: Any) -> Ints | None:
     """The label indices of z for a machine of length n; an InputError if they do not suit."""
     if as_whole(n, least=0) is None:
-        raise InputError(sentence("compile", "n must be a whole number, 0 or more", n))
+        raise InputError(message("compile", "n must be a whole number, 0 or more", n))
     if z is None:
         return None
     given = loss.alphabet.encode(z, "hypothesis z")
     if len(given) != n:
         must = f"hypothesis z must have length n = {n}"
-        raise InputError(sentence("compile", must, f"length {len(given)}"))
+        raise InputError(message("compile", must, f"length {len(given)}"))
     return given
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
-from fsmeu.errors import InputError, sentence, visible
+from fsmeu.errors import InputError, message, visible
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
@@ -143,7 +143,7 @@ def _compiled(loss: Loss, n: int, z: Any, max_states: int | None, sign: float) -
     check_loss(loss, "compile_summed")
     if not isinstance(loss, SpecLoss):
         must = "counts ride in the weight of losses from files; of a Python loss nothing is known"
-        raise InputError(sentence("compile_summed", must, loss.name, "Use its compile"))
+        raise InputError(message("compile_summed", must, loss.name, "Use its compile"))
     given = encoded(loss, n, z)
     name = f"{loss.kind} {loss.name}, n = {n}, summed"
     form = windows(loss, n)
@@ -223,7 +223,7 @@ def _finished(
     finite = (np.isfinite(numbers).all() for numbers in (shift, final, table.weight))
     if not all(finite):
         must = "values and what counts add up to must be numbers that doubles can hold"
-        raise InputError(sentence(name, must, None, "Scale the loss down"))
+        raise InputError(message(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, sentence, shorten
+from fsmeu.errors import EmptyError, InputError, message, shorten
 from fsmeu.fst.alphabet import Label, listed, plain
 from fsmeu.models.chains import Bernoulli, Independent
 from fsmeu.models.checks import (
@@ -68,7 +68,7 @@ def hmm(
     ):
         if array.shape not in shapes:
             must = f"must have shape {' or '.join(map(str, shapes))}"
-            raise InputError(sentence(where, must, f"shape {array.shape}"))
+            raise InputError(message(where, must, f"shape {array.shape}"))
     alphabet = alphabet_of(labels, size, "hmm labels")
     unary = logarithm(output[:, seen].T)
     unary[:1] += logarithm(first)
@@ -77,7 +77,7 @@ def hmm(
     if at is not None:
         what = f"symbol {seen[at]} at position {at + 1} is impossible after those before it"
         must = f"must have positive probability, but {what}"
-        raise EmptyError(sentence("hmm observations", must))
+        raise EmptyError(message("hmm observations", must))
     return _posterior(Potentials(unary, pairwise, alphabet.labels))
 
 
@@ -91,9 +91,9 @@ def _checked_rows(value: ArrayLike, where: str, ndim: int | None = None) -> Floa
     """Probabilities whose rows sum to 1, with this many axes if that is said."""
     array = probability_array(value, where)
     if array.ndim != ndim and ndim is not None:
-        raise InputError(sentence(where, f"must have {ndim} axes", f"shape {array.shape}"))
+        raise InputError(message(where, f"must have {ndim} axes", f"shape {array.shape}"))
     if array.ndim == 0:
-        raise InputError(sentence(where, "must be an array", "a single number"))
+        raise InputError(message(where, "must be an array", "a single number"))
     if array.size or ndim is not None:
         return check_rows(array, where, given=value)
     return array
@@ -106,7 +106,7 @@ def _observations(observations: Iterable[int], symbols: int) -> Ints:
     for k, x in enumerate(seen):
         if x >= symbols:
             must = f"must be from 0 to {symbols - 1}, as emission has {symbols} columns"
-            raise InputError(sentence(where, must, f"{shorten(x)} at position {k + 1}"))
+            raise InputError(message(where, must, f"{shorten(x)} at position {k + 1}"))
     return np.array(seen, np.int64)
 
 
@@ -142,7 +142,7 @@ def _check_logits(scores: Floats) -> None:
     empty = np.isneginf(scores).all(axis=1) & (scores.shape[1] > 1)
     if empty.any():
         row = int(np.flatnonzero(empty)[0])
-        raise InputError(sentence("logits", f"row {row} must allow some label", "-inf for all"))
+        raise InputError(message("logits", f"row {row} must allow some label", "-inf for all"))
 
 
 def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
@@ -154,7 +154,7 @@ def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
         return [columns[k] for k in range(len(columns))]
     except (KeyError, ValueError, TypeError):
         must = "a mapping must have the numbers of the columns, from 0, as its keys"
-        raise InputError(sentence("logits labels", must, list(labels))) from None
+        raise InputError(message("logits labels", must, list(labels))) from None
 
 
 # -- sklearn-crfsuite -----------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def from_crfsuite(crf: Any, features: Iterable[Any]) -> Potentials:
         known = crf.state_features_
     except (AttributeError, TypeError):  # before it is trained, its classes are None
         must = "a trained sklearn_crfsuite.CRF is needed"
-        raise InputError(sentence(where, must, type(crf).__name__, "Call fit first")) from None
+        raise InputError(message(where, must, type(crf).__name__, "Call fit first")) from None
     given = listed(features, where, "features must be a list, one entry per position")
     items = _attributes(given)
     check_arcs(where, len(items) * len(names), "scores")
@@ -198,12 +198,12 @@ def _attributes(features: list[Any]) -> list[dict[str, float]]:
         from pycrfsuite import ItemSequence  # type: ignore[import-untyped]
     except ImportError:
         must = "python-crfsuite must be installed"
-        raise InputError(sentence("from_crfsuite", must)) from None
+        raise InputError(message("from_crfsuite", must)) from None
     try:
         result: list[dict[str, float]] = ItemSequence(features).items()
     except Exception as error:  # whatever strange features raise
         must = "features must be a dict of features, or a list of their names, for each position"
-        raise InputError(sentence("from_crfsuite", must, features)) from error
+        raise InputError(message("from_crfsuite", must, features)) from error
     return result
 
 
@@ -264,14 +264,14 @@ def from_hmmlearn(
         first, links = model.startprob_, model.transmat_
     except AttributeError:
         must = "a trained model of hmmlearn is needed"
-        raise InputError(sentence(where, must, type(model).__name__, "Call fit first")) from None
+        raise InputError(message(where, must, type(model).__name__, "Call fit first")) from None
     real_array(observations, f"{where} observations")
     seen = np.asarray(observations)
     try:
         emitted = model._compute_log_likelihood(seen[:, None] if seen.ndim == 1 else seen)
     except Exception as error:  # whatever the model raises
         must = f"the model must give a likelihood to the observations ({error})"
-        raise InputError(sentence(where, must)) from error
+        raise InputError(message(where, must)) from error
     unary = real_array(emitted, f"{where} likelihoods")
     start = _checked_rows(first, f"{where} startprob_", 1)
     transitions = logarithm(_checked_rows(links, f"{where} transmat_", 2))
@@ -290,5 +290,5 @@ def _ends(lengths: Iterable[int], n: int, where: str) -> list[int]:
     ends = list(accumulate(count(plain(one), where) for one in given))
     if (ends or [0])[-1] != n:
         must = f"must add up to the number of observations, {n}"
-        raise InputError(sentence(where, must, (ends or [0])[-1]))
+        raise InputError(message(where, must, (ends or [0])[-1]))
     return ends

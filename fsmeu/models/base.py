@@ -163,11 +163,11 @@ class Parametrized(Model):
     that the class documents.
 
     Attributes:
-        zeros_stay: whether arcs of probability 0 keep it when the parameters change a little, so
+        fixed_support: whether arcs of probability 0 keep it when the parameters change a little, so
             that no derivative depends on what follows them.
     """
 
-    zeros_stay: ClassVar[bool] = False
+    fixed_support: ClassVar[bool] = False
 
     @abstractmethod
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> Gradient:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence, shorten
+from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
 from fsmeu.limits import SHARED_ARCS
@@ -83,7 +83,7 @@ class Bernoulli(_Independent):
         if array.ndim != 1:
             must = "must be one-dimensional, one probability per position"
             remedy = "For more labels use Independent(probabilities, labels)"
-            raise InputError(sentence("Bernoulli p", must, f"shape {array.shape}", remedy))
+            raise InputError(message("Bernoulli p", must, f"shape {array.shape}", remedy))
         check_arcs("Bernoulli", 2 * array.size)
         self._keep(p=frozen(array), labels=BINARY.labels, n=len(array))
 
@@ -151,10 +151,10 @@ def as_model(value: object) -> Model:
     if array.ndim in (1, 2):
         return (Bernoulli if array.ndim == 1 else Independent)(value)  # type: ignore[arg-type]
     must = "must be a label model, a list of probabilities, or a table, one row per position"
-    raise InputError(sentence("model", must, f"an array of shape {array.shape}"))
+    raise InputError(message("model", must, f"an array of shape {array.shape}"))
 
 
-def chances_of_ones(model: object) -> Floats | None:
+def binary_marginals(model: object) -> Floats | None:
     """P(y_i = second label), (n,), when labels are independent and there are two, else None."""
     if isinstance(model, Bernoulli):
         return model.p
@@ -301,11 +301,11 @@ def _check_initial(initial: Floats) -> None:
     if initial.ndim == 0:
         must = "needs one axis for each of the first m labels, m at least 1"
         raise InputError(
-            sentence(where, must, "a single number", "For order 0 use Independent(probabilities)")
+            message(where, must, "a single number", "For order 0 use Independent(probabilities)")
         )
     if len(set(initial.shape)) > 1 or initial.shape[0] == 0:
         must = "all axes must have the same length, the number of labels"
-        raise InputError(sentence(where, must, f"shape {initial.shape}"))
+        raise InputError(message(where, must, f"shape {initial.shape}"))
 
 
 def _length(initial: Floats, transition: Floats, n: int | None) -> int:
@@ -317,12 +317,12 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
         check_shape(transition, table, where, remedy)
         if n is None:
             must = "the length n must be given when one transition table serves all positions"
-            raise InputError(sentence("Markov n", must, remedy="Write Markov(..., n=10)"))
+            raise InputError(message("Markov n", must, remedy="Write Markov(..., n=10)"))
         return count(n, "Markov n")
     if transition.ndim != order + 2:
         must = f"must have {order + 1} axes, or {order + 2} position by position, for order {order}"
         remedy = _other_order(initial, transition)
-        raise InputError(sentence(where, must, f"shape {transition.shape}", remedy))
+        raise InputError(message(where, must, f"shape {transition.shape}", remedy))
     steps = len(transition)
     check_shape(transition, (steps, *table), where)
     if n is None:
@@ -330,9 +330,7 @@ def _length(initial: Floats, transition: Floats, n: int | None) -> int:
     length = count(n, "Markov n")
     if max(0, length - order) != steps:
         must = f"must hold n - m = {max(0, length - order)} tables for n = {length}, order {order}"
-        raise InputError(
-            sentence(where, must, f"{steps} tables", _other_order(initial, transition))
-        )
+        raise InputError(message(where, must, f"{steps} tables", _other_order(initial, transition)))
     return length
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.errors import InputError, SizeLimitError, as_whole, limit_from, sentence
+from fsmeu.errors import InputError, SizeLimitError, as_whole, limit_from, message
 from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
 from fsmeu.limits import MAX_ARCS
 
@@ -39,14 +39,14 @@ def check_arcs(where: str, arcs: int, what: str = "arcs") -> None:
             "Use fewer labels, a lower order or shorter sequences, or raise the limit with the "
             "environment variable FSMEU_MAX_ARCS"
         )
-        raise SizeLimitError(sentence(where, must, remedy=remedy))
+        raise SizeLimitError(message(where, must, remedy=remedy))
 
 
 def count(value: object, where: str) -> int:
     """A whole number that is at least 0."""
     number = as_whole(value, least=0)
     if number is None:
-        raise InputError(sentence(where, "must be a whole number, at least 0", value))
+        raise InputError(message(where, "must be a whole number, at least 0", value))
     return number
 
 
@@ -59,18 +59,18 @@ def real_array(value: ArrayLike, where: str) -> Floats:
         raw = _raw_array(value)
     except Exception as error:  # whatever the value raises
         must = "must be a rectangular array of numbers"
-        raise InputError(sentence(where, must, value)) from error
+        raise InputError(message(where, must, value)) from error
     if np.ma.is_masked(value):
-        raise InputError(sentence(where, "must have no masked entries", value))
+        raise InputError(message(where, "must have no masked entries", value))
     check_arcs(where, raw.size, "entries")
     if raw.dtype.kind == "O" and not all(isinstance(x, numbers.Real) for x in raw.flat):
-        raise InputError(sentence(where, "must be a rectangular array of numbers", value))
+        raise InputError(message(where, "must be a rectangular array of numbers", value))
     if raw.dtype.kind not in "biufO":
-        raise InputError(sentence(where, "must be an array of real numbers", value))
+        raise InputError(message(where, "must be an array of real numbers", value))
     try:
         return raw.astype(np.float64)
     except (ValueError, TypeError, OverflowError):
-        raise InputError(sentence(where, "must be an array of real numbers", value)) from None
+        raise InputError(message(where, "must be an array of real numbers", value)) from None
 
 
 def _raw_array(value: Any) -> NDArray[Any]:
@@ -118,7 +118,7 @@ def probability_array(value: ArrayLike, where: str) -> Floats:
         at = tuple(np.argwhere(~good)[0].tolist())
         entry = f"entry {_index_text(at)}" if at else "the number"
         must = f"each entry must be a probability, from 0 to 1; {entry} is not"
-        raise InputError(sentence(where, must, float(array[at])))
+        raise InputError(message(where, must, float(array[at])))
     return np.clip(array, 0.0, 1.0)
 
 
@@ -150,7 +150,7 @@ def check_rows(array: Floats, where: str, axes: int = 1, given: Any = None) -> F
         remedy = "Divide by the sum"
         if axes == 1 and array.ndim > 1 and (abs(array.sum(axis=-2) - 1.0) <= tolerance).all():
             remedy = "The columns sum to 1: exchange rows and columns, as x.T or swapaxes(-1, -2)"
-        raise InputError(sentence(where, must, f"a sum of {total!r}", remedy))
+        raise InputError(message(where, must, f"a sum of {total!r}", remedy))
     divided: Floats = array / sums
     return divided
 
@@ -166,7 +166,7 @@ def check_entries(array: Floats, good: Bools, where: str, must: str) -> None:
     if not good.all():
         at = tuple(np.argwhere(~good)[0].tolist())
         got = f"{float(array[at])!r} at {_index_text(at)}"
-        raise InputError(sentence(where, must, got))
+        raise InputError(message(where, must, got))
 
 
 def _index_text(index: tuple[int, ...]) -> str:
@@ -186,7 +186,7 @@ def frozen(array: Floats) -> Floats:
 def check_shape(array: NDArray[Any], shape: tuple[int, ...], where: str, remedy: str = "") -> None:
     """Refuses an array of another shape."""
     if array.shape != shape:
-        raise InputError(sentence(where, f"must have shape {shape}", f"{array.shape}", remedy))
+        raise InputError(message(where, f"must have shape {shape}", f"{array.shape}", remedy))
 
 
 def label_rows(array: Floats, labels: Sequence[Label] | None, where: str, what: str) -> Floats:
@@ -195,7 +195,7 @@ def label_rows(array: Floats, labels: Sequence[Label] | None, where: str, what: 
         array = array.reshape(0, len(labels_of(labels, f"{where} labels")))
     if array.ndim != 2 or array.shape[1] == 0:
         must = "must have shape (n, L), one row per position and one column per label"
-        raise InputError(sentence(f"{where} {what}".strip(), must, f"shape {array.shape}"))
+        raise InputError(message(f"{where} {what}".strip(), must, f"shape {array.shape}"))
     return array
 
 
@@ -206,7 +206,7 @@ def alphabet_of(labels: Sequence[Label] | None, size: int, where: str) -> Alphab
     alphabet = labels_of(labels, where)
     if len(alphabet) != size:
         must = f"there must be {size} labels, as many as the model has"
-        raise InputError(sentence(where, must, list(alphabet.labels)))
+        raise InputError(message(where, must, list(alphabet.labels)))
     return alphabet
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
@@ -59,7 +59,7 @@ def given(model: Model, constraint: Any) -> Model:
     limits = as_constraint(constraint, model.alphabet, model.n)
     if limits is None:
         must = "a regular expression over labels or an acceptor is needed"
-        raise InputError(sentence("given", must, constraint))
+        raise InputError(message("given", must, constraint))
     local = neighbours(limits)
     scores = None if local is None else _chain_scores(model)
     try:
@@ -68,7 +68,7 @@ def given(model: Model, constraint: Any) -> Model:
         return Acceptor(restricted(model.layered(), limits, "given"))
     except EmptyError:
         must = "some sequence that the constraint allows must have positive probability"
-        raise EmptyError(sentence("given", must)) from None
+        raise EmptyError(message("given", must)) from None
 
 
 def _masked(unary: Floats, pairwise: Floats, local: Neighbours) -> tuple[Floats, Floats]:
@@ -120,7 +120,7 @@ def tempered(model: Model, temperature: float) -> Model:
     """
     t = real_array(temperature, "temperature")
     if t.ndim or not np.isfinite(t) or t <= 0:
-        raise InputError(sentence("temperature", "must be a positive number", temperature))
+        raise InputError(message("temperature", "must be a positive number", temperature))
     power = 1.0 / float(t)
     scores = _chain_scores(model)
     if scores is not None:
@@ -128,7 +128,7 @@ def tempered(model: Model, temperature: float) -> Model:
     layers = in_logs(normalize(model.layered()))
     if not layers.unambiguous:
         must = "each sequence must have one path in the model, as in no mixture"
-        raise InputError(sentence("temperature", must, type(model).__name__))
+        raise InputError(message("temperature", must, type(model).__name__))
     steps = tuple(replace(layer, weight=layer.weight * power) for layer in layers.layers)
     return Acceptor(from_logs(replace(layers, start=layers.start * power, layers=steps)))
 
@@ -182,7 +182,7 @@ def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) 
     given = listed(references, "calibrate", "references must be a list of label sequences")
     if len(made) != len(given) or not made:
         must = "there must be as many references as models, at least one"
-        raise InputError(sentence("calibrate", must, f"{len(given)} and {len(made)}"))
+        raise InputError(message("calibrate", must, f"{len(given)} and {len(made)}"))
     seen = [_encoded(one, y, row) for row, (one, y) in enumerate(zip(made, given, strict=True))]
     before = _likelihood(made, seen)
     from scipy.optimize import minimize_scalar  # takes a while to load
@@ -200,9 +200,9 @@ def _encoded(model: Model, reference: Iterable[object], row: int) -> Ints:
     indices = model.alphabet.encode(reference, where)
     if len(indices) != model.n:
         must = f"must have length {model.n}, as its model"
-        raise InputError(sentence(where, must, f"length {len(indices)}"))
+        raise InputError(message(where, must, f"length {len(indices)}"))
     if log_probability(model.layered(), indices) == -math.inf:
-        raise InputError(sentence(where, "must have positive probability under its model"))
+        raise InputError(message(where, "must have positive probability under its model"))
     return indices
 
 

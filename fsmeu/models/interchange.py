@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, InputError, nearest, sentence, shorten
+from fsmeu.errors import FsmeuError, InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import Layer, Layered
@@ -52,24 +52,24 @@ def from_json(source: Mapping[str, Any] | str | Path) -> Model:
         _check_nesting(content, where)
         return _model(content, where)
     except RecursionError:
-        raise InputError(sentence(where, "must not be nested this deeply")) from None
+        raise InputError(message(where, "must not be nested this deeply")) from None
 
 
 def parse_json(text: str, where: str) -> object:
     """What a JSON text says, with finite numbers; an InputError if it is none."""
 
     def refuse(name: str) -> NoReturn:
-        raise InputError(sentence(where, "numbers must be finite", name))
+        raise InputError(message(where, "numbers must be finite", name))
 
     try:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         got = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise InputError(sentence(where, "must be JSON", got)) from None
+        raise InputError(message(where, "must be JSON", got)) from None
     except ValueError as error:
         if isinstance(error, FsmeuError):
             raise
-        raise InputError(sentence(where, "numbers must be of sensible length")) from None
+        raise InputError(message(where, "numbers must be of sensible length")) from None
 
 
 def _check_nesting(content: object, where: str) -> None:
@@ -78,7 +78,7 @@ def _check_nesting(content: object, where: str) -> None:
     while level:
         if depth > MAX_NESTING:
             must = f"mixtures must be nested at most {MAX_NESTING} deep"
-            raise InputError(sentence(where, must))
+            raise InputError(message(where, must))
         inside = [part.get("models") for part in level if isinstance(part, Mapping)]
         level = [part for parts in inside if isinstance(parts, list) for part in parts]
         depth += 1
@@ -87,27 +87,27 @@ def _check_nesting(content: object, where: str) -> None:
 def _model(content: object, where: str) -> Model:
     if not isinstance(content, Mapping):
         must = 'must be an object, such as {"probs": [0.2, 0.9]} or {"model": "markov", ...}'
-        raise InputError(sentence(where, must, shorten(content)))
+        raise InputError(message(where, must, shorten(content)))
     arguments = dict(content)
     kind = arguments.pop("model", "bernoulli" if "probs" in arguments else None)
     if not isinstance(kind, str) or kind not in KINDS:
         must = f"key 'model' must be one of {', '.join(KINDS)}"
-        raise InputError(sentence(where, must, kind, nearest(shorten(kind), KINDS)))
+        raise InputError(message(where, must, kind, nearest(shorten(kind), KINDS)))
     if kind == "bernoulli" and "probs" in arguments and "p" not in arguments:
         arguments["p"] = arguments.pop("probs")
     build, needed, optional = KINDS[kind]
     for key in arguments:
         if key not in needed + optional:
             must = f"{kind} takes the keys {', '.join(needed + optional)}"
-            raise InputError(sentence(where, must, f"key {key!r}", nearest(key, needed + optional)))
+            raise InputError(message(where, must, f"key {key!r}", nearest(key, needed + optional)))
     for key in needed:
         if key not in arguments:
-            raise InputError(sentence(where, f"{kind} needs the key {key!r}"))
+            raise InputError(message(where, f"{kind} needs the key {key!r}"))
     try:
         return build(**arguments)
     except FsmeuError as error:
-        message = f"{where}: {error}"
-        raise type(error)(message) from None
+        text = f"{where}: {error}"
+        raise type(error)(text) from None
 
 
 def _potentials(unary: Any, pairwise: Any, labels: Any = None) -> Model:
@@ -122,7 +122,7 @@ def _with_inf(value: Any) -> Any:
 
 def _mixture(models: object, weights: Any) -> Model:
     if not isinstance(models, list):
-        raise InputError(sentence("Mixture models", "must be a list of models", models))
+        raise InputError(message("Mixture models", "must be a list of models", models))
     parts = [_model(part, f"models[{k}]") for k, part in enumerate(models)]
     return Mixture(parts, weights)
 
@@ -144,7 +144,7 @@ def _acceptor(
     alphabet = labels_of(labels, "acceptor labels")
     first = _weights(start, "acceptor start")
     if not isinstance(layers, list):
-        raise InputError(sentence("acceptor layers", "must be a list of objects", layers))
+        raise InputError(message("acceptor layers", "must be a list of objects", layers))
     built: list[Layer] = []
     for k, content in enumerate(layers):
         width = built[-1].width if built else len(first)
@@ -153,7 +153,7 @@ def _acceptor(
     width = built[-1].width if built else len(first)
     if len(last) != width:
         must = f"must have {width} weights, one per state of the last layer"
-        raise InputError(sentence("acceptor final", must, f"{len(last)}"))
+        raise InputError(message("acceptor final", must, f"{len(last)}"))
     machine = Layered(alphabet, first, tuple(built), last, unambiguous=False)
     machine = replace(machine, unambiguous=_is_deterministic(machine))
     return Acceptor(machine, normalize=normalize, log_scale=log_scale)
@@ -173,9 +173,7 @@ def _is_deterministic(layered: Layered) -> bool:
 
 def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     if not isinstance(content, Mapping) or set(content) != set(_KEYS):
-        raise InputError(
-            sentence(where, f"must be an object with keys {', '.join(_KEYS)}", content)
-        )
+        raise InputError(message(where, f"must be an object with keys {', '.join(_KEYS)}", content))
     after = count(content["width"], f"{where} width")
     check_arcs(f"{where} width", after, "states")
     layer = Layer(
@@ -188,14 +186,14 @@ def _layer(content: Any, where: str, width: int, alphabet: Alphabet) -> Layer:
     lengths = {len(x) for x in (layer.source, layer.label, layer.target, layer.weight)}
     if len(lengths) > 1:
         must = "source, label, target and weight must have the same length"
-        raise InputError(sentence(where, must, f"lengths {sorted(lengths)}"))
+        raise InputError(message(where, must, f"lengths {sorted(lengths)}"))
     return layer
 
 
 def _weights(value: Any, where: str) -> Floats:
     array = real_array(value, where)
     if array.ndim != 1:
-        raise InputError(sentence(where, "must be a list of numbers", f"shape {array.shape}"))
+        raise InputError(message(where, "must be a list of numbers", f"shape {array.shape}"))
     must = "each weight must be a finite number, at least 0"
     check_entries(array, np.isfinite(array) & (array >= 0), where, must)
     return array
@@ -206,7 +204,7 @@ def _numbers(value: Any, where: str, limit: int) -> Ints:
     good = (array >= 0) & (array < limit) & (array == np.floor(array))
     if array.ndim != 1 or not good.all():
         must = f"must be a list of whole numbers from 0 to {limit - 1}"
-        raise InputError(sentence(where, must, value))
+        raise InputError(message(where, must, value))
     return array.astype(np.int64)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, sentence, truth
+from fsmeu.errors import EmptyError, InputError, check_bool, message
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain
 from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst
 from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
@@ -112,15 +112,15 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
     where = "NBest sequences"
     must = "must be a list of label sequences"
     if isinstance(sequences, str):
-        raise InputError(sentence(where, must, sequences))
+        raise InputError(message(where, must, sequences))
     result: list[list[object]] = []
     for number, one in enumerate(listed(sequences, where, must, rows=True)):
         result.append(listed(one, where, f"sequence {number + 1} must be a sequence of labels"))
         if len(result[-1]) != len(result[0]):
             got = f"lengths {len(result[0])} (sequence 1) and {len(result[-1])} ({number + 1})"
-            raise InputError(sentence(where, "all sequences must have the same length", got))
+            raise InputError(message(where, "all sequences must have the same length", got))
     if not result:
-        raise EmptyError(sentence(where, "must list at least one sequence", "an empty list"))
+        raise EmptyError(message(where, "must list at least one sequence", "an empty list"))
     check_arcs("NBest", len(result) * len(result[0]))
     return result
 
@@ -128,17 +128,17 @@ def _sequences(sequences: Iterable[Iterable[object]]) -> list[list[object]]:
 def _weights(weights: ArrayLike, size: int, log: bool) -> Floats:
     where = "NBest weights"
     if not isinstance(log, bool):
-        raise InputError(sentence("NBest log", "must be True or False", log))
+        raise InputError(message("NBest log", "must be True or False", log))
     array = real_array(weights, where)
     if array.shape != (size,):
         must = f"there must be {size} weights, one per sequence"
-        raise InputError(sentence(where, must, f"shape {array.shape}"))
+        raise InputError(message(where, must, f"shape {array.shape}"))
     good = array < np.inf if log else (array >= 0) & (array <= _MOST_WEIGHT)
     allowed = "finite or -inf" if log else f"from 0 to {_MOST_WEIGHT:g}"
     check_entries(array, good, where, f"each weight must be {allowed}")
     top = array.max()
     if top == (-np.inf if log else 0.0):
-        raise EmptyError(sentence(where, "at least one weight must be positive"))
+        raise EmptyError(message(where, "at least one weight must be positive"))
     with np.errstate(over="ignore"):  # a difference that no double holds is a weight of 0
         return np.exp(array - top) if log else array
 
@@ -149,10 +149,10 @@ def _seen(flat: list[object]) -> Alphabet:
     try:
         distinct = {_plain(x) for x in flat}
     except Exception:  # whatever a strange label raises
-        raise InputError(sentence("NBest sequences", must)) from None
+        raise InputError(message("NBest sequences", must)) from None
     odd = [x for x in distinct if not isinstance(x, int | str)]
     if odd:
-        raise InputError(sentence("NBest sequences", must, odd[0]))
+        raise InputError(message("NBest sequences", must, odd[0]))
     if distinct <= {0, 1, "0", "1"}:
         return BINARY
     return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
@@ -228,7 +228,7 @@ class Acceptor(Model):
             log_scale: logarithm of one more factor of all paths.
         """
         scale = _checked_scale(log_scale)
-        normalize = truth("Acceptor", "normalize", normalize)
+        normalize = check_bool("Acceptor", "normalize", normalize)
         if isinstance(fst, Layered):
             machine = from_logs(fst) if isinstance(fst, LogLayered) else fst
         else:
@@ -236,7 +236,7 @@ class Acceptor(Model):
             scale += beside
         if labels is not None and labels_of(labels, "Acceptor labels") != machine.alphabet:
             must = f"must be those of the layers, {list(machine.alphabet.labels)}"
-            raise InputError(sentence("Acceptor labels", must, list(labels)))
+            raise InputError(message("Acceptor labels", must, list(labels)))
         _check_weights(machine)
         if normalize:
             pushed, whole = normalized(machine, "Acceptor fst")
@@ -280,16 +280,16 @@ class Acceptor(Model):
 def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
     """The layers of an OpenFst machine, and the logarithm of a factor that is not part of them."""
     if not hasattr(fst, "write_to_string"):
-        raise InputError(sentence("Acceptor fst", "must be an OpenFst machine of pynini", fst))
+        raise InputError(message("Acceptor fst", "must be an OpenFst machine of pynini", fst))
     if labels is None:
-        raise InputError(sentence("Acceptor labels", "must be given for an OpenFst machine"))
+        raise InputError(message("Acceptor labels", "must be given for an OpenFst machine"))
     alphabet = labels_of(labels, "Acceptor labels")
     logs = log_layers_from_fst(fst, alphabet, "Acceptor fst")  # type: ignore[arg-type]
     weights = np.concatenate([logs.final, *(layer.weight for layer in logs.layers)])
     size = np.abs(weights[~np.isneginf(weights)]).max()
     if size > _MOST_WEIGHT:
         must = f"each weight must be a number up to {_MOST_WEIGHT:g} in size, or infinity for none"
-        raise InputError(sentence("Acceptor fst", must, f"one of size {size:g}"))
+        raise InputError(message("Acceptor fst", must, f"one of size {size:g}"))
     if size <= _PLAIN:
         return from_logs(logs), 0.0
     return normalized(logs, "Acceptor fst")
@@ -298,7 +298,7 @@ def _read(fst: object, labels: Sequence[Label] | None) -> tuple[Layered, float]:
 def _checked_scale(log_scale: object) -> float:
     array = real_array(log_scale, "Acceptor log_scale")  # type: ignore[arg-type]
     if array.ndim or not np.isfinite(array):
-        raise InputError(sentence("Acceptor log_scale", "must be a finite number", log_scale))
+        raise InputError(message("Acceptor log_scale", "must be a finite number", log_scale))
     return float(array)
 
 
@@ -307,7 +307,7 @@ def _scaled(machine: Layered, scale: float) -> Layered:
     if abs(scale) > _PLAIN:
         must = "without normalisation a double must hold the weight of all paths"
         remedy = "Leave normalize=False out"
-        raise InputError(sentence("Acceptor fst", must, f"exp({scale:.6g})", remedy))
+        raise InputError(message("Acceptor fst", must, f"exp({scale:.6g})", remedy))
     factor = float(np.exp(scale))
     return replace(machine, start=machine.start * factor) if factor != 1.0 else machine
 
@@ -317,7 +317,7 @@ def _check_weights(machine: Layered) -> None:
     weights = [machine.start, machine.final, *(layer.weight for layer in machine.layers)]
     if not all((np.isfinite(part) & (part >= 0)).all() for part in weights):
         must = "each weight must be a finite number, at least 0, as a factor (not as a logarithm)"
-        raise InputError(sentence("Acceptor fst", must))
+        raise InputError(message("Acceptor fst", must))
 
 
 # -- mixtures --------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Mixture(Model):
     def __init__(self, models: Sequence[Model], weights: ArrayLike) -> None:
         parts = tuple(listed(models, "Mixture models", "must be a list of models"))
         if not parts:
-            raise EmptyError(sentence("Mixture models", "must hold at least one model"))
+            raise EmptyError(message("Mixture models", "must hold at least one model"))
         for part in parts:
             _check_part(part, parts[0])
         array = probability_array(weights, "Mixture weights")
@@ -376,13 +376,13 @@ class Mixture(Model):
 
 def _check_part(part: object, first: Model) -> None:
     if not isinstance(part, Model):
-        raise InputError(sentence("Mixture models", "each must be a label model", part))
+        raise InputError(message("Mixture models", "each must be a label model", part))
     if set(part.labels) != set(first.labels):
         got = f"{list(first.labels)} and {list(part.labels)}"
-        raise InputError(sentence("Mixture models", "all must have the same labels", got))
+        raise InputError(message("Mixture models", "all must have the same labels", got))
     if part.n != first.n:
         got = f"lengths {first.n} and {part.n}"
-        raise InputError(sentence("Mixture models", "all must have the same length", got))
+        raise InputError(message("Mixture models", "all must have the same length", got))
 
 
 def _side_by_side(parts: list[Layered], position: int) -> Layer:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, sentence
+from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, message
 from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
 from fsmeu.limits import MAX_DENSE_ENTRIES, MAX_PREFIXES
 from fsmeu.models.checks import check_arcs, count
@@ -69,7 +69,7 @@ def normalized(layered: Layered, where: str = "model") -> tuple[Layered, float]:
     """The same acceptor as ``normalize`` gives it, and the logarithm of the weight of all paths."""
     pushed, whole = _pushed(layered)
     if whole == -np.inf:
-        raise EmptyError(sentence(where, "at least one sequence must have positive weight"))
+        raise EmptyError(message(where, "at least one sequence must have positive weight"))
     return pushed, whole
 
 
@@ -138,7 +138,7 @@ def _scaled_probability(layered: Layered, indices: Ints) -> tuple[float, int]:
     """
     if len(indices) != layered.n:
         must = f"must have {layered.n} labels, as the model has"
-        raise InputError(sentence("sequence", must, f"{len(indices)} labels"))
+        raise InputError(message("sequence", must, f"{len(indices)} labels"))
     mass, exponent = layered.start, 0
     for layer, label in zip(layered.layers, indices, strict=True):
         on = layer.label == label
@@ -165,7 +165,7 @@ def marginals(layered: Layered) -> Floats:
     before, after = forward(layered), backward(layered)
     whole = float(before[-1] @ layered.final)
     if not whole > 0:
-        raise EmptyError(sentence("model", "at least one sequence must have positive weight"))
+        raise EmptyError(message("model", "at least one sequence must have positive weight"))
     rows = np.zeros((layered.n, len(layered.alphabet)))
     for k, layer in enumerate(layered.layers):
         mass = before[k][layer.source] * layer.weight * after[k + 1][layer.target]
@@ -209,7 +209,7 @@ def _generator(seed: object) -> np.random.Generator:
     number = as_whole(seed, least=0)
     if number is None:
         must = "must be a whole number, at least 0, or a numpy Generator"
-        raise InputError(sentence("sample seed", must, seed))
+        raise InputError(message("sample seed", must, seed))
     return np.random.default_rng(number)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import EmptyError, InputError, sentence
+from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import ArcWeights, Layered, LogLayered
 from fsmeu.limits import NORMALISED_CELLS
@@ -65,7 +65,7 @@ class Potentials(Parametrized):
     pairwise: Floats
     labels: tuple[Label, ...]
     n: int
-    zeros_stay: ClassVar[bool] = True
+    fixed_support: ClassVar[bool] = True
     _origin: str = field(init=False, default="linear-chain conditional random field")
 
     def __init__(
@@ -79,7 +79,7 @@ class Potentials(Parametrized):
         shared, each = (size, size), (max(0, n - 1), size, size)
         if links.shape not in (shared, each):
             must = f"must have shape {shared}, or position by position {each}"
-            raise InputError(sentence("potentials pairwise", must, f"shape {links.shape}"))
+            raise InputError(message("potentials pairwise", must, f"shape {links.shape}"))
         check_arcs("potentials", size + max(0, n - 1) * size * size)
         alphabet = alphabet_of(labels, size, "potentials labels")
         self._keep(unary=frozen(scores), pairwise=frozen(links), labels=alphabet.labels, n=n)
@@ -87,7 +87,7 @@ class Potentials(Parametrized):
         at = first_impossible(scores, links)
         if at is not None:
             what = f"the -inf among them leave no label for position {at + 1}"
-            raise EmptyError(sentence("potentials", f"must allow some sequence, but {what}"))
+            raise EmptyError(message("potentials", f"must allow some sequence, but {what}"))
 
     @classmethod
     def _prepare(cls, models: Sequence[Model]) -> None:

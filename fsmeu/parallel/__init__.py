@@ -20,7 +20,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from fsmeu.errors import FsmeuError, InputError, sentence, whole
+from fsmeu.errors import FsmeuError, InputError, check_int, message
 from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
 
 __all__ = ["WorkerError", "Workers", "checked_jobs", "in_shares", "workers"]
@@ -38,10 +38,10 @@ def checked_jobs(where: str, jobs: object) -> int:
     Raises:
         InputError: it is not a whole number from 1 to ``MOST_JOBS``.
     """
-    number = whole(where, "jobs", jobs)
+    number = check_int(where, "jobs", jobs)
     if number > MOST_JOBS:
         must = f"jobs must be at most {MOST_JOBS:,}"
-        raise InputError(sentence(where, must, jobs, "Use a scheduler for more than one machine"))
+        raise InputError(message(where, must, jobs, "Use a scheduler for more than one machine"))
     return number
 
 
@@ -94,7 +94,7 @@ class Workers:
                 must = "workers must have fsmeu and enough memory, and stay until the work is done"
                 remedy = "Use fewer jobs; --resume goes on where a corpus stopped"
                 got = f"{type(error).__name__}: {error}"
-                raise WorkerError(sentence(self.where, must, got, remedy)) from error
+                raise WorkerError(message(self.where, must, got, remedy)) from error
 
 
 def _called(
@@ -151,7 +151,7 @@ def _dask(where: str, client: Any) -> Workers:
 
     cores = sum(client.nthreads().values())
     if not cores:
-        raise InputError(sentence(where, "the scheduler must have workers", "none"))
+        raise InputError(message(where, "the scheduler must have workers", "none"))
     with parallel_config(backend="dask", client=client):
         made = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
     ends = (KilledWorker, ImportError, OSError, CancelledError)  # the latter of its scheduler
@@ -166,19 +166,19 @@ def _connected(where: str, scheduler: object) -> Iterator[Any]:
     except ImportError:
         must = "a scheduler needs Dask"
         remedy = "Install it: pip install 'fsmeu[dask]'"
-        raise InputError(sentence(where, must, "none", remedy)) from None
+        raise InputError(message(where, must, "none", remedy)) from None
     if isinstance(scheduler, Client):
         yield scheduler
         return
     must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
     if not isinstance(scheduler, str) or not scheduler.strip():
-        raise InputError(sentence(where, must, scheduler))
+        raise InputError(message(where, must, scheduler))
     try:
         connect: Any = Client  # its constructor has no types
         client = connect(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
     except Exception as error:  # of many kinds, from names that are none to nobody there
         remedy = f"({type(error).__name__}: {error})"
-        raise InputError(sentence(where, must, scheduler, remedy)) from None
+        raise InputError(message(where, must, scheduler, remedy)) from None
     with client:
         yield client
 
@@ -236,7 +236,7 @@ def _packed(value: Any, where: str) -> bytes:
         packed: bytes = cloudpickle.dumps(value)
     except Exception as error:  # whatever an object raises that cannot be sent
         must = "losses and models must be such that pickle can send them to other processes"
-        raise InputError(sentence(where, must, f"{type(error).__name__}: {error}")) from None
+        raise InputError(message(where, must, f"{type(error).__name__}: {error}")) from None
     return packed
 
 

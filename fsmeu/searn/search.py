@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.searn.features.hashing import uniform
 from fsmeu.searn.learners.protocol import Decisions
 from fsmeu.searn.policies import (
@@ -270,7 +270,7 @@ def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Flo
     """
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
-        raise InputError(sentence("Searn", must, None, 'Use costs="sampled" or "optimal"'))
+        raise InputError(message("Searn", must, None, 'Use costs="sampled" or "optimal"'))
     allowed = space.allowed(states)
     rows, actions = np.nonzero(allowed)
     after = space.step(states.take(rows), actions)

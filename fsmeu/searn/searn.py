@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, one_of, sentence, truth, whole
+from fsmeu.errors import InputError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import first_use, register, save
@@ -86,7 +86,7 @@ def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: s
     if not isinstance(value, type) and hasattr(value, method):
         return value
     must = f"{name} must be one of {', '.join(known)}, or an object with {method}"
-    raise InputError(sentence(where, must, value))
+    raise InputError(message(where, must, value))
 
 
 INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
@@ -231,7 +231,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         mark = "" if self.checkpoint is None else self._mark(inputs, ys)
         trained = read_checkpoint(self.checkpoint, mark)
         seed = _seed(self.random_state) if trained is None else trained.seed
-        folds = fold_numbers(len(ys), min(whole(where, "folds", self.folds), len(examples)), seed)
+        folds = fold_numbers(
+            len(ys), min(check_int(where, "folds", self.folds), len(examples)), seed
+        )
         with first_use(f"checkpoint {self.checkpoint}"):
             trained = trained or Trained(Mixture(), Mixture(folds=folds), seed, mark)
             trained.check(folds)
@@ -240,7 +242,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
                     greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
         how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         bar: Any = nullcontext(progress or (lambda done: None))
-        if truth(where, "verbose", self.verbose):
+        if check_bool(where, "verbose", self.verbose):
             bar = progress_bar(how.iterations)
         with bar as tell:
             for _ in train(search, examples, how, trained, tell):
@@ -261,7 +263,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             influence=influence,
             beta=interpolation_rule(self.beta, where, longest, loss_of),
             ties=one_of(where, "ties", self.ties, ("gold", "all")),
-            jobs=whole(where, "n_jobs", self.n_jobs),
+            jobs=check_int(where, "n_jobs", self.n_jobs),
             costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
         )
 
@@ -271,7 +273,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         """The examples to train on, and the mean loss of a mixture on development data."""
         where = type(self).__name__
         if (X_dev is None) != (y_dev is None):
-            raise InputError(sentence(where, "X_dev and y_dev must be given together"))
+            raise InputError(message(where, "X_dev and y_dev must be given together"))
         if X_dev is not None:
             inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
             ys = search.read_outputs(y_dev, inputs, where)
@@ -305,9 +307,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return over_classes(given_loss(loss, self.loss_params, where, names), names, where)
 
     def _bits(self) -> int:
-        bits = whole(type(self).__name__, "bits", self.bits)
+        bits = check_int(type(self).__name__, "bits", self.bits)
         if bits > 30:
-            raise InputError(sentence(type(self).__name__, "bits must be at most 30", bits))
+            raise InputError(message(type(self).__name__, "bits must be at most 30", bits))
         return bits
 
     # -- prediction ---------------------------------------------------------------------------
@@ -321,7 +323,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
             return sampled(search, policy, examples, _seed(self.random_state))
-        size = whole(where, "beam", self.beam)
+        size = check_int(where, "beam", self.beam)
         if size == 1:
             return greedy(search, policy, examples)
         return beam(search, policy, examples, size)
@@ -347,4 +349,4 @@ class Searn(BaseEstimator):  # type: ignore[misc]
 def _seed(random_state: Any) -> int:
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
-    return whole("Searn", "random_state", random_state, least=0)
+    return check_int("Searn", "random_state", random_state, least=0)

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.segments import CHUNKS
 from fsmeu.searn.features.sentences import HashedSentences, templated_sentences
@@ -67,7 +67,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         widths = {len(row) for one in X for row in one}
         if len(widths) != 1:
             must = "all rows must have the same number of columns, and there must be one"
-            raise InputError(sentence("ColumnTagger", must, f"{sorted(widths)}"))
+            raise InputError(message("ColumnTagger", must, f"{sorted(widths)}"))
         self.width_ = widths.pop()
         model = Searn() if self.searn is None else clone(self.searn)
         self.searn_ = model.fit(self._sentences(X), y, on_iteration=on_iteration)
@@ -83,17 +83,17 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         for row in (row for one in X for row in one):
             if len(row) != self.width_:
                 must = f"rows must have {self.width_} columns, as in training"
-                raise InputError(sentence("ColumnTagger", must, " ".join(row)))
+                raise InputError(message("ColumnTagger", must, " ".join(row)))
         found: list[list[str]] = self.searn_.predict(self._sentences(X))
         return found
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger."""
-        width = whole("ColumnTagger", "width_", self.width_)
+        width = check_int("ColumnTagger", "width_", self.width_)
         return [[("",) * min(width, _MOST_COLUMNS)] * 2] * 3
 
     def _sentences(self, X: Rows) -> HashedSentences:
-        bits = whole("ColumnTagger", "bits", self.bits)
+        bits = check_int("ColumnTagger", "bits", self.bits)
         segments = CHUNKS if self._by_chunk() and self.width_ > 1 else None
         return templated_sentences(X, self._set(), bits, segments)
 
@@ -101,7 +101,7 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.templates, str):
             if self.templates not in SETS:
                 must = f"templates must be one of {', '.join(SETS)}, or a list"
-                raise InputError(sentence("ColumnTagger", must, self.templates))
+                raise InputError(message("ColumnTagger", must, self.templates))
             return SETS[self.templates]
         return TemplateSet(_parsed(self.templates), _parsed(self.crossed))
 

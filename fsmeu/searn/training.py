@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import InputError, SizeLimitError, as_whole, one_of, sentence, whole
+from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import load, register
 from fsmeu.limits import MOST_ITERATIONS
@@ -69,7 +69,7 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | No
         return lambda policy, models: _searched(policy, models, loss_of)
     number = number_between(where, "beta", beta, 0, 1)
     if number == 0:
-        raise InputError(sentence(where, "beta must be greater than 0", beta))
+        raise InputError(message(where, "beta must be greater than 0", beta))
     return lambda policy, models: number
 
 
@@ -84,19 +84,19 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
         SizeLimitError: it is derived, and larger than is reasonable.
     """
     if iterations is not None:
-        return whole(where, "iterations", iterations)
+        return check_int(where, "iterations", iterations)
     if beta == "theory":
         needed = max(1, math.ceil(2 * longest**3 * math.log(max(1, longest))))
     elif isinstance(beta, str) or beta == 1:
         needed = MOST_ITERATIONS if isinstance(beta, str) else 1
     elif influence == 0:
-        raise InputError(sentence(where, "influence must be greater than 0 where beta is below 1"))
+        raise InputError(message(where, "influence must be greater than 0 where beta is below 1"))
     else:
         needed = max(1, math.ceil(math.log(influence) / math.log1p(-beta) - 1e-9))
     if needed > MOST_ITERATIONS:
         must = f"at most {MOST_ITERATIONS:,} iterations are made unless their number is given"
         remedy = "Give iterations=, or a larger beta"
-        raise SizeLimitError(sentence(where, must, f"{needed:,}", remedy))
+        raise SizeLimitError(message(where, must, f"{needed:,}", remedy))
     return needed
 
 
@@ -269,7 +269,7 @@ def fingerprint(parameters: dict[str, Any], sentences: HashedSentences, ys: Any)
     """
     if not isinstance(sentences, HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
-        raise InputError(sentence("Searn", must, None, "Leave checkpoint out"))
+        raise InputError(message("Searn", must, None, "Leave checkpoint out"))
     found = blake2b(digest_size=16)
     found.update(repr(sorted(parameters.items(), key=lambda item: item[0])).encode())
     matrix, chunks = sentences.matrix, sentences.segments
@@ -297,7 +297,7 @@ def read_checkpoint(path: str | None, mark: str) -> Trained | None:
         or as_whole(found.seed, 0) is None
     ):
         must = f"the checkpoint {path} must be of the same parameters and data"
-        raise InputError(sentence("Searn", must, None, "Remove it to train anew"))
+        raise InputError(message("Searn", must, None, "Remove it to train anew"))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import TapeLoss
@@ -192,7 +192,7 @@ class Tape:
         whole: Ints = counted.astype(np.int64)
         if (whole != counted).any() or (whole < 0).any():
             must = "the counts that the value looks at must grow by whole numbers"
-            raise UncountableError(sentence("decode by counting", must))
+            raise UncountableError(message("decode by counting", must))
         return whole
 
 

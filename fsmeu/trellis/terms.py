@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, sentence
+from fsmeu.errors import LossFileError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.limits import AMOUNTS_AT_ONCE
@@ -122,7 +122,7 @@ def _entries(table: Floats, first: int) -> Entries:
         LossFileError: an amount is no finite number.
     """
     if not np.isfinite(table).all():
-        raise LossFileError(sentence("decode", "what is counted must be a finite number"))
+        raise LossFileError(message("decode", "what is counted must be a finite number"))
     row, feature = np.nonzero(table)
     return Entries(row + first, feature, table[row, feature])
 

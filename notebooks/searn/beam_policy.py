@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import SizeLimitError, sentence, whole
+from fsmeu.errors import SizeLimitError, check_int, message
 from searn.growth import Growth, State, actions, allowed, words_of
 from searn.matches import Matches
 
@@ -47,7 +47,7 @@ def action_costs(
     starts = np.zeros((len(units), len(growth.units)), bool)
     starts[:, list(state)] = True
     starts[np.arange(len(units)), units] = True
-    _, found = _searched(growth, matches, starts, whole("beam", "width", width))
+    _, found = _searched(growth, matches, starts, check_int("beam", "width", width))
     return units, (found.max() - found) / max(1, matches.total)
 
 
@@ -55,7 +55,7 @@ def best_completion(growth: Growth, matches: Matches, state: State, width: int =
     """The completed summary of the greatest ROUGE-2 that a beam search from a state finds."""
     start = np.zeros((1, len(growth.units)), bool)
     start[0, list(state)] = True
-    added, _ = _searched(growth, matches, start, whole("beam", "width", width))
+    added, _ = _searched(growth, matches, start, check_int("beam", "width", width))
     return tuple(np.flatnonzero(added[0]).tolist())
 
 
@@ -69,7 +69,7 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
     cells = count * width * size * (1 + len(growth.collection))
     if cells > MOST_BEAM_CELLS:
         must = f"beams may have at most {MOST_BEAM_CELLS:,} cells in a step"
-        raise SizeLimitError(sentence("beam", must, f"{cells:,}", "Use fewer documents"))
+        raise SizeLimitError(message("beam", must, f"{cells:,}", "Use fewer documents"))
     drawn = np.random.default_rng(0)
     keys: Ints = drawn.integers(1 << 62, size=(size,), dtype=np.int64)  # a set's key is their xor
     best, best_worth = starts.copy(), np.full((count, 2), -1, np.int64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 
 __all__ = ["Collection", "checked", "subtree_order"]
 
@@ -55,19 +55,19 @@ def checked(given: Collection) -> Collection:
     where, n = "collection", len(given)
     parts = (given.tags, given.relations, given.heads, given.sentences, given.documents)
     if any(len(part) != n for part in (*parts, given.quoted)):
-        raise InputError(sentence(where, "there must be one entry of each kind for each word"))
+        raise InputError(message(where, "there must be one entry of each kind for each word"))
     heads, sentences = np.asarray(given.heads), np.asarray(given.sentences)
     if (heads < -1).any() or (heads >= n).any():
-        raise InputError(sentence(where, "a head must be the place of a word, or -1"))
+        raise InputError(message(where, "a head must be the place of a word, or -1"))
     inner = heads >= 0
     if (sentences[heads[inner]] != sentences[inner]).any():
-        raise InputError(sentence(where, "a head must stand in the sentence of its word"))
+        raise InputError(message(where, "a head must stand in the sentence of its word"))
     for number in np.unique(sentences):
         if (heads[sentences == number] < 0).sum() != 1:
             must = f"sentence {number} must have one root"
-            raise InputError(sentence(where, must))
+            raise InputError(message(where, must))
     if len(subtree_order(heads)) != n:
-        raise InputError(sentence(where, "heads must form trees, without cycles"))
+        raise InputError(message(where, "heads must form trees, without cycles"))
     return given
 
 

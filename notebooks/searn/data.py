@@ -9,7 +9,7 @@ from data_folder import data_file
 from numpy.typing import NDArray
 
 from fsmeu.corpora.columns import Sentence, read_sentences
-from fsmeu.errors import FsmeuError, InputError, sentence
+from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.files import read_text
 
 __all__ = ["FILES", "Letters", "conll2000", "conll2002", "letters"]
@@ -85,7 +85,7 @@ def letters() -> Letters:
         raise
     except (ValueError, IndexError):
         must = f"each row must have 6 columns and {_PIXELS} pixels"
-        raise InputError(sentence(f"file {path}", must)) from None
+        raise InputError(message(f"file {path}", must)) from None
     begins = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
     starts = np.concatenate([begins, [len(rows)]]).astype(np.int64)
     return Letters(pixels, [row[1] for row in rows], starts, fold[begins])

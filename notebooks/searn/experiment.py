@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fsmeu.errors import InputError, is_installed, sentence
+from fsmeu.errors import InputError, is_installed, message
 from searn.measures import Measure, interval
 from searn.methods import runs_of
 from searn.results import Result, mark_of, read_results, result_file, write_results
@@ -63,7 +63,7 @@ def curve(task: Task, plan: Plan, iterations: int) -> list[Row]:
     """
     own = next((one for one in task.methods if one.kind == "searn" and one.first), None)
     if own is None or task.score == "ROUGE-2":
-        raise InputError(sentence("curves", "a task must be one of label sequences", task.name))
+        raise InputError(message("curves", "a task must be one of label sequences", task.name))
     settings: dict[str, Any] = {**own.settings, "beta": 1.0, "iterations": iterations}
     method = Method(own.name, "searn", settings, {max(own.beams): ""}, own.first)
     return rows_of(task, _results(task, plan, [method], plan.place("curves"), every=True))

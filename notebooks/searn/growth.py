@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import whole
+from fsmeu.errors import check_int
 from searn.collection import Collection
 
 __all__ = [
@@ -70,14 +70,14 @@ def words_of(growth: Growth, added: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def vine_growth(collection: Collection, limit: int) -> Growth:
     """The growth word by word along the dependency trees."""
-    limit = whole("vine growth", "limit", limit)
+    limit = check_int("vine growth", "limit", limit)
     units = tuple((place,) for place in range(len(collection)))
     return Growth(collection, units, np.asarray(collection.heads, np.int64), limit)
 
 
 def extraction(collection: Collection, limit: int) -> Growth:
     """The growth by whole sentences."""
-    limit = whole("sentence extraction", "limit", limit)
+    limit = check_int("sentence extraction", "limit", limit)
     numbers = np.asarray(collection.sentences)
     units = tuple(
         tuple(np.flatnonzero(numbers == one).tolist()) for one in np.unique(numbers).tolist()

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.files import read_text, write_file
 from searn.measures import MEASURES, Measure
 from searn.task import Method, Split
@@ -122,7 +122,7 @@ def read_results(path: Path, mark: str | None = None) -> list[Result] | None:
         return [_result(one) for one in held["results"]]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         must = "must hold results of a run"
-        raise InputError(sentence(f"file {path}", must, None, "Remove it")) from None
+        raise InputError(message(f"file {path}", must, None, "Remove it")) from None
 
 
 def _result(held: dict[str, Any]) -> Result:
@@ -145,6 +145,6 @@ def read_folder(folder: Path) -> Iterator[Result]:
     files = sorted(folder.glob("*/*.json.gz"))
     if not files:
         remedy = "Make some with run TASK -o FOLDER"
-        raise InputError(sentence(f"folder {folder}", "it must hold results", None, remedy))
+        raise InputError(message(f"folder {folder}", "it must hold results", None, remedy))
     for path in files:
         yield from read_results(path) or []

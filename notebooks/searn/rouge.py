@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 
 __all__ = ["ngrams", "rouge"]
 
@@ -33,11 +33,11 @@ def rouge(summary: Words, references: Iterable[Words], n: int = 2) -> float:
     Raises:
         InputError: n is not a whole number of at least 1, or a text is given in place of words.
     """
-    whole("rouge", "n", n)
+    check_int("rouge", "n", n)
     given = list(references)
     for text in (summary, *given):
         if isinstance(text, str):
-            raise InputError(sentence("rouge", "a text must be a list of words", text))
+            raise InputError(message("rouge", "a text must be a list of words", text))
     mine = ngrams(summary, n)
     matched = total = 0
     for reference in given:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from fsmeu.errors import whole
+from fsmeu.errors import check_int
 from searn.collection import Collection, checked
 
 __all__ = ["synthetic_collections"]
@@ -126,7 +126,7 @@ def synthetic_collections(
     """
     where = "synthetic collections"
     for name, value in (("documents", documents), ("sentences", sentences), ("facts", facts)):
-        whole(where, name, value)
+        check_int(where, name, value)
     random = np.random.default_rng(seed)
     return [_collection(random, documents, sentences, facts) for _ in range(count)]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import one_of, whole
+from fsmeu.errors import check_int, one_of
 from fsmeu.learning.saving import register
 from searn.beam_policy import action_costs, best_completion
 from searn.collection import Collection
@@ -91,12 +91,12 @@ class GrowingSummary(BaseEstimator):  # type: ignore[misc]
 
     def costs(self, state: SummaryState, y: References) -> NDArray[np.float64]:
         """What each action costs, (actions,), the least of them 0."""
-        width = whole(type(self).__name__, "width", self.width)
+        width = check_int(type(self).__name__, "width", self.width)
         return action_costs(state.growth, state.matches(y), state.added, width)[1]
 
     def value(self, state: SummaryState, y: References) -> float:
         """The least loss that a beam search from a state finds; its own where it is finished."""
-        width = whole(type(self).__name__, "width", self.width)
+        width = check_int(type(self).__name__, "width", self.width)
         best = best_completion(state.growth, state.matches(y), state.added, width)
         return self.loss(summary(state.growth, best), y)
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.pages.templates import page
 from fsmeu.drawing.scene.escape import script_json, xml_attribute
-from fsmeu.errors import InputError, SizeLimitError, as_whole, sentence, shorten, visible, whole
+from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
@@ -80,11 +80,11 @@ def explore(
     longest = as_whole(n, least=1)
     if longest is None or longest > _LONGEST:
         must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"
-        raise InputError(sentence("explore", must, n))
-    limit = whole("explore", "limit", limit)
+        raise InputError(message("explore", must, n))
+    limit = check_int("explore", "limit", limit)
     if len(loss.alphabet) > _MOST_LABELS:
         must = f"at most {_MOST_LABELS} labels can be shown"
-        raise SizeLimitError(sentence("explore", must, f"{len(loss.alphabet)} labels"))
+        raise SizeLimitError(message("explore", must, f"{len(loss.alphabet)} labels"))
     # The longest first: what is too large is said at once.
     built = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
     labels = [str(label) for label in loss.alphabet.labels]
@@ -127,7 +127,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
     if labels != 2:
         if probs is not None:
             must = "probabilities to begin with can be given for two labels"
-            raise InputError(sentence("explore", must, f"{labels} labels"))
+            raise InputError(message("explore", must, f"{labels} labels"))
         share = 1.0 / (labels + 1)
         return [
             [2 * share if label == k % labels else share for label in range(labels)]
@@ -138,7 +138,7 @@ def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
     found = Bernoulli(probs).p
     if not len(found):
         must = "probabilities must be numbers from 0 to 1, at least one"
-        raise InputError(sentence("explore", must, probs))
+        raise InputError(message("explore", must, probs))
     return [[float(p)] for p in found]
 
 
@@ -171,7 +171,7 @@ def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
 def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
     must = f"a machine may have at most {limit:,} states, that of length {n} has more"
     remedy = "Use a smaller n, or raise the limit"
-    return SizeLimitError(sentence(f"explore {loss.name}", must, None, remedy))
+    return SizeLimitError(message(f"explore {loss.name}", must, None, remedy))
 
 
 def _tables(machine: Machine) -> dict[str, Any]:

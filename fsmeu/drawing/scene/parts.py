@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
 from fsmeu.drawing.scene.names import register_texts
-from fsmeu.errors import InputError, nearest, sentence, shorten, visible, whole
+from fsmeu.errors import InputError, check_int, message, nearest, shorten, visible
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.arcs import ArcTable
@@ -53,7 +53,7 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
     """
     if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
-        raise InputError(sentence("draw", must, f"lengths {len(z)} and {len(y)}"))
+        raise InputError(message("draw", must, f"lengths {len(z)} and {len(y)}"))
     table = automaton.table
     here = {table.start} if table.start >= 0 else set()
     steps: list[Ints] = []
@@ -67,7 +67,7 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
             if y is not None:
                 read = f"the pair {_name(automaton.inputs, a)}:{_name(automaton.outputs, y[i])}"
             must = f"the machine must have an arc for {read} at position {i + 1}"
-            raise InputError(sentence("draw", must))
+            raise InputError(message("draw", must))
         steps.append(arcs)
         here = set(table.target[arcs].tolist())
     ends = {state for state in here if automaton.ending[state]} or here
@@ -117,7 +117,7 @@ def project(automaton: Automaton, registers: Iterable[str]) -> Automaton:
     kept = _known_registers(automaton, registers)
     if automaton.weighted:
         must = "only a machine without weights on its arcs can be projected"
-        raise InputError(sentence("registers", must, automaton.name))
+        raise InputError(message("registers", must, automaton.name))
     columns = [automaton.registers[name].tolist() for name in kept]
     rows = list(zip(*columns, strict=True)) if columns else [()] * automaton.states
     numbers = {row: k for k, row in enumerate(dict.fromkeys(rows))}
@@ -143,7 +143,7 @@ def _known_registers(automaton: Automaton, registers: Iterable[str]) -> list[str
         if not isinstance(name, str) or name not in automaton.registers:
             known = ", ".join(automaton.registers) or "none"
             hint = nearest(shorten(name), automaton.registers)
-            raise InputError(sentence("registers", f"the registers are {known}", name, hint))
+            raise InputError(message("registers", f"the registers are {known}", name, hint))
     return [name for name in automaton.registers if name in wanted]
 
 
@@ -170,7 +170,7 @@ def cut(
     automaton: Automaton, depth: int, route: Route | None = None
 ) -> tuple[Automaton, Route | None]:
     """The part of a machine within so many steps of the start, and what of a route lies in it."""
-    depth = whole("draw", "depth", depth, least=0)
+    depth = check_int("draw", "depth", depth, least=0)
     near = (automaton.depth >= 0) & (automaton.depth <= depth)
     part, route = _part(automaton, near, route)
     return replace(part, name=f"{automaton.name}, first {depth} steps"), route

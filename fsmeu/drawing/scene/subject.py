@@ -17,7 +17,7 @@ from fsmeu.drawing.scene.parts import (
     reached,
     registers_given_z,
 )
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
@@ -77,7 +77,7 @@ def _of_machine(asked: Subject) -> Automaton:
         if not (getattr(asked, name) is None or getattr(asked, name) is False):
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
-            raise InputError(sentence("draw", must, type(asked.thing).__name__, remedy))
+            raise InputError(message("draw", must, type(asked.thing).__name__, remedy))
     automaton = as_automaton(asked.thing)
     if isinstance(asked.thing, Composition):
         return with_last_label(_spelled_out(automaton, asked.thing.machine))
@@ -102,12 +102,12 @@ def _of_loss(asked: Subject) -> Automaton:
         return _composition(loss, asked, limit)
     if isinstance(asked.z, Model):
         must = "a hypothesis that is a model needs a model of the reference beside it"
-        raise InputError(sentence("draw", must, None, "Give model=..., or labels for z"))
+        raise InputError(message("draw", must, None, "Give model=..., or labels for z"))
     n = _length(asked)
     alone = asked.z is not None and asked.y is None and not asked.given_z
     if asked.merged and (asked.given_z or asked.registers is not None):
         must = "states are merged by what follows, or by registers, not both"
-        raise InputError(sentence("merged", must, None, "Leave given_z and registers out"))
+        raise InputError(message("merged", must, None, "Leave given_z and registers out"))
     if asked.merged:
         return merged_automaton(loss, n, asked.z if alone else None, limit)
     machine = loss.compile(n, asked.z if alone else None, limit)
@@ -116,7 +116,7 @@ def _of_loss(asked: Subject) -> Automaton:
         return automaton
     if not isinstance(loss, SpecLoss):
         must = "what follows z alone is known of losses in files"
-        raise InputError(sentence("given_z", must, type(loss).__name__, "Use registers=..."))
+        raise InputError(message("given_z", must, type(loss).__name__, "Use registers=..."))
     own = {register.name for register in loss.spec.registers}
     clock = [name for name in automaton.registers if name not in own]
     return project(automaton, [*clock, *registers_given_z(loss.spec)])
@@ -127,15 +127,15 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     model = as_model(asked.model)
     if asked.merged:
         must = "a composition is drawn as it is"
-        raise InputError(sentence("merged", must, None, "Leave merged or the model out"))
+        raise InputError(message("merged", must, None, "Leave merged or the model out"))
     if asked.z is None:
         must = "with a model, the hypothesis z must be given: labels, or a model of its own"
-        raise InputError(sentence("draw", must))
+        raise InputError(message("draw", must))
     if asked.n is not None and asked.n != model.n:
-        raise InputError(sentence("draw", f"n must be that of the model, {model.n}", asked.n))
+        raise InputError(message("draw", f"n must be that of the model, {model.n}", asked.n))
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
-        raise InputError(sentence("given_z", must, None, "Leave given_z out"))
+        raise InputError(message("given_z", must, None, "Leave given_z out"))
     composed = compose(loss, asked.z, model, max_states=limit)
     return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
 
@@ -143,13 +143,13 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
 def _length(asked: Subject) -> int:
     given = [len(list(x)) for x in (asked.z, asked.y) if x is not None]
     if asked.n is not None:
-        given.insert(0, whole("draw", "n", asked.n, least=0))
+        given.insert(0, check_int("draw", "n", asked.n, least=0))
     if not given:
         must = "the length of the sequences must be given"
-        raise InputError(sentence("draw", must, None, "Give n=3, or sequences z and y"))
+        raise InputError(message("draw", must, None, "Give n=3, or sequences z and y"))
     if len(set(given)) > 1:
         must = "n, hypothesis z and reference y must have the same length"
-        raise InputError(sentence("draw", must, f"lengths {', '.join(map(str, given))}"))
+        raise InputError(message("draw", must, f"lengths {', '.join(map(str, given))}"))
     return given[0]
 
 
@@ -161,7 +161,7 @@ def _route(automaton: Automaton, asked: Subject) -> Route | None:
     if asked.z is None or isinstance(asked.z, Model):
         if not automaton.acceptor:
             must = "to colour a path, the hypothesis z must be given as labels too"
-            raise InputError(sentence("draw", must))
+            raise InputError(message("draw", must))
         labels = automaton.encode(asked.y, True, "reference y")
         return find_route(automaton, labels, labels)
     z = automaton.encode(asked.z, False, "hypothesis z")

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_random_state, validate_data
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, SizeLimitError, one_of, sentence, truth
+from fsmeu.errors import InputError, SizeLimitError, check_bool, message, one_of
 from fsmeu.learning.base import BinaryClassifier, Rows, positive_number, real
 from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
 from fsmeu.limits import ONLINE_WEIGHTS
@@ -186,13 +186,15 @@ class OnlineClassifier(BinaryClassifier):
         real(where, "beta", self.beta, must, lambda value: 0.0 < value <= 1e100)
         one_of(where, "schedule", self.schedule, SCHEDULES)
         one_of(where, "measure", self.measure, ("f", "jaccard"))
-        truth(where, "fit_intercept", self.fit_intercept)
+        check_bool(where, "fit_intercept", self.fit_intercept)
         shape = (self._classifiers(), features + 1)
         if shape[0] * shape[1] > ONLINE_WEIGHTS:
             must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"
-            raise SizeLimitError(sentence(where, must, f"{shape[0]:,} times {shape[1]:,}"))
+            raise SizeLimitError(message(where, must, f"{shape[0]:,} times {shape[1]:,}"))
         self.weights_ = np.zeros(shape)
-        self.delays_ = np.zeros(shape if truth(where, "average", self.average) else (0, shape[1]))
+        self.delays_ = np.zeros(
+            shape if check_bool(where, "average", self.average) else (0, shape[1])
+        )
         self.state_ = self._start(fresh(self._size, self.measure, float(self.beta)), horizon)
         seed = check_random_state(getattr(self, "random_state", 0)).randint(2**31 - 1)
         self.seed_ = int(seed)
@@ -214,15 +216,15 @@ class OnlineClassifier(BinaryClassifier):
             if len(found) != 2:
                 many = f"{len(found)} class{'es' if len(found) != 1 else ''}"
                 remedy = "Give both as classes at the first call"
-                raise InputError(sentence(where, "there must be two classes", many, remedy))
+                raise InputError(message(where, "there must be two classes", many, remedy))
             if not first and not np.array_equal(found, self.classes_):
-                raise InputError(sentence(where, "classes must stay the same", found.tolist()))
+                raise InputError(message(where, "classes must stay the same", found.tolist()))
             self.classes_ = found
         positive = labels == self.classes_[1]
         strange = labels[~positive & (labels != self.classes_[0])]
         if len(strange):
             must = f"labels must be of the classes {self.classes_.tolist()}"
-            raise InputError(sentence(where, must, np.unique(strange).tolist()))
+            raise InputError(message(where, must, np.unique(strange).tolist()))
         return np.asarray(positive, np.float64)
 
     def _pass(
@@ -249,5 +251,5 @@ class OnlineClassifier(BinaryClassifier):
         ):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
-            raise InputError(sentence(type(self).__name__, must, "an overflow", remedy))
+            raise InputError(message(type(self).__name__, must, "an overflow", remedy))
         return predicted > 0, chances

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, one_of, sentence, whole
+from fsmeu.errors import InputError, check_int, message, one_of
 from fsmeu.learning.base import positive_number
 from fsmeu.learning.online import state as at
 from fsmeu.learning.online.base import OnlineClassifier
@@ -194,7 +194,7 @@ class FOFOClassifier(ThresholdClassifier):
     def _start(self, state: Floats, horizon: int | None) -> Floats:
         where = type(self).__name__
         if self.horizon is not None:
-            horizon = whole(where, "horizon", self.horizon)
+            horizon = check_int(where, "horizon", self.horizon)
         state[at.HORIZON] = horizon or FIRST_HORIZON
         state[at.DOUBLES] = float(horizon is None)
         state[at.OPEN] = 1.0
@@ -209,7 +209,7 @@ class FOFOClassifier(ThresholdClassifier):
             return positive_number(where, "gamma_scale", self.gamma_scale)
         if self.gamma_scale != "auto":
             must = 'gamma_scale must be a finite number above 0 or "auto"'
-            raise InputError(sentence(where, must, self.gamma_scale))
+            raise InputError(message(where, must, self.gamma_scale))
         return 0.0
 
 
@@ -264,7 +264,7 @@ class STAMPClassifier(OnlineClassifier):
     def _start(self, state: Floats, horizon: int | None) -> Floats:
         where = type(self).__name__
         state[at.LEVEL] = 1.0
-        state[at.EPOCH] = whole(where, "epoch", self.epoch)
+        state[at.EPOCH] = check_int(where, "epoch", self.epoch)
         state[at.GROWTH] = max(positive_number(where, "growth", self.growth), 1.0)
         return state
 
@@ -319,7 +319,7 @@ class OMCSLClassifier(OnlineClassifier):
         return values_of(numbers, hits, predicted, self.state_[at.POSITIVE])
 
     def _classifiers(self) -> int:
-        return whole(type(self).__name__, "classifiers", self.classifiers)
+        return check_int(type(self).__name__, "classifiers", self.classifiers)
 
     def _start(self, state: Floats, horizon: int | None) -> Floats:
         own = np.zeros(at.OMCSL_COUNTS + 2 * self._classifiers())

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.base import Rows
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
@@ -106,8 +106,8 @@ def stream(
     classes = np.unique(labels)
     if len(classes) != 2:
         found = f"{len(classes)} class{'es' if len(classes) != 1 else ''}"
-        raise InputError(sentence("stream", "the labels must be of two classes", found))
-    seen = places(len(labels) * whole("stream", "passes", passes))
+        raise InputError(message("stream", "the labels must be of two classes", found))
+    seen = places(len(labels) * check_int("stream", "passes", passes))
     totals, parts, done, took = np.zeros(3, np.int64), [], 0, 0.0
     for piece in _pieces(len(labels), passes, random):
         given, known = rows[piece], labels[piece]
@@ -196,28 +196,28 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
     labels = data.labels
     assert labels is not None
     if labels.ndim != 1:
-        raise InputError(sentence(name, "an example must have one label", f"{labels.shape[1]}"))
+        raise InputError(message(name, "an example must have one label", f"{labels.shape[1]}"))
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(sentence(name, "labels must be finite numbers or texts", "nan or inf"))
+        raise InputError(message(name, "labels must be finite numbers or texts", "nan or inf"))
     known = np.unique(labels)
     if positive is not None:
         chosen = [one for one in known if _is_written(one, positive)]
         if not chosen and like is None:
             must = f"--positive must be one of {_listed(known)}"
-            raise InputError(sentence(name, must, positive))
+            raise InputError(message(name, must, positive))
         labels = np.isin(labels, chosen).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
         strange = [plain(one) for one in known.tolist() if one not in like.classes.tolist()]
         if strange:
             must = f"labels must be {' or '.join(str(plain(one)) for one in like.classes)}"
-            raise InputError(sentence(name, must, strange[0]))
+            raise InputError(message(name, must, strange[0]))
         return Task(data.rows, labels, like.classes)
     if len(known) != 2:
         must = "the labels must be of two classes"
         got = f"{len(known)}: {_listed(known)}"
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
-        raise InputError(sentence(name, must, got, remedy))
+        raise InputError(message(name, must, got, remedy))
     return Task(data.rows, labels, known)
 
 

@@ -14,7 +14,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.lexer import ContextualLexer
 
-from fsmeu.errors import LossFileError, sentence
+from fsmeu.errors import LossFileError, message
 from fsmeu.losses.language.messages import STATEMENT, SYNTAX_ERRORS, WORDS, fault, near_word
 from fsmeu.losses.language.syntax import Place
 
@@ -85,7 +85,7 @@ def parse(source: str, origin: str = "<text>") -> Tree[Token]:
     """The parse tree of a loss file; a LossFileError if it is too long, too deep or malformed."""
     if len(source) > MAX_SIZE:
         must = f"a loss file may have at most {MAX_SIZE:,} characters"
-        raise LossFileError(sentence(origin, must, f"{len(source):,}"))
+        raise LossFileError(message(origin, must, f"{len(source):,}"))
     try:
         _check_tokens(source, origin)
         tree = _parser().parse(source)
@@ -111,11 +111,11 @@ def _check_tokens(source: str, origin: str) -> None:
         depth += 1 if bracket in "([" else -1
         if depth > MAX_DEPTH:
             must = f"brackets may be nested {MAX_DEPTH} deep"
-            raise LossFileError(sentence(origin, must, None, "Name a part with 'let'"))
+            raise LossFileError(message(origin, must, None, "Name a part with 'let'"))
     tokens = sum(1 for _ in _TOKEN.finditer(source))
     if tokens > MAX_TOKENS:
         must = f"a loss file may have at most {MAX_TOKENS:,} words and signs"
-        raise LossFileError(sentence(origin, must, f"{tokens:,}"))
+        raise LossFileError(message(origin, must, f"{tokens:,}"))
 
 
 def _check_depth(tree: Tree[Token], source: str, origin: str) -> None:
@@ -171,14 +171,14 @@ def _signatures() -> tuple[dict[tuple[int, str], str], dict[int, str]]:
     """Where each malformed example stops, with its message."""
     exact: dict[tuple[int, str], str] = {}
     similar: dict[int, str] = {}
-    for message, examples in SYNTAX_ERRORS.items():
+    for text, examples in SYNTAX_ERRORS.items():
         for example in examples:
             try:
                 _parser().parse(example)
             except UnexpectedInput as error:
                 state, token = _signature(error)
-                exact.setdefault((state, token), message)
-                similar.setdefault(state, message)
+                exact.setdefault((state, token), text)
+                similar.setdefault(state, text)
     return exact, similar
 
 

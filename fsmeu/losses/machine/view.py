@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import SizeLimitError, sentence
+from fsmeu.errors import SizeLimitError, message
 from fsmeu.fst.compose import guard_pairs
 from fsmeu.losses.algebra.rewrite import slope, starts_of
 from fsmeu.losses.language.dependencies import steps, tapes
@@ -139,7 +139,7 @@ class SpecView:
         space = Space(share_numbers(domains))
         if space.size > 2**MAX_BITS:
             must = f"the registers together may take at most 2^{MAX_BITS} values"
-            raise SizeLimitError(sentence(f"{spec.kind} {spec.name}", must, space.size))
+            raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, space.size))
         return space
 
     def _names_read_by_steps(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, nearest, sentence
+from fsmeu.errors import InputError, message, nearest
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import check_tags, tag_parts
 from fsmeu.losses.language.syntax import Expr, Index, Name, Param, Spec, Text, walk
@@ -47,7 +47,7 @@ def check_known(spec: Spec, given: Mapping[str, Any]) -> None:
         if name not in names:
             must = f"{name!r} is not a parameter; there are: {', '.join(names) or 'none'}"
             hint = nearest(name, names)
-            raise InputError(sentence(f"{spec.kind} {spec.name}", must, None, hint))
+            raise InputError(message(f"{spec.kind} {spec.name}", must, None, hint))
 
 
 def _with_codes(spec: Spec, alphabet: Alphabet, params: Mapping[str, Any]) -> BoundLoss:
@@ -98,7 +98,7 @@ def _param_value(
         value = constant(param.default, params, spec)
     else:
         must = f"the parameter {param.name!r} has no default"
-        raise InputError(sentence(where, must, None, f"Give {param.name}=VALUE"))
+        raise InputError(message(where, must, None, f"Give {param.name}=VALUE"))
     if sides:
         return _table(param, value, (len(bound.alphabet),) * sides, where)
     return _scalar(spec, param, value, params)
@@ -123,19 +123,19 @@ def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
 def _scalar(spec: Spec, param: Param, value: Any, params: Mapping[str, Any]) -> float:
     at = f"{spec.kind} {spec.name}, parameter {param.name}"
     if isinstance(value, str | bytes | bytearray):
-        raise InputError(sentence(at, "must be a number", value))
+        raise InputError(message(at, "must be a number", value))
     try:
         number = float(value)
     except Exception as error:  # whatever the value raises
-        raise InputError(sentence(at, "must be a number", value)) from error
+        raise InputError(message(at, "must be a number", value)) from error
     if not math.isfinite(number):
-        raise InputError(sentence(at, "must be a finite number", value))
+        raise InputError(message(at, "must be a finite number", value))
     if param.type == "int" and not number.is_integer():
-        raise InputError(sentence(at, "must be a whole number", value))
+        raise InputError(message(at, "must be a whole number", value))
     low = constant(param.low, params, spec) if param.low is not None else -math.inf
     high = constant(param.high, params, spec) if param.high is not None else math.inf
     if not low <= number <= high:
-        raise InputError(sentence(at, f"must lie in {low:g}..{high:g}", value))
+        raise InputError(message(at, f"must lie in {low:g}..{high:g}", value))
     return number
 
 
@@ -153,14 +153,14 @@ def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floa
         given = np.asarray(value)
         table = given.astype(np.float64) if given.dtype.kind in "iufO" else None
     except Exception as error:  # whatever the value raises
-        raise InputError(sentence(at, "must be a table of numbers", value)) from error
+        raise InputError(message(at, "must be a table of numbers", value)) from error
     if table is None:
-        raise InputError(sentence(at, "must be a table of numbers", value))
+        raise InputError(message(at, "must be a table of numbers", value))
     if np.ma.is_masked(value):
-        raise InputError(sentence(at, "must have no masked entries", value))
+        raise InputError(message(at, "must have no masked entries", value))
     if table.shape != shape:
         rows = "one row and one column per label" if len(shape) == 2 else "one number per label"
-        raise InputError(sentence(at, f"must have {rows}, shape {shape}", f"shape {table.shape}"))
+        raise InputError(message(at, f"must have {rows}, shape {shape}", f"shape {table.shape}"))
     if not np.isfinite(table).all():
-        raise InputError(sentence(at, "must hold finite numbers"))
+        raise InputError(message(at, "must hold finite numbers"))
     return table

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError, sentence
+from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
@@ -93,7 +93,7 @@ class Pool(Domain):
             self._values = np.concatenate([self._values, distinct[~known]])
             if len(self._values) > self.size:
                 must = f"a count may take at most {self.size:,} different values here"
-                raise SizeLimitError(sentence("loss", must, None, "Count in whole numbers"))
+                raise SizeLimitError(message("loss", must, None, "Count in whole numbers"))
             self._order = np.argsort(self._values, kind="stable")
             place, _ = _places(self._values[self._order], distinct)
         return self._order[place][inverse].reshape(values.shape), np.zeros((), bool)

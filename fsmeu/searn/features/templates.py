@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.errors import InputError, one_of, sentence
+from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
 from fsmeu.searn.features.hashing import Hashes, mixed, text_hash
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
@@ -141,7 +141,7 @@ def _text(row: Row, place: int, name: str) -> str:
     if place < len(row):
         return row[place]
     must = f"the template column {name!r} needs {place + 1} texts in each row"
-    raise InputError(sentence("feature templates", must, " ".join(row)))
+    raise InputError(message("feature templates", must, " ".join(row)))
 
 
 Template = tuple[tuple[str, int], ...]
@@ -159,10 +159,10 @@ def parse_template(text: str) -> Template:
         match = _PART.match(part)
         if match is None:
             must = "a template must be written as columns with offsets, such as word[-1] pos[0]"
-            raise InputError(sentence("feature templates", must, text))
+            raise InputError(message("feature templates", must, text))
         found.append((match[1], int(match[2] or 0)))
     if not found:
-        raise InputError(sentence("feature templates", "a template must name a column", text))
+        raise InputError(message("feature templates", "a template must name a column", text))
     return tuple(found)
 
 
@@ -229,7 +229,7 @@ def _read_set(name: str | Path) -> TemplateSet:
     crossed = [rest for first, rest in lines if first == "cross"]
     found = TemplateSet(parse_templates(static), parse_templates(crossed))
     if not found.static:
-        raise InputError(sentence(f"templates {name}", "there must be a template"))
+        raise InputError(message(f"templates {name}", "there must be a template"))
     return found
 
 

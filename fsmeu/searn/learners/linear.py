@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Ints
-from fsmeu.errors import one_of, whole
+from fsmeu.errors import check_int, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
@@ -181,11 +181,11 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         from fsmeu.searn.learners import kernels
 
         where = type(self).__name__
-        epochs = whole(where, "epochs", self.epochs)
+        epochs = check_int(where, "epochs", self.epochs)
         rate = number_between(where, "rate", self.rate, 0, np.inf)
         dropout = number_between(where, "dropout", self.dropout, 0, 0.99)
         one_of(where, "importance", self.importance, IMPORTANCE)
-        least = whole(where, "min_freq", self.min_freq)
+        least = check_int(where, "min_freq", self.min_freq)
         columns, held = entries_of(given, least, np.float32)  # half the memory, twice as fast
         if self.importance == "cost":
             held.importance[:] = _spans(given)
@@ -251,9 +251,9 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         from fsmeu.searn.learners import kernels
 
         where = type(self).__name__
-        epochs = whole(where, "epochs", self.epochs)
+        epochs = check_int(where, "epochs", self.epochs)
         by_cost = one_of(where, "importance", self.importance, IMPORTANCE) == "cost"
-        columns, held = entries_of(given, whole(where, "min_freq", self.min_freq), np.float64)
+        columns, held = entries_of(given, check_int(where, "min_freq", self.min_freq), np.float64)
         if by_cost:
             held.importance[:] = 1 / _mean_regret(given)
         weights, delays = np.zeros((2, len(columns) + 1, given.costs.shape[1]))

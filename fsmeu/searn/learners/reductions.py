@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils.validation import has_fit_parameter
 
 from fsmeu.arrays import Floats
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.learners.linear import column_table, numbered_columns
 from fsmeu.searn.learners.protocol import Decisions
@@ -60,7 +60,7 @@ def given_base(base: Any, where: str) -> Any:
         takes = False
     if not takes:
         must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
-        raise InputError(sentence(where, must, base))
+        raise InputError(message(where, must, base))
     return base
 
 
@@ -198,7 +198,7 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
         if self._flat and not given.is_flat:
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
-            raise InputError(sentence(where, must, None, remedy))
+            raise InputError(message(where, must, None, remedy))
         base = given_base(self._default() if self.base is None else self.base, where)
         columns, rows = compact_rows(given, self.min_freq)
         kind, models = self._models(base, rows, given, seed)
@@ -346,7 +346,7 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source = np.random.default_rng(self.random_state)
         base = LogisticRegression(max_iter=200) if self.base is None else self.base
         self.models_ = []
-        for _ in range(whole(type(self).__name__, "rounds", self.rounds)):
+        for _ in range(check_int(type(self).__name__, "rounds", self.rounds)):
             kept = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
             held = np.unique(labels[kept])
             if len(held) < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, sentence
+from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.fst.compose import max_states
 from fsmeu.limits import ORACLE_BYTES_PER_STATE
 
@@ -54,7 +54,7 @@ def refuse(wrong: int, states: object) -> None:
     """
     if wrong == 1:
         must = "there must be a next position"
-        raise InputError(sentence("cost oracle", must, "a state after the last one"))
+        raise InputError(message("cost oracle", must, "a state after the last one"))
     refuse_strange(wrong != 0, states)
 
 
@@ -66,7 +66,7 @@ def refuse_strange(strange: bool | np.bool_, states: object) -> None:
     """
     if strange:
         must = "a state must be one that start or step returned for this sentence"
-        raise InputError(sentence("cost oracle", must, states))
+        raise InputError(message("cost oracle", must, states))
 
 
 def guard_bytes(size: int) -> None:
@@ -79,4 +79,4 @@ def guard_bytes(size: int) -> None:
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
         remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
-        raise SizeLimitError(sentence("cost oracle", must, None, remedy))
+        raise SizeLimitError(message("cost oracle", must, None, remedy))

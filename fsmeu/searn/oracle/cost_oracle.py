@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, as_whole, one_of, sentence
+from fsmeu.errors import InputError, as_whole, message, one_of
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
@@ -131,17 +131,17 @@ class CostOracles:
         numbers = _whole_array(sentences, "sentences")
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.ys):
             must = f"sentences must be numbers from 0 to {len(self.ys) - 1}"
-            raise InputError(sentence("cost oracle", must, sentences))
+            raise InputError(message("cost oracle", must, sentences))
         return numbers
 
     def _indices(self, labels: Any, batch: int) -> Ints:
         numbers = _whole_array(labels, "labels")
         if len(numbers) != batch:
             must = "there must be one label for each sentence"
-            raise InputError(sentence("cost oracle", must, f"{len(numbers)} for {batch}"))
+            raise InputError(message("cost oracle", must, f"{len(numbers)} for {batch}"))
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.labels):
             must = f"labels must be indices from 0 to {len(self.labels) - 1}"
-            raise InputError(sentence("cost oracle", must, labels))
+            raise InputError(message("cost oracle", must, labels))
         return numbers
 
 
@@ -195,7 +195,7 @@ class CostOracle:
         index = as_whole(label, 0)
         if index is None or index >= len(self.labels):
             must = f"a label must be an index from 0 to {len(self.labels) - 1}"
-            raise InputError(sentence("cost oracle", must, label))
+            raise InputError(message("cost oracle", must, label))
         return self._after(state, index)
 
     def _after(self, state: Any, index: int) -> tuple[int, ...]:
@@ -216,7 +216,7 @@ class CostOracle:
         indices = self.loss.alphabet.encode(prefix, "prefix")
         if len(indices) > len(self._y):
             must = f"a prefix must have at most {len(self._y)} labels"
-            raise InputError(sentence("cost oracle", must, f"{len(indices)}"))
+            raise InputError(message("cost oracle", must, f"{len(indices)}"))
         state = self.start
         for label in indices.tolist():
             state = self._after(state, label)
@@ -255,7 +255,7 @@ def _whole_array(numbers: Any, what: str) -> Ints:
         array = np.zeros(0)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
         must = f"{what} must be whole numbers in an array with one axis"
-        raise InputError(sentence("cost oracle", must, numbers))
+        raise InputError(message("cost oracle", must, numbers))
     return array.astype(np.int64, copy=False)
 
 
@@ -285,7 +285,7 @@ def _checked_meanings(meanings: object, labels: int) -> Ints:
         f"meanings must be a table of {labels + 1} rows and {labels} columns of label indices, "
         "in which what another stands for stands for itself"
     )
-    raise InputError(sentence("cost oracle", must, meanings))
+    raise InputError(message("cost oracle", must, meanings))
 
 
 def _tables(

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, sentence, whole
+from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.features import feature_items
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import feature_rows
@@ -91,7 +91,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         try:
             return CustomInputs(list(X), bits)
         except TypeError as error:
-            raise InputError(sentence(where, "X must be a list of examples", X)) from error
+            raise InputError(message(where, "X must be a list of examples", X)) from error
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
         """The gold outputs as they are given, one for each example.
@@ -102,10 +102,10 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
         try:
             found = list(y)
         except TypeError as error:
-            raise InputError(sentence(where, "y must be a list of outputs", y)) from error
+            raise InputError(message(where, "y must be a list of outputs", y)) from error
         if len(found) != len(inputs) or not found:
             must = "there must be one output for each example, and an example"
-            raise InputError(sentence(where, must, f"{len(found)} for {len(inputs)}"))
+            raise InputError(message(where, must, f"{len(found)} for {len(inputs)}"))
         return found
 
     def fitted(self, ys: Any) -> CustomSpace:
@@ -179,7 +179,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
             if prefers is not None and (chosen := prefers(state, y)) in choices:
                 own[k] = list(choices).index(chosen)
         if np.isnan(found).any():
-            raise InputError(sentence("Searn", "the value of a state must be a number"))
+            raise InputError(message("Searn", "the value of a state must be a number"))
         return found - found.min(axis=1, keepdims=True), own
 
     def step(self, states: ListStates, actions: Ints) -> ListStates:
@@ -254,7 +254,7 @@ class Queue(BaseEstimator):  # type: ignore[misc]
         if not followers:
             return QueueState((), chosen)
         rest = (*state.waiting[:action], *state.waiting[action + 1 :])
-        size = whole(type(self).__name__, "size", self.size)
+        size = check_int(type(self).__name__, "size", self.size)
         queue = sorted((*followers, *rest), key=lambda one: -one.decisions)
         return QueueState(tuple(queue[:size]))
 

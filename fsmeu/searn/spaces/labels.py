@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, SizeLimitError, sentence, whole
+from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.fst import tags
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.limits import MOST_LABEL_CELLS
@@ -51,7 +51,7 @@ def tag_parts(tag: Any, where: str = "chunk tags") -> tuple[str, str]:
     if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
         return tags.tag_parts(str(tag))
     remedy = "Use the space LeftToRight for other labels"
-    raise InputError(sentence(where, "labels must be chunk tags: O, B-TYPE, I-TYPE", tag, remedy))
+    raise InputError(message(where, "labels must be chunk tags: O, B-TYPE, I-TYPE", tag, remedy))
 
 
 def follows(labels: Sequence[Any]) -> Bools:
@@ -63,7 +63,7 @@ def follows(labels: Sequence[Any]) -> Bools:
     parts = [tag_parts(label) for label in labels]
     if all(kind == "I" for kind, _ in parts):
         must = "there must be a tag that can come first: O or B-TYPE"
-        raise InputError(sentence("chunk tags", must, ", ".join(map(str, labels))))
+        raise InputError(message("chunk tags", must, ", ".join(map(str, labels))))
     found = np.ones((len(parts) + 1, len(parts)), bool)
     for k, (kind, name) in enumerate(parts):
         if kind == "I":
@@ -132,7 +132,7 @@ def sorted_labels(labels: Iterable[Any]) -> list[Any]:
         found = set(labels)
     except TypeError as error:
         must = "labels must be hashable, such as numbers, texts or tuples"
-        raise InputError(sentence("labels", must)) from error
+        raise InputError(message("labels", must)) from error
     try:
         return sorted(found)
     except TypeError:
@@ -167,7 +167,7 @@ class Gold:
         strange = next((label for one in ys for label in one if label not in index), None)
         if strange is not None:
             must = "gold labels must be among those of training"
-            raise InputError(sentence("Searn", must, strange))
+            raise InputError(message("Searn", must, strange))
         self.loss, self.labels, self.opening = loss, labels, opening_tags(labels)
         self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
         self.y = np.concatenate([np.empty(0, np.int64), *self.lines])
@@ -243,7 +243,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, HashedSentences):
             return X
         if isinstance(crossed, str) or not isinstance(crossed, Sequence):
-            raise InputError(sentence(where, "crossed must be a list of names", crossed))
+            raise InputError(message(where, "crossed must be a list of names", crossed))
         return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
 
     def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
@@ -253,7 +253,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def fitted(self: Space, ys: Any) -> Space:
         """A copy that knows the labels of training outputs, after a check of its parameters."""
         for name, value in self.get_params(deep=False).items():
-            whole(type(self).__name__, name, value, least=int(name == "longest"))
+            check_int(type(self).__name__, name, value, least=int(name == "longest"))
         found = copy.copy(self)
         found.labels_ = self._labels(ys)
         return found
@@ -303,7 +303,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         if count * longest > MOST_LABEL_CELLS:
             must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
             remedy = "Split the longest sentences, or give fewer at a time"
-            raise SizeLimitError(sentence("Searn", must, f"{count:,} x {longest:,}", remedy))
+            raise SizeLimitError(message("Searn", must, f"{count:,} x {longest:,}", remedy))
         oracle = None
         if self.gold is not None and self.gold[0].oracles is not None:
             oracle = np.column_stack([one.oracles.start(examples) for one in self.gold])

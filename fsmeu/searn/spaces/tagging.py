@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, sentence
+from fsmeu.errors import InputError, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.hashing import history_columns
 from fsmeu.searn.features.sentences import HashedSentences
@@ -127,7 +127,7 @@ class RightToLeft(_Tagging):
                 "of pairs of labels alone may decide it"
             )
             remedy = "Use the space LeftToRight or WordAtATime"
-            raise InputError(sentence(type(self).__name__, must, loss, remedy))
+            raise InputError(message(type(self).__name__, must, loss, remedy))
         return (Gold(loss, self.labels_, ys, CostOracles if costs else None, order=-1),)
 
 
@@ -170,7 +170,7 @@ class Alternating(_Tagging):
         for pair in (pair for one in found for pair in one):
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 must = "there must be a pair of labels at each position"
-                raise InputError(sentence(where, must, pair))
+                raise InputError(message(where, must, pair))
         return [[tuple(pair) for pair in one] for one in found]
 
     def _labels(self, ys: Any) -> list[Any]:
