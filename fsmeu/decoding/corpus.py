@@ -27,6 +27,7 @@ from fsmeu.expectation.corpus_query import Corpus, corpus_of
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
 from fsmeu.losses.protocol import Loss
+from fsmeu.parallel import checked_jobs
 
 __all__ = ["CorpusDecision", "decode_corpus"]
 
@@ -76,6 +77,7 @@ def decode_corpus(
     seconds: float | None = None,
     progress: Tell | None = None,
     engine: str = "lattice",
+    jobs: int = 1,
 ) -> CorpusDecision:
     """The hypotheses with the best expected value of the corpus, and bounds of the best value.
 
@@ -93,6 +95,7 @@ def decode_corpus(
         engine: "lattice" bounds the best value as above; "openfst" values the hypotheses of all
             sentences in one explicit composition, for any loss whose value looks at counts alone,
             where there are few.
+        jobs: how many threads decide large corpora.
 
     Raises:
         InputError: the loss or the models do not allow such a decision; the message says why.
@@ -122,7 +125,7 @@ def decode_corpus(
     from fsmeu.decoding.corpus_values import slopes_at
     from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
-    large = best_by_moments(corpus, sign)
+    large = best_by_moments(corpus, sign, checked_jobs("decode_corpus", jobs))
     if large is not None:
         return _decided(corpus, large.zs, sign, large.upper, large.tried)
     clock.over()  # begins here

@@ -20,7 +20,10 @@ by the greatest D(k') / D(k) there is, d(k) / d(k') and the power.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,7 +95,7 @@ class _Block:
         return found
 
 
-def best_by_moments(corpus: Corpus, sign: float) -> LargeCorpus | None:
+def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus | None:
     """The best hypotheses of a corpus, or None where moments do not serve it.
 
     Requires a value b T / D^a as the head of this module has it (derived from the text), in a
@@ -124,15 +127,17 @@ def best_by_moments(corpus: Corpus, sign: float) -> LargeCorpus | None:
         return None
     cumulants = counts.cumulants(order)
     moments = central_moments(cumulants.sum(axis=1))
-    blocks = [_block(corpus, rows, structure, counts, cumulants) for rows, structure in groups]
-    totals = _Totals(blocks, sign * top[1], below, d, ratio.power, moments, largest, most)
-    search = totals.search(middle)
-    best, upper = best_number(search)
+    with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
+        blocks = list(pool.map(lambda one: _block(corpus, *one, counts, cumulants), groups))
+        totals = _Totals(blocks, sign * top[1], below, d, ratio.power, moments, largest, most, pool)
+        search = totals.search(middle)
+        best, upper = best_number(search)
+        zs = search.best_at(best)
     at = float(search.bounds(np.array([best]), best, best)[0])
     none = _without_any(corpus, sign, most, float(np.prod([one[0] for one in counts.own])), largest)
     if none > search.value(best):
         return None
-    return LargeCorpus(search.best_at(best), max(upper, at), len(search.tried))
+    return LargeCorpus(zs, max(upper, at), len(search.tried))
 
 
 def _block(
@@ -169,6 +174,7 @@ class _Totals:
         moments: E[x^j], (J + 1,).
         largest: the greatest absolute value.
         most: the greatest count of all references.
+        pool: the threads that blocks are given to.
     """
 
     blocks: list[_Block]
@@ -179,6 +185,7 @@ class _Totals:
     moments: Floats
     largest: float
     most: int
+    pool: ThreadPoolExecutor
 
     def search(self, mean: int) -> ByNumber:
         """The values by total."""
@@ -189,15 +196,17 @@ class _Totals:
         operations = max(b.structure.roundings(b.n) for b in self.blocks) + 16 * order + 64
         off = relative_error(operations) * greatest
 
-        def scores_at(k: int) -> list[Floats]:
-            return [block.at(series * u[k] ** np.arange(order)) for block in self.blocks]
+        def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
+            """What a function of a block and the scores of its steps gives for each sentence."""
+            weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
+            found = self.pool.map(lambda b: best(b, b.at(weights)), self.blocks)
+            for block, one in zip(self.blocks, found, strict=True):
+                rows |= dict(zip(block.rows, one, strict=True))
+            return [rows[row] for row in range(len(rows))]
 
         def sums_at(k: int) -> Floats:
-            tables: dict[int, Floats] = {}
-            for block, scores in zip(self.blocks, scores_at(k), strict=True):
-                found = block.structure.best_by_count(scores, block.n)
-                tables |= dict(zip(block.rows, found, strict=True))
-            kept[k] = hulls = hulls_of([tables[row] for row in range(len(tables))])
+            tables = each(k, lambda block, scores: block.structure.best_by_count(scores, block.n))
+            kept[k] = hulls = hulls_of(tables)
             bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
             bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
             return bounds
@@ -213,11 +222,7 @@ class _Totals:
             hulls = kept[k]
             inside = np.clip(hulls.knots, 1, high)
             ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
-            paths: dict[int, Ints] = {}
-            for block, scores in zip(self.blocks, scores_at(k), strict=True):
-                found = block.structure.best_paths(scores, block.n, ends[block.rows])
-                paths |= dict(zip(block.rows, found, strict=True))
-            return [paths[row] for row in range(len(paths))]
+            return each(k, lambda b, scores: b.structure.best_paths(scores, b.n, ends[b.rows]))
 
         first = min(max(1, mean), high)
         found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
