@@ -183,7 +183,9 @@ def _mathml(match: re.Match[str]) -> str:
     if match["code"]:
         return match[0]
     text = (match["block"] or match["inline"]).replace(r"\arg", r"\operatorname{arg}")
-    return convert(text.strip(), display="block" if match["block"] else "inline")
+    if match["inline"]:
+        return convert(text.strip())
+    return f'\n\n<div class="formula">{convert(text.strip(), display="block")}</div>\n\n'
 
 
 def _output(output: dict[str, Any]) -> tuple[tuple[str, bytes] | None, str]:
