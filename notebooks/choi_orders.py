@@ -30,12 +30,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from data_folder import data_file
 from numpy.typing import NDArray
 from result_files import save
 from sklearn.linear_model import LogisticRegression
 
 import fsmeu
-from fsmeu.data_folder import data_file
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -31,13 +31,13 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+from data_folder import data_file
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 import fsmeu
 from fsmeu.bootstrap import drawn_weights, percentiles
-from fsmeu.data_folder import data_file
 
 Floats = NDArray[np.float64]
 Document = tuple[list[Counter[str]], list[str]]
