@@ -128,7 +128,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     cumulants = counts.cumulants(order)
     moments = central_moments(cumulants.sum(axis=1))
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
-        blocks = list(pool.map(lambda one: _block(corpus, *one, counts, cumulants), groups))
+        blocks = list(pool.map(lambda g: _block(corpus, g[0], g[1], counts, cumulants), groups))
         totals = _Totals(blocks, sign * top[1], below, d, ratio.power, moments, largest, most, pool)
         search = totals.search(middle)
         best, upper = best_number(search)
