@@ -142,6 +142,7 @@ def ranked_values(form: Confusion, p: Floats, sign: float) -> Ranked | str:
         return str(error)
 
 
+@np.errstate(all="ignore")  # means may be 0, or next to it
 def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
     """The order whose remainder will be small where the ratio of expectations is best."""
     n = len(p)
@@ -159,7 +160,7 @@ def _likely_order(form: Confusion, p: Floats, sign: float) -> int:
 
 def needed_order(spread: float, enough: float = 1e-13, least: int = 6) -> int:
     """The least even order J with (J - 1)!! spread^J small; more than the greatest if none has."""
-    for order in range(least, MOST_ORDER + 1, 2):
+    for order in range(least, MOST_ORDER + 1, 2) if spread < 1 else ():
         if prod(range(order - 1, 0, -2)) * spread**order <= enough:
             return order
     return MOST_ORDER + 2
@@ -419,6 +420,8 @@ def _chain_ratio(
     """
     n, (top, below) = len(z), (ratio.top[:, 0], ratio.below[:, 0])
     mean, d = (one[0] + one[1] * means[0] + one[2] * means[1] for one in (top, below))
+    if not d:  # nor is D, which is never negative, and then the ratio is 0
+        return 0.0, 0.0, 0.0
     jets = np.zeros((2, order + 1))
     spread = load_compiled("moment_kernels").chain_jets(
         chain.first, chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),

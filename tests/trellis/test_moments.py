@@ -173,6 +173,15 @@ def test_decisions_are_those_of_the_quadratic_recurrence(name, kind):
     assert sum(found.labels) == sum(wanted.labels) or kind == "all the same"
 
 
+@pytest.mark.parametrize("p", [0.0, 5e-324, 1e-9, 1.0 - 1e-9, 1.0])
+@pytest.mark.parametrize("name", ["fscore", "recall", "balanced_accuracy"])
+def test_labels_that_are_nearly_sure(name, p):
+    """All the same: the best value is next to that of the sure reference."""
+    found = fsmeu.decode(fsmeu.load(name), np.full(1200, p))
+    assert found.exact
+    assert found.value == pytest.approx(1.0, abs=1e-5)
+
+
 def test_a_decision_under_a_chain_is_that_of_counting():
     loss, model = fsmeu.load("fscore"), some_chain(np.random.default_rng(2), 1000, 1)
     found, wanted = fsmeu.decode(loss, model), fsmeu.decode(loss, model, method="counting")
