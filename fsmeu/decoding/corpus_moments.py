@@ -114,7 +114,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
         if not structure.is_nonnegative or structure.caps(n)[0]:
             return None
     ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
-    if high < 3 or ratio is None or (sign * ratio.top[1] < 0).any():
+    if high < 3 or ratio is None or (sign * ratio.top[1] <= 0).any():
         return None
     counts = counts_of(sentence_sums(corpus, [np.zeros(m.n, np.int64) for m in corpus.models]))
     largest = max(map(abs, bounds)) * (1 + 1e-12)
@@ -133,11 +133,10 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
         search = totals.search(middle)
         best, upper = best_number(search)
         zs = search.best_at(best)
-    at = float(search.bounds(np.array([best]), best, best)[0])
     none = _without_any(corpus, sign, most, float(np.prod([one[0] for one in counts.own])), largest)
     if none > search.value(best):
         return None
-    return LargeCorpus(zs, max(upper, at), len(search.tried))
+    return LargeCorpus(zs, upper, len(search.tried))
 
 
 def _block(

@@ -154,10 +154,11 @@ class ByNumber:
         """Upper bounds on values with ks ones, between two numbers that were tried, or at one."""
         span = float(self.u[last] - self.u[first])
         t = (self.u[ks] - self.u[first]) / span if span else np.zeros(len(ks))
+        between = (t > -1e-12) & (t < 1.0 + 1e-12)
         ends = [self.sums(k)[ks] + self.over_at(k, ks) for k in (first, last)]
         total = (1.0 - t) * ends[0] + t * ends[1]
         found: Floats = self.gain[ks] * total + self.rest[ks] + self.errors[ks]
-        return found
+        return np.where(between, found, np.inf)
 
     def value(self, k: int) -> float:
         """The best value with k ones, roundings and the remainder aside."""
@@ -178,11 +179,11 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     if search is None:
         return "counts must be concentrated: labels are too few or too rare for their moments"
     known = [(sign * one[0], one[1]) for one in ends if one is not None]
-    best, left = best_number(search, max(value - error for value, error in known))
+    best, upper = best_number(search, max(value - error for value, error in known))
     z = search.best_at(best)
     found = chain_value(form, z, chain)
     assert found is not None  # as all other numbers of ones
-    values, errors = np.array([*known, (sign * found[0], found[1]), (left, 0.0)]).T
+    values, errors = np.array([*known, (sign * found[0], found[1]), (upper, 0.0)]).T
     row = int(values[:-1].argmax())
     z = z if row == len(known) else np.full(n, row)
     proven = is_proven(problem, values, errors, row, z)
@@ -191,7 +192,7 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
 
 
 def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
-    """The best number of ones, and an upper bound on the values of all others.
+    """The best number of ones, and an upper bound on the values of all hypotheses.
 
     Args:
         search: the values.
@@ -215,8 +216,8 @@ def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
             todo += [(low, k), (k, high)]
             bounds = bounds[~above]
         closed = max(closed, float(bounds.max(initial=-np.inf)))
-    at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried if k != best]
-    return best, max(closed, *at, -np.inf)
+    at = [float(search.bounds(np.array([k]), k, k)[0]) for k in search.tried]
+    return best, max(closed, *at)
 
 
 def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
@@ -250,9 +251,12 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     powers = series_of(power, 1.0, order)[:, None] * u ** np.arange(order)[:, None]
     rest = (top[0] + top[2] * mean) * (moments[:order] @ powers)
     rest = scale * (rest + top[2] * (moments[1:] @ powers))
-    ends = [[one[0] + one[2] * s for one in (top, below)] for s in (1.0, n - 1.0)]
-    errors = np.maximum(*(np.abs(above) * under**-power for above, under in ends))
-    errors *= moments[order] * u**order
+    moments[order] *= 1.0 + 1e-6  # of its own roundings
+    errors = np.zeros(n + 1)
+    for s in (0.0, 1.0, n - 1.0, float(n)):
+        above, under = (one[0] + one[2] * s for one in (top, below))
+        used = np.where(under > 0, under, np.inf)
+        errors = np.maximum(errors, np.abs(above) * used**-power * moments[order] * u**order)
     reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
     off = chain.off + 4 * n * (order + 12) * UNIT * reach
     errors += apart[1] + 64 * n * UNIT * np.abs(rest)

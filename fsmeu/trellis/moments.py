@@ -430,7 +430,7 @@ def _chain_ratio(
     jets[0, 1] = jets[1, 0] = 0.0  # both sums are centred
     series = series_of(ratio.power, d, order)
     value = float(series @ (mean * jets[0, :order] + jets[1, :order]))
-    rest = float(ratio.most[0]) * abs(jets[0, order]) / d**order
+    rest = float(ratio.most[0]) * abs(jets[0, order]) * (1.0 + 1e-6) / d**order
     size = abs(top[0]) + abs(top[1]) * means[0] + abs(top[2]) * means[1]
     wide = abs(below[0]) + abs(below[1]) * means[0] + abs(below[2]) * means[1]
     used = [(z == 1).any(), (z == 0).any()]
