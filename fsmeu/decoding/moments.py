@@ -223,8 +223,8 @@ def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
 def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     """The values by the number of ones; None where moments do not suffice.
 
-    Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, and a
-    running sum of n terms by n units.
+    Roundings: E[y_i x^j] is off by a part 2 n g of (3 |x|)^j at most, as in ``chain_value``, E[x^j]
+    by as much from j = 2 on, marginals by ``chain.off``, and a running sum of n terms by n units.
 
     Raises:
         UnfitError: the value is not a ratio as the head of this module has it.
@@ -258,8 +258,9 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         used = np.where(under > 0, under, np.inf)
         errors = np.maximum(errors, np.abs(above) * used**-power * moments[order] * u**order)
     reach = np.minimum((3 * spread ** (1 / order) + 2) * np.abs(u), 0.5)
-    off = chain.off + 4 * n * (order + 12) * UNIT * reach
-    errors += apart[1] + 64 * n * UNIT * np.abs(rest)
+    lost = 4 * n * (order + 12) * UNIT * reach
+    off, size = chain.off + lost, scale * (np.abs(top[0]) + np.abs(top[2]) * mean)
+    errors += apart[1] + size * (64 * UNIT + lost * reach + 4 * n * chain.off / mean)
 
     series = series_of(power, 1.0, order)
 
