@@ -90,7 +90,7 @@ _ARITHMETIC: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "*": operator.mul,
     "/": operator.truediv,
     "%": operator.mod,
-    "^": lambda base, power: np.power(np.float64(base), power),
+    "^": lambda base, power: np.power(np.asarray(base, np.float64), power),
 }
 _ZERO_REFUSED = {"/": "division by zero", "%": "remainder by zero"}
 _PLAIN = {"abs": np.abs, "floor": np.floor, "ceil": np.ceil, "exp": np.exp}
@@ -188,7 +188,8 @@ def constant_at(bound: BoundLoss, expr: Expr, n: int) -> float:
 
 def number(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
     """The value of an expression that is a result: a finite number in every active lane."""
-    return _finite(expr, np.float64(evaluate(expr, scope, active)), scope, active)
+    value = np.asarray(evaluate(expr, scope, active), np.float64)[()]  # a scalar, or an array
+    return _finite(expr, value, scope, active)
 
 
 def evaluate(expr: Expr, scope: Scope, active: Mask = None) -> Lanes:
