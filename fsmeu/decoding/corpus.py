@@ -89,7 +89,9 @@ def decode_corpus(
         loss: a loss or utility of a file, whose value looks at counts alone.
         models: the label models, one for each sentence; vectors of probabilities stand for
             ``Bernoulli``.
-        gap: how far apart the bounds may stay; with 0 they are closed as far as can be.
+        gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Large
+            corpora, whose totals are bounded by moments, are decided at once: neither this nor
+            ``seconds`` is looked at.
         seconds: after how many seconds no further total is tried; None for as long as it takes.
         progress: called with lower and upper bound of the best value now and then.
         engine: "lattice" bounds the best value as above; "openfst" values the hypotheses of all
@@ -106,7 +108,7 @@ def decode_corpus(
     if progress is not None and not callable(progress):
         must = "progress must be a function of two bounds"
         raise InputError(message("decode_corpus", must, progress))
-    clock = Clock(checked_seconds(seconds))
+    clock, threads = Clock(checked_seconds(seconds)), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
     corpus = corpus_of(loss, models, "decode_corpus")
     sign = 1.0 if loss.kind == "utility" else -1.0
@@ -125,9 +127,12 @@ def decode_corpus(
     from fsmeu.decoding.corpus_values import slopes_at
     from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
-    large = best_by_moments(corpus, sign, checked_jobs("decode_corpus", jobs))
+    large = best_by_moments(corpus, sign, threads)
     if large is not None:
-        return _decided(corpus, large.zs, sign, large.upper, large.tried)
+        decided = _decided(corpus, large.zs, sign, large.upper, large.tried)
+        if progress is not None:
+            progress(decided.lower, decided.upper)
+        return decided
     clock.over()  # begins here
     parts = parts_of(corpus)
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))

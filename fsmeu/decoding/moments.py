@@ -38,7 +38,7 @@ from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked
 from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES
 from fsmeu.losses.algebra.confusion import Confusion
-from fsmeu.models.chains import binary_chain
+from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.compiled import load_compiled
 from fsmeu.trellis.moments import (
     BINOMIAL,
@@ -79,7 +79,7 @@ def _condition(problem: Problem) -> str | None:
         return f"there must be at least {LONG_SEQUENCE:,} labels: fewer are counted exactly"
     if problem.constraint is not None or problem.keep is not None:
         return "there must be no constraint, and no states may be left out"
-    if problem.probabilities is None and binary_chain(problem.model) is None:
+    if problem.probabilities is None and not is_binary_chain(problem.model):
         return "the labels must be independent or a chain"
     return None
 
@@ -248,7 +248,8 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         chain.first, chain.steps, chain.marginals, order, BINOMIAL, moments, mixed
     )
     moments[:2] = 1.0, 0.0
-    powers = series_of(power, 1.0, order)[:, None] * u ** np.arange(order)[:, None]
+    series = series_of(power, 1.0, order)
+    powers = series[:, None] * u ** np.arange(order)[:, None]
     rest = (top[0] + top[2] * mean) * (moments[:order] @ powers)
     rest = scale * (rest + top[2] * (moments[1:] @ powers))
     moments[order] *= 1.0 + 1e-6  # of its own roundings
@@ -261,8 +262,6 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     lost = 4 * n * (order + 12) * UNIT * reach
     off, size = chain.off + lost, scale * (np.abs(top[0]) + np.abs(top[2]) * mean)
     errors += apart[1] + size * (64 * UNIT + lost * reach + 4 * n * chain.off / mean)
-
-    series = series_of(power, 1.0, order)
 
     def scores_at(k: int) -> Floats:  # Q_i, at most what they are
         return (series * u[k] ** np.arange(order)) @ mixed  # type: ignore[no-any-return]

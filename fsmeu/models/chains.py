@@ -163,15 +163,21 @@ def binary_marginals(model: object) -> Floats | None:
     return None
 
 
+def is_binary_chain(model: Model) -> bool:
+    """Whether a model is a chain of two labels and order m >= 1, longer than m."""
+    kind = model.structure
+    return isinstance(kind, tuple) and kind[:2] == ("chain", 2) and 0 < kind[2] < model.n
+
+
 def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
     """Probabilities of a chain of two labels and order m >= 1, else None.
 
     Returns:
         P(first m labels), (2^m,), and P(next label | last m), (n - m, 2^m, 2).
     """
-    kind = model.structure
-    if not (isinstance(kind, tuple) and kind[:2] == ("chain", 2) and 0 < kind[2] < model.n):
+    if not is_binary_chain(model):
         return None
+    kind: Any = model.structure
     states, arcs = 2 ** kind[2], model.arc_weights().arcs
     return arcs[:states], arcs[states * kind[2] :].reshape(-1, states, 2)
 

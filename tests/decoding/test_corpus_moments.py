@@ -33,7 +33,9 @@ def without_moments(monkeypatch):
 def test_as_by_windows(name, scale, without_moments):
     """The same decision; the bounds of either hold the value of the other."""
     loss, models = fsmeu.load(name, empty=0), list(sentences(4, 150, scale))
-    found = fsmeu.decode_corpus(loss, models)
+    told = []
+    found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides), jobs=2)
+    assert told == [(found.lower, found.upper)]
     value = fsmeu.expect_corpus(loss, found.labels, models)
     without_moments()
     wanted = fsmeu.decode_corpus(loss, models)
