@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -25,6 +26,8 @@ import numpy as np
 __all__ = ["entry", "inner", "kernels", "load_compiled", "part", "unsigned_of"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_LOADING = RLock()
 
 _COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
 
@@ -91,15 +94,16 @@ def load_compiled(name: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[alias] = module  # where numba looks for what it finds in its cache
-    folder, before = _cache_folder(), config.CACHE_DIR
-    if not folder.exists() and not _COMPILING.get():
-        print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
-    token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        _COMPILING.reset(token)
-        config.CACHE_DIR = before
+    with _LOADING:  # numba has one cache folder for all threads
+        folder, before = _cache_folder(), config.CACHE_DIR
+        if not folder.exists() and not _COMPILING.get():
+            print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
+        token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
+        try:
+            spec.loader.exec_module(module)
+        finally:
+            _COMPILING.reset(token)
+            config.CACHE_DIR = before
     return module
 
 
