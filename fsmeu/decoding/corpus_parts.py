@@ -138,7 +138,7 @@ def _expected(block: Block, counts: int) -> Floats:
     if not len(cells):
         return found
     one = np.ones((len(block.rows), counts, int(structure.r.columns[n])))
-    scores = structure.scores(block.models, one, absolute=True)[0][:, 0]
+    scores = structure.scores(block.models, one, absolute=True)[0][..., 0]
     term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
     begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
     most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)
@@ -192,7 +192,7 @@ def worths_at(parts: Parts, at: Floats) -> Worths:
     found = []
     for block in parts.blocks:
         wanted = _wanted(parts, block, at)
-        found.append(block.structure.scores(block.models, wanted)[0][:, 0])
+        found.append(block.structure.scores(block.models, wanted)[0][..., 0])
         error += _error(parts, block, wanted, greatest)
     return Worths(found, error)
 

@@ -35,6 +35,7 @@ from fsmeu.trellis.roundings import UNIT, relative_error
 
 __all__ = [
     "Counts",
+    "Groups",
     "Sums",
     "counts_of",
     "greatest_count",
