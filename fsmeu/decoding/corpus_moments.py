@@ -154,7 +154,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     high = most = 0
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
-        high += len(rows) * (len(structure.tapes.z.reachable(n)) - 1)
+        high += len(rows) * (len(structure.ends(n)) - 1)
         most += len(rows) * greatest_count(corpus, rows, structure)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None

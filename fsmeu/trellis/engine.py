@@ -280,6 +280,12 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
 
+    def ends(self, n: int) -> Bools:
+        """Which counts hypotheses of length n that are allowed end with, (k,)."""
+        none = np.zeros((1, len(self.score_cells(n))))
+        found: Bools = np.isfinite(self.best_by_count(none, n)[0])
+        return found
+
     def path_counts(self, labels: Ints) -> Ints:
         """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
         found, pair = np.zeros((2, len(labels)), np.int64)
