@@ -16,6 +16,7 @@ chunking takes ten minutes or so of one processor with all seeds and baselines, 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,16 +24,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from result_files import save
+from result_files import FOLDER as RESULTS
+from result_files import load, save
 
 from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.errors import InputError, message, one_of
-from searn.experiment import Plan, as_data, curve, differences, experiment, rows_of
+from fsmeu.files import read_text
+from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
 from searn.registry import CURVES, TASKS
-from searn.results import Result, read_folder
-from searn.row import Difference, Row, Told
-from searn.task import Task
+from searn.results import Difference, Result, Row, Told, read_folder
+from searn.task import AXES, Sizes, Task
 
 app = typer.Typer(
     cls=Guarded,
@@ -41,6 +43,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+COMMANDS = "commands.txt"
+"""In a folder of results: the commands that made them."""
+_COMMAND = shlex.join(["./run", "python", "notebooks/daume2009.py", *sys.argv[1:]])
+
 _Tasks = Annotated[
     list[str] | None,
     typer.Argument(
@@ -51,6 +57,23 @@ _Tasks = Annotated[
 ]
 _Quick = Annotated[
     bool, typer.Option("--quick", help="A few sentences, one fold, one seed: under a minute.")
+]
+_Train = Annotated[
+    int | None,
+    typer.Option("--train", min=1, help="Train on so many sentences at most.", show_default=False),
+]
+_Test = Annotated[
+    int | None,
+    typer.Option("--test", min=1, help="Predict so many sentences at most.", show_default=False),
+]
+_Axes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--axis",
+        metavar="AXIS",
+        help=f"Also vary this: {', '.join(AXES[1:])}; 'all' is all. Repeatable.",
+        show_default=False,
+    ),
 ]
 _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds are averaged over.")]
 _Folder = Annotated[
@@ -89,8 +112,13 @@ _Finished = Annotated[
 ]
 _QuickRuns = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
 _Keep = Annotated[
-    bool,
-    typer.Option("--keep", help="Write rows and curves to notebooks/results/daume2009.json."),
+    str | None,
+    typer.Option(
+        "--keep",
+        metavar="SECTION",
+        help="Write rows and curves to this section of notebooks/results/daume2009.json.",
+        show_default=False,
+    ),
 ]
 
 
@@ -100,6 +128,9 @@ def run_tasks(
     quick: _Quick = False,
     seeds: _Seeds = 3,
     output: _Folder = None,
+    train: _Train = None,
+    test: _Test = None,
+    axis: _Axes = None,
     held_out: _HeldOut = False,
     method: _Methods = None,
     folds: _Folds = None,
@@ -115,12 +146,14 @@ def run_tasks(
         _print_tasks(as_json)
         return
     chosen = _chosen(tasks)
+    _note_command(output)
     rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
     for name in chosen:
-        task = _narrowed(TASKS[name], method)
+        task = _narrowed(TASKS[name], axis, method)
         with progress("training") as bar:
-            plan = Plan(numbers, quick, held_out, folds, _folder(output), _teller(bar))
+            sizes = Sizes(train, test, quick)
+            plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
             mine = experiment(task, plan)
         rows[name] = rows_of(task, mine)
         if output is not None:
@@ -140,6 +173,8 @@ def draw_curves(
     quick: _Quick = False,
     seeds: _Seeds = 3,
     iterations: _Iterations = 10,
+    train: _Train = None,
+    test: _Test = None,
     folds: _Folds = None,
     output: _Folder = None,
     as_json: _Json = False,
@@ -149,10 +184,12 @@ def draw_curves(
     Policy iteration: each new policy takes the place of the old one (beta = 1).
     """
     rows: list[Row] = []
+    _note_command(output)
     for name in _chosen(tasks or list(CURVES)):
         with progress("training") as bar:
             numbers = range(1 if quick else seeds)
-            plan = Plan(numbers, quick, False, folds, _folder(output), _teller(bar))
+            sizes = Sizes(train, test, quick)
+            plan = Plan(numbers, sizes, False, folds, _folder(output), _teller(bar))
             rows += curve(TASKS[name], plan, min(3, iterations) if quick else iterations)
         if output is not None:
             _write(output, "curves.json", as_data(rows))
@@ -161,8 +198,6 @@ def draw_curves(
     else:
         _print_curves(rows)
     if output is not None:
-        from searn.iterations import plot_iterations
-
         picture = Path(output) / "curves.png"
         plot_iterations(as_data(rows), picture)
         if not as_json:
@@ -180,14 +215,16 @@ def _teller(bar: Any) -> Told:
     return tell
 
 
-def _narrowed(task: Task, texts: Sequence[str] | None) -> Task:
-    """The task with those methods alone whose names are or hold one of the texts.
+def _narrowed(task: Task, axes: Sequence[str] | None, texts: Sequence[str] | None) -> Task:
+    """The task with the methods of some axes, whose names are or hold one of the texts.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such axis, or no such method.
     """
+    asked = {"main", *(one_of("--axis", "an axis", one, (*AXES, "all")) for one in axes or ())}
     if not texts:
-        return task
+        kept = [one for one in task.methods if one.axis in asked or "all" in asked]
+        return replace(task, methods=kept)
     names = {one.name for one in task.methods}
     found = {
         name
@@ -221,6 +258,22 @@ def _write(folder: str, name: str, data: Any) -> None:
     write_output(Path(folder) / name, json.dumps(data, indent=1))
 
 
+def _note_command(folder: str | None) -> None:
+    """Adds the command of this process to those that are noted in the folder."""
+    if folder is None:
+        return
+    path = Path(folder) / COMMANDS
+    held = read_text(path, "commands").splitlines() if path.is_file() else []
+    lines = dict.fromkeys([*held, _COMMAND])
+    write_output(path, "".join(f"{one}\n" for one in lines))
+
+
+def _keep_section(section: str, data: Mapping[str, Any]) -> None:
+    """Writes one section of the file of results that the notebooks read; others stay."""
+    held = load("daume2009") if (RESULTS / "daume2009.json").is_file() else {}
+    line(f"what was found: {save('daume2009', {**held, section: data})}")
+
+
 def _print_curves(rows: Sequence[Row]) -> None:
     steps = sorted({row.iteration for row in rows})
     cells = []
@@ -238,7 +291,7 @@ def _print_tasks(as_json: bool) -> None:
 
 @app.command("table")
 def show_table(
-    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = False
+    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = None
 ) -> None:
     """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
 
@@ -248,16 +301,17 @@ def show_table(
     found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
     by_task = {name: [one for one in found if one.task == name] for name in TASKS}
     by_task = {name: mine for name, mine in by_task.items() if mine}
-    if as_json or keep:
+    if as_json or keep is not None:
         rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
         pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
         data = {"rows": as_data(rows), "differences": as_data(pairs)}
-        curves = Path(folder) / "curves.json"
-        if keep:
-            drawn = json.loads(curves.read_text(encoding="utf-8")) if curves.is_file() else []
-            line(f"what was found: {save('daume2009', {**data, 'curves': drawn})}")
-        else:
+        if keep is None:
             print_json(data)
+            return
+        curves = Path(folder) / "curves.json"
+        drawn = json.loads(read_text(curves, "curves")) if curves.is_file() else []
+        commands = read_text(Path(folder) / COMMANDS, "commands").splitlines()
+        _keep_section(keep, {"commands": commands, **data, "curves": drawn})
         return
     print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
     for name, mine in by_task.items():

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message
 
 __all__ = ["Collection", "checked", "subtree_order"]
 
-Ints = NDArray[np.int64]
 Texts = tuple[str, ...]
 
 

@@ -7,8 +7,8 @@ from data_folder import data_file
 from typer.testing import CliRunner
 
 from fsmeu.errors import InputError
-from searn import data
 from searn.registry import TASKS
+from searn.sequences import FILES
 
 
 class Ran:
@@ -58,7 +58,7 @@ def needs(task):
     """Skips where the data of a task are not."""
     name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
     try:
-        for file in data.FILES.get(name.get(task[:3], ""), ()):
+        for file in FILES.get(name.get(task[:3], ""), ()):
             data_file(file)
     except InputError as error:
         pytest.skip(str(error))

@@ -9,15 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
-from searn import beam_policy
-from searn.beam_policy import action_costs, best_completion
+from searn import growth as growth_module
 from searn.collection import Collection, checked
-from searn.growth import actions, extraction, step, summary, vine_growth
-from searn.matches import matches_of
-from searn.rouge import rouge
+from searn.growth import (
+    action_costs,
+    actions,
+    best_completion,
+    extraction,
+    step,
+    summary,
+    vine_growth,
+)
+from searn.rouge import matches_of, rouge
 from searn.synthetic import synthetic_collections
-from searn.vine_features import action_features, unit_features
-from searn.vine_space import GrowingSummary
+from searn.vine import GrowingSummary, action_features, unit_features
 
 
 def collection(words, heads, sentences, references, query=()):
@@ -136,7 +141,7 @@ def test_a_narrow_beam_gives_summaries(held, limit, width):
 
 
 def test_too_large_beams_are_refused(monkeypatch):
-    monkeypatch.setattr(beam_policy, "MOST_BEAM_CELLS", 10)
+    monkeypatch.setattr(growth_module, "MOST_BEAM_CELLS", 10)
     with pytest.raises(SizeLimitError, match="at most 10 cells"):
         best_completion(vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())
 
