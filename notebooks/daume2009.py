@@ -1,8 +1,10 @@
 """The experiments of Daumé, Langford and Marcu (2009), Search-based structured prediction.
 
     ./run python notebooks/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
-    ./run python notebooks/daume2009.py table out/searn [--keep]
+    ./run python notebooks/daume2009.py run TASK... --axis all [--train 300] [--test 300] [-o out]
+    ./run python notebooks/daume2009.py table out/searn [--keep SECTION]
     ./run python notebooks/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
+    ./run python notebooks/daume2009.py chain [--keep SECTION]
 
 ``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
 for all; `--list` names them); a second call with the same folder goes on where the first one ended.
@@ -31,6 +33,7 @@ from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
+from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
 from searn.registry import CURVES, TASKS
 from searn.results import Difference, Result, Row, Told, read_folder
@@ -202,6 +205,29 @@ def draw_curves(
         plot_iterations(as_data(rows), picture)
         if not as_json:
             line(f"picture: {picture}")
+
+
+@app.command("chain")
+def show_chain(
+    quick: _Quick = False, seeds: _Seeds = 3, as_json: _Json = False, keep: _Keep = None
+) -> None:
+    """Counts wrong labels on the chain of Theorem 3 as it grows: MEMM and SEARN, equation 14.
+
+    The labels of a sentence of T positions that are wrong, the mean over seeds.
+    """
+    lengths = (2, 10) if quick else (2, 5, 10, 20, 50, 100, 200)
+    numbers = range(1 if quick else seeds)
+    rows = []
+    for length in lengths:
+        found = [chain_losses(length, 1000 if quick else 20_000, seed) for seed in numbers]
+        means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
+        rows.append({"T": length, **means})
+    cells = [
+        [f"{one:.2f}" if isinstance(one, float) else one for one in row.values()] for row in rows
+    ]
+    emit(cells, tuple(rows[0]), as_json=rows if as_json else None, right=list(rows[0]))
+    if keep is not None:
+        _keep_section(keep, {"commands": [_COMMAND], "rows": rows})
 
 
 def _teller(bar: Any) -> Told:
