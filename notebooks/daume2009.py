@@ -223,7 +223,8 @@ def show_chain(
         means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
         rows.append({"T": length, **means})
     cells = [
-        [f"{one:.2f}" if isinstance(one, float) else one for one in row.values()] for row in rows
+        [f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()]
+        for row in rows
     ]
     emit(cells, tuple(rows[0]), as_json=rows if as_json else None, right=list(rows[0]))
     if keep is not None:
