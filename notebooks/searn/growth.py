@@ -165,65 +165,44 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
     way are not answers. All summaries end when nothing more may be added.
     """
     count, size = starts.shape
-    cells = count * width * size * (1 + len(growth.collection))
+    cells = count * width * size
     if cells > MOST_BEAM_CELLS:
         must = f"beams may have at most {MOST_BEAM_CELLS:,} cells in a step"
         raise SizeLimitError(message("beam", must, f"{cells:,}", "Use fewer documents"))
     drawn = np.random.default_rng(0)
     keys: Ints = drawn.integers(1 << 62, size=(size,), dtype=np.int64)  # a set's key is their xor
-    best, best_worth = starts.copy(), np.full((count, 2), -1, np.int64)
+    begins = np.array([unit[0] for unit in growth.units])
+    best, best_value = starts.copy(), np.full((count, 2), -1, np.int64)
     added, beams = starts, np.arange(count)
+    marks = np.bitwise_xor.reduce(np.where(starts, keys, 0), axis=1)
     while len(added):
         more = allowed(growth, added)
-        _keep_finished(
-            growth, matches, added, beams, ~np.asarray(more.any(axis=1)), best, best_worth
-        )
         rows, units = np.nonzero(more)
-        if not len(rows):
-            break
-        grown = added[rows]
-        grown[np.arange(len(rows)), units] = True
-        added, beams = _kept(growth, matches, grown, beams[rows], keys, width)
-    return best, best_worth[:, 0]
+        at = begins[units]
+        own, values = matches.count(words_of(growth, added), rows, at, at + growth.sizes[units])
+        for k in np.flatnonzero(~np.asarray(more.any(axis=1))).tolist():
+            if tuple(own[k]) > tuple(best_value[beams[k]]):
+                best[beams[k]], best_value[beams[k]] = added[k], own[k]
+        kept = _kept(beams[rows], marks[rows] ^ keys[units], values, width)
+        rows, units = rows[kept], units[kept]
+        added, beams, marks = added[rows], beams[rows], marks[rows] ^ keys[units]
+        added[np.arange(len(rows)), units] = True
+    return best, best_value[:, 0]
 
 
-def _worth(growth: Growth, matches: Matches, added: Bools) -> Ints:
-    """Matched bigrams and words of each state, (B, 2)."""
-    return np.stack(matches.count(words_of(growth, added)), axis=1)
+def _kept(beams: Ints, marks: Ints, values: Ints, width: int) -> Ints:
+    """The best states of each beam, each set once: their places among all that were grown.
 
-
-def _keep_finished(
-    growth: Growth,
-    matches: Matches,
-    added: Bools,
-    beams: Ints,
-    finished: Bools,
-    best: Bools,
-    best_worth: Ints,
-) -> None:
-    """Takes over finished states that are better than the best of their beams."""
-    rows = np.flatnonzero(finished)
-    if not len(rows):
-        return
-    worth = _worth(growth, matches, added[rows])
-    for k in np.lexsort((-worth[:, 1], -worth[:, 0])):
-        beam = beams[rows[k]]
-        if tuple(worth[k]) > tuple(best_worth[beam]):
-            best[beam], best_worth[beam] = added[rows[k]], worth[k]
-
-
-def _kept(
-    growth: Growth, matches: Matches, grown: Bools, beams: Ints, keys: Ints, width: int
-) -> tuple[Bools, Ints]:
-    """The best states of each beam, each set once: (B', U) and their beams (B',)."""
-    marks = np.bitwise_xor.reduce(np.where(grown, keys, 0), axis=1)
+    Args:
+        beams: the beam of each state, never falling, (C,).
+        marks: the key of its set, (C,).
+        values: its matched bigrams and words, (C, 2).
+        width: how many are kept of each beam.
+    """
     order = np.lexsort((marks, beams))
     same = np.zeros(len(order), bool)
     same[1:] = (np.diff(marks[order]) == 0) & (np.diff(beams[order]) == 0)
-    chosen = np.sort(order[~same])
-    grown, beams = grown[chosen], beams[chosen]
-    worth = _worth(growth, matches, grown)
-    order = np.lexsort((-worth[:, 1], -worth[:, 0], beams))
-    begins = np.searchsorted(beams[order], beams[order])
-    kept = order[np.arange(len(order)) - begins < width]
-    return grown[kept], beams[kept]
+    fresh = np.sort(order[~same])
+    order = fresh[np.lexsort((-values[fresh, 1], -values[fresh, 0], beams[fresh]))]
+    first = np.searchsorted(beams[order], beams[order])
+    return order[np.arange(len(order)) - first < width]
