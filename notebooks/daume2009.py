@@ -35,7 +35,7 @@ from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
 from searn.chain import chain_losses
 from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
-from searn.registry import CURVES, TASKS
+from searn.registry import CURVES, TASKS, WORDS, summaries
 from searn.results import Difference, Result, Row, Told, read_folder
 from searn.task import AXES, Sizes, Task
 
@@ -76,6 +76,30 @@ _Axes = Annotated[
         metavar="AXIS",
         help=f"Also vary this: {', '.join(AXES[1:])}; 'all' is all. Repeatable.",
         show_default=False,
+    ),
+]
+_Collections = Annotated[
+    str | None,
+    typer.Option(
+        "--collections",
+        metavar="FOLDER",
+        help="For summarisation: parsed documents and summaries, see searn/collection.py.",
+        show_default=False,
+    ),
+]
+_Words = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--words",
+        min=1,
+        help=f"For summarisation: words of a summary; {WORDS}, or 100 and 250 with --collections.",
+        show_default=False,
+    ),
+]
+_Width = Annotated[
+    int,
+    typer.Option(
+        "--width", min=1, help="For summarisation: the beam that tells costs in training."
     ),
 ]
 _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds are averaged over.")]
@@ -134,6 +158,9 @@ def run_tasks(
     train: _Train = None,
     test: _Test = None,
     axis: _Axes = None,
+    collections: _Collections = None,
+    words: _Words = None,
+    width: _Width = 20,
     held_out: _HeldOut = False,
     method: _Methods = None,
     folds: _Folds = None,
@@ -152,8 +179,13 @@ def run_tasks(
     _note_command(output)
     rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
+    place = None if collections is None else Path(collections)
+    if place is not None and chosen != ["summarisation"]:
+        must = "collections are for the task summarisation alone"
+        raise InputError(message("--collections", must, ", ".join(chosen)))
+    summarised = summaries(place, words or ([WORDS] if place is None else [100, 250]), width)
     for name in chosen:
-        task = _narrowed(TASKS[name], axis, method)
+        task = _narrowed({**TASKS, "summarisation": summarised}[name], axis, method)
         with progress("training") as bar:
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
@@ -162,7 +194,7 @@ def run_tasks(
         if output is not None:
             _write(output, "searn.json", as_data([row for one in rows.values() for row in one]))
         if not as_json:
-            print_results(name, mine)
+            print_results(task, mine)
     if as_json:
         print_json(as_data([row for one in rows.values() for row in one]))
     elif len(rows) > 1:
@@ -287,9 +319,10 @@ def _write(folder: str, name: str, data: Any) -> None:
 
 def _note_command(folder: str | None) -> None:
     """Adds the command of this process to those that are noted in the folder."""
-    if folder is None:
+    place = _folder(folder)
+    if place is None:
         return
-    path = Path(folder) / COMMANDS
+    path = place / COMMANDS
     held = read_text(path, "commands").splitlines() if path.is_file() else []
     lines = dict.fromkeys([*held, _COMMAND])
     write_output(path, "".join(f"{one}\n" for one in lines))
@@ -325,9 +358,7 @@ def show_table(
     All tasks together first; then each with intervals, seconds and memory, and differences between
     methods on the same sentences.
     """
-    found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
-    by_task = {name: [one for one in found if one.task == name] for name in TASKS}
-    by_task = {name: mine for name, mine in by_task.items() if mine}
+    by_task = _results_in(Path(folder), "runs", quick)
     if as_json or keep is not None:
         rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
         pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
@@ -335,19 +366,28 @@ def show_table(
         if keep is None:
             print_json(data)
             return
-        curves = Path(folder) / "curves.json"
-        drawn = json.loads(read_text(curves, "curves")) if curves.is_file() else []
         commands = read_text(Path(folder) / COMMANDS, "commands").splitlines()
-        _keep_section(keep, {"commands": commands, **data, "curves": drawn})
+        curves = _results_in(Path(folder), "curves", quick, none=True)
+        drawn = [row for name, mine in curves.items() for row in rows_of(TASKS[name], mine)]
+        _keep_section(keep, {"commands": commands, **data, "curves": as_data(drawn)})
         return
     print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
     for name, mine in by_task.items():
-        print_results(name, mine)
+        print_results(TASKS[name], mine)
 
 
-def print_results(name: str, results: Sequence[Result]) -> None:
+def _results_in(
+    folder: Path, kind: str, quick: bool, none: bool = False
+) -> dict[str, list[Result]]:
+    """The results of a kind by task; without any if there may be none."""
+    place = folder / (f"{kind}-quick" if quick else kind)
+    found = [] if none and not place.is_dir() else list(read_folder(place))
+    by_task = {name: [one for one in found if one.task == name] for name in TASKS}
+    return {name: mine for name, mine in by_task.items() if mine}
+
+
+def print_results(task: Task, results: Sequence[Result]) -> None:
     """Prints the rows of one task, and differences between them."""
-    task = TASKS[name]
     _print_rows(rows_of(task, results), task.paper)
     _print_differences(differences(task, results))
 

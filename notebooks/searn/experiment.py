@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from fsmeu.drawing.plots import COLOURS, checked_plot, new_figure, save_figure
 from fsmeu.errors import InputError, is_installed, message
+from fsmeu.files import write_file
 from searn.measures import Measure, interval
 from searn.methods import runs_of
 from searn.results import (
@@ -104,11 +105,15 @@ def _results(
 def _kept(
     path: Path | None, task: Task, method: Method, split: Split, fold: int, seed: int, every: bool
 ) -> list[Result]:
-    """The results of one method, fold and seed: from the file if it has them, else into it."""
+    """The results of one method, fold and seed: from the file if it has them, else into it.
+
+    Summaries themselves go into a file of texts beside it, a line for each collection.
+    """
     mark = mark_of(method, split)
     found = None if path is None else read_results(path, mark)
     if found is not None:
         return found
+    runs = list(runs_of(method, split, seed, every))
     found = [
         Result(
             task.name,
@@ -124,10 +129,13 @@ def _kept(
             run.predicting,
             run.memory,
         )
-        for run in runs_of(method, split, seed, every)
+        for run in runs
     ]
     if path is not None:
         write_results(path, mark, found)
+        if task.score == "ROUGE-2":
+            texts = "".join(" ".join(words) + "\n" for words in runs[-1].found)
+            write_file(path.with_name(path.name.replace(".json.gz", ".txt")), texts)
     return found
 
 

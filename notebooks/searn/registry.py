@@ -31,9 +31,10 @@ features of whole chunks (``ChunkAtATime``, 2^21 columns) none, a third iteratio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sklearn.linear_model import LogisticRegression
@@ -46,9 +47,12 @@ from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, Wo
 from searn.measures import pair_counts
 from searn.sequences import chunking, handwriting, joint, names
 from searn.task import Method, Task
-from searn.vine import LIMIT, GrowingSummary, collections, rouge_means
+from searn.vine import GrowingSummary, collections, own_collections, rouge_means
 
-__all__ = ["CURVES", "TASKS"]
+__all__ = ["CURVES", "TASKS", "WORDS", "summaries"]
+
+WORDS = 15
+"""Of a summary of a synthetic collection."""
 
 _BEAMS = {1: ", greedy", 10: ", beam 10"}
 _GREEDY = {1: ", greedy"}
@@ -198,23 +202,57 @@ def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _summary_methods(learner: Any) -> tuple[Method, ...]:
+_UNITS = Logistic(epochs=20, rate=0.1, dropout=0.1, importance="cost")
+
+
+def _summary_methods(limit: int, width: int, added: str) -> list[Method]:
     """The rows of Table 2: oracles that know the references, and SEARN trained against them."""
     units = {"sentence": "extraction", "word": "vine growth"}
-    common = {"learner": learner, "iterations": 4, "beta": 0.5, "ties": "all", "folds": 2}
-    common = {**common, "bits": 16}
-    return (
-        Method("first sentences", "first", {"limit": LIMIT}, once=True),
-        *(Method(f"oracle {name}", "oracle", {"unit": u}, once=True) for u, name in units.items()),
-        *(
-            Method(
-                f"SEARN {name}",
-                "searn",
-                {**common, "space": GrowingSummary(LIMIT, unit=unit)},
-                first=f"SEARN {name}, iteration 0",
-            )
-            for unit, name in units.items()
+    common = {
+        "learner": _UNITS,
+        "iterations": 4,
+        "beta": 0.5,
+        "ties": "all",
+        "folds": 2,
+        "bits": 16,
+    }
+    found = [Method(f"first sentences{added}", "first", {"limit": limit}, once=True)]
+    for unit, name in units.items():
+        settings = {"unit": unit, "limit": limit}
+        found.append(Method(f"oracle {name}{added}", "oracle", settings, once=True))
+    for unit, name in units.items():
+        space = GrowingSummary(limit, unit=unit, width=width)
+        first = f"SEARN {name}, iteration 0{added}"
+        found.append(
+            Method(f"SEARN {name}{added}", "searn", {**common, "space": space}, first=first)
+        )
+    return found
+
+
+def summaries(folder: Path | None, limits: Sequence[int], width: int) -> Task:
+    """Vine growth and sentence extraction, as in Table 2.
+
+    Args:
+        folder: of collections, see ``read_collections``; None for synthetic ones.
+        limits: words of a summary, one or several.
+        width: the beam of the search that tells costs in training.
+    """
+    named = {
+        limit: "" if folder is None and limit == WORDS else f", {limit} words" for limit in limits
+    }
+    parts = (_summary_methods(limit, width, added) for limit, added in named.items())
+    return Task(
+        "summarisation",
+        "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
+        "ROUGE-2",
+        collections if folder is None else partial(own_collections, folder),
+        [method for part in parts for method in part],
+        pairs=tuple(
+            (f"SEARN vine growth{added}", f"SEARN {other}{added}")
+            for added in named.values()
+            for other in ("vine growth, iteration 0", "extraction")
         ),
+        counts=rouge_means,
     )
 
 
@@ -222,7 +260,6 @@ _PIXELS = Logistic(epochs=12, rate=0.05, dropout=0.0)
 _FEW_PIXELS = Logistic(epochs=20, rate=0.05, dropout=0.1)
 _WORDS = Logistic(epochs=8, rate=0.05, dropout=0.35, min_freq=2)
 _FEW_WORDS = Logistic(epochs=12, rate=0.05, dropout=0.35)
-_UNITS = Logistic(epochs=20, rate=0.1, dropout=0.1, importance="cost")
 
 TASKS = {
     task.name: task
@@ -277,18 +314,7 @@ TASKS = {
             pairs=(("SEARN, beam 10", "MEMM, beam 10"), ("SEARN, beam 10", "independent")),
             counts=pair_counts,
         ),
-        Task(
-            "summarisation",
-            "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
-            "ROUGE-2",
-            collections,
-            _summary_methods(_UNITS),
-            pairs=(
-                ("SEARN vine growth", "SEARN vine growth, iteration 0"),
-                ("SEARN vine growth", "SEARN extraction"),
-            ),
-            counts=rouge_means,
-        ),
+        summaries(None, [WORDS], 20),
     )
 }
 """The experiments by name."""

@@ -147,7 +147,8 @@ def mark_of(method: Method, split: Split) -> str:
     found.update(repr((method.kind, _told(method.settings), dict(method.beams))).encode())
     for part in (split.train, split.test):
         matrix = getattr(part.sentences, "matrix", None)
-        sizes = None if matrix is None else (matrix.shape, matrix.nnz)
+        collections = [] if matrix is not None else [len(one) for one in part.sentences]
+        sizes = collections if matrix is None else (matrix.shape, matrix.nnz)
         found.update(repr((len(part.labels), sum(map(len, part.labels)), sizes)).encode())
     return found.hexdigest()
 

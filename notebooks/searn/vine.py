@@ -20,15 +20,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from fsmeu.errors import check_int, one_of
+from fsmeu.errors import InputError, check_int, message, one_of
 from fsmeu.learning.saving import register
 from fsmeu.searn.features.words import stem
-from searn.collection import Collection, subtree_order
+from searn.collection import Collection, read_collections, subtree_order
 from searn.growth import (
     Growth,
     State,
@@ -46,7 +47,6 @@ from searn.synthetic import synthetic_collections
 from searn.task import Part, Sizes, Split
 
 __all__ = [
-    "LIMIT",
     "GrowingSummary",
     "SummaryState",
     "UnitFeatures",
@@ -54,6 +54,7 @@ __all__ = [
     "collections",
     "first_sentences",
     "oracle_summary",
+    "own_collections",
     "rouge_means",
     "unit_features",
 ]
@@ -296,17 +297,36 @@ class GrowingSummary(BaseEstimator):  # type: ignore[misc]
         return 1.0 - rouge(list(output), y)
 
 
-LIMIT = 15
-"""Words of a summary."""
-
-
 def collections(sizes: Sizes, held_out: bool = False) -> Iterator[Split]:
     """20 collections of 3 documents to train on and as many to predict; 3 of one if it is quick."""
     documents, counts = 1 if sizes.quick else 3, [count or 20 for count in sizes.of(3)]
     seeds = (1, 3 if held_out else 2)
     pairs = zip(counts, seeds, strict=True)
     made = [synthetic_collections(count, seed, documents) for count, seed in pairs]
-    yield Split(*(Part(one, [list(c.references) for c in one]) for one in made))
+    yield Split(*map(_part, made))
+
+
+def own_collections(folder: Path, sizes: Sizes, held_out: bool = False) -> Iterator[Split]:
+    """The collections of a folder in up to ten folds, each predicted after training on the others.
+
+    Nothing else is held out where that is asked for; a quick look takes the first fold.
+
+    Raises:
+        InputError: there are fewer than two.
+    """
+    every = list(read_collections(folder).values())
+    if len(every) < 2:
+        must = "there must be at least two collections: one is predicted after training on others"
+        raise InputError(message(f"folder {folder}", must, len(every)))
+    folds = min(10, len(every))
+    for fold in range(1 if sizes.quick else folds):
+        numbers = np.arange(fold, len(every), folds)
+        train = [one for k, one in enumerate(every) if k % folds != fold]
+        yield Split(_part(train), _part([every[k] for k in numbers]), numbers=numbers)
+
+
+def _part(given: Sequence[Collection]) -> Part:
+    return Part(list(given), [list(one.references) for one in given])
 
 
 def rouge_means(found: Sequence[Sequence[str]], given: Sequence[Sequence[Sequence[str]]]) -> Means:
@@ -327,7 +347,7 @@ def first_sentences(collection: Collection, limit: int) -> list[str]:
     return summary(growth, state)
 
 
-def oracle_summary(collection: Collection, unit: str, limit: int = LIMIT) -> list[str]:
+def oracle_summary(collection: Collection, unit: str, limit: int) -> list[str]:
     """The best summary that a beam search finds which knows the references."""
     growth = UNITS[unit](collection, limit)
     return summary(growth, best_completion(growth, matches_of(collection), ()))
