@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Bools, Ints
 from fsmeu.errors import SizeLimitError, check_int, message
 from searn.collection import Collection
-from searn.rouge import Matches
+from searn.rouge import Matches, compiled
 
 __all__ = [
     "Growth",
@@ -190,8 +190,9 @@ def _searched(growth: Growth, matches: Matches, starts: Bools, width: int) -> tu
     return best, best_value[:, 0]
 
 
+@compiled  # type: ignore[misc]
 def _kept(beams: Ints, marks: Ints, values: Ints, width: int) -> Ints:
-    """The best states of each beam, each set once: their places among all that were grown.
+    """The best states of each beam, best first, each set once: their places among all, (K,).
 
     Args:
         beams: the beam of each state, never falling, (C,).
@@ -199,10 +200,23 @@ def _kept(beams: Ints, marks: Ints, values: Ints, width: int) -> Ints:
         values: its matched bigrams and words, (C, 2).
         width: how many are kept of each beam.
     """
-    order = np.lexsort((marks, beams))
-    same = np.zeros(len(order), bool)
-    same[1:] = (np.diff(marks[order]) == 0) & (np.diff(beams[order]) == 0)
-    fresh = np.sort(order[~same])
-    order = fresh[np.lexsort((-values[fresh, 1], -values[fresh, 0], beams[fresh]))]
-    first = np.searchsorted(beams[order], beams[order])
-    return order[np.arange(len(order)) - first < width]
+    score = values[:, 0] * (1 << 32) + values[:, 1]
+    found = np.empty(len(beams), np.int64)
+    first = count = 0  # where those of the beam begin, and how many there are in all
+    for k in range(len(beams)):
+        if k > 0 and beams[k] != beams[k - 1]:
+            first = count
+        place = count
+        while place > first and score[found[place - 1]] < score[k]:
+            place -= 1
+        same = place - 1  # the same set has the same score
+        while same >= first and score[found[same]] == score[k] and marks[found[same]] != marks[k]:
+            same -= 1
+        is_known = same >= first and score[found[same]] == score[k]
+        if is_known or place - first >= width:
+            continue
+        count += count - first < width
+        for at in range(count - 1, place, -1):
+            found[at] = found[at - 1]
+        found[place] = k
+    return found[:count]

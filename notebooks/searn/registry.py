@@ -245,7 +245,7 @@ def summaries(folder: Path | None, limits: Sequence[int], width: int) -> Task:
         "summarisation",
         "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
         "ROUGE-2",
-        collections if folder is None else partial(own_collections, folder),
+        partial(*((collections, max(limits)) if folder is None else (own_collections, folder))),
         [method for part in parts for method in part],
         pairs=tuple(
             (f"SEARN vine growth{added}", f"SEARN {other}{added}")

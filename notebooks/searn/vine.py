@@ -297,13 +297,17 @@ class GrowingSummary(BaseEstimator):  # type: ignore[misc]
         return 1.0 - rouge(list(output), y)
 
 
-def collections(sizes: Sizes, held_out: bool = False) -> Iterator[Split]:
-    """20 collections of 3 documents to train on and as many to predict; 3 of one if it is quick."""
-    documents, counts = 1 if sizes.quick else 3, [count or 20 for count in sizes.of(3)]
-    seeds = (1, 3 if held_out else 2)
+def collections(words: int, sizes: Sizes, held_out: bool = False) -> Iterator[Split]:
+    """20 synthetic collections to train on and as many to predict; 3 small ones if it is quick.
+
+    Three documents of four sentences for summaries of up to 15 words; for longer ones more of
+    them, and more facts to tell, so that about one word in five has room.
+    """
+    large = {"documents": words // 12, "sentences": 8, "facts": words // 5}
+    settings = large if words > 15 else {"documents": 1 if sizes.quick else 3}
+    counts, seeds = [count or 20 for count in sizes.of(3)], (1, 3 if held_out else 2)
     pairs = zip(counts, seeds, strict=True)
-    made = [synthetic_collections(count, seed, documents) for count, seed in pairs]
-    yield Split(*map(_part, made))
+    yield Split(*(_part(synthetic_collections(count, seed, **settings)) for count, seed in pairs))
 
 
 def own_collections(folder: Path, sizes: Sizes, held_out: bool = False) -> Iterator[Split]:
