@@ -110,7 +110,7 @@ def renumbered(columns: NDArray[np.int32], rows: csr_array) -> csr_array:
 
 
 def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
-    held = (rows.data.astype(np.float64), numbers, rows.indptr)
+    held = (rows.data.astype(np.float64), numbers, rows.indptr.copy())  # changed below
     whole = csr_array(held, shape=(rows.shape[0], count + 1))
     whole.sum_duplicates()
     found = csr_array(whole[:, :count])
