@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fsmeu.corpora.columns import Sentence, inputs_and_tags
-from fsmeu.searn.features.segments import CHUNKS
-from fsmeu.searn.features.sentences import templated_sentences
-from fsmeu.searn.features.templates import template_set
+from fsmeu.searn.features.templates import CHUNKS, template_set, templated_sentences
 from searn.data import conll2000, conll2002
 from searn.task import Part, Split, held_out
 
