@@ -15,7 +15,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import check_labels_known, load_loss, read_model, sequence, sequences
 from fsmeu.cli.output import line, note, place_for, screen, write_output
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.explore import explore as explore_page
+from fsmeu.drawing.pages import explore as explore_page
 from fsmeu.losses.sum_over_paths import compile_summed
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}

@@ -8,7 +8,7 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import read_loss_file
 from fsmeu.cli.output import line, write_output
-from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
+from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.losses.library import library
 
 

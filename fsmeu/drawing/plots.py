@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.drawing.render.bars import binned
-from fsmeu.drawing.render.formats import need_matplotlib
+from fsmeu.drawing.formats import need_matplotlib
+from fsmeu.drawing.picture import binned
 from fsmeu.errors import EmptyError, InputError, message, one_of, shorten, visible
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.drawing.render.bars import distribution_picture
-from fsmeu.drawing.render.picture import Box, Line
+from fsmeu.drawing.picture import Box, Line, distribution_picture
 from tests.support.python_losses import Mistakes
 
 F1 = fsmeu.load("fscore")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
+from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.losses.library import read_spec
 from tests.drawing.conftest import colours, window
 

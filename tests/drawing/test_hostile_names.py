@@ -12,8 +12,8 @@ from html.parser import HTMLParser
 import pytest
 
 import fsmeu
-from fsmeu.drawing.render.picture import Text
-from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text
+from fsmeu.drawing.formats import dot_text, script_json, tex_text
+from fsmeu.drawing.picture import Text
 from fsmeu.errors import visible
 
 NAMES = [

@@ -1,21 +1,91 @@
-"""Pictures in the formats of files: SVG, TikZ, and by matplotlib (the extra ``plot``) PNG and PDF.
+"""Pictures in the formats of files: SVG, TikZ, dot, and by matplotlib (extra ``plot``) PNG and PDF.
 
 SVG has no script, no links, no fonts, and fetches nothing; states and arcs are groups with the
 classes ``node`` and ``edge``, by which a page can mark them. Coordinates are fixed, so that a
-picture is the same in every format.
+picture is the same in every format. Labels, names of losses and contents of registers come from
+files of strangers: each format has one function that escapes texts, and nothing is written into it
+without.
 """
 
 from __future__ import annotations
 
+import html
 import io
+import json
 import warnings
 from itertools import groupby
 from typing import Any
 
-from fsmeu.drawing.layout.curves import Curve
-from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
-from fsmeu.drawing.scene.escape import tex_text, xml_attribute, xml_text
-from fsmeu.errors import need_installed
+from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.lines import Curve
+from fsmeu.drawing.picture import (
+    INK,
+    MASS,
+    ROUTE,
+    Box,
+    Line,
+    Picture,
+    Shape,
+    Summary,
+    Text,
+    decimals,
+    flow_of,
+    mix,
+    shade_of,
+)
+from fsmeu.drawing.subject import Route
+from fsmeu.errors import need_installed, visible
+from fsmeu.exchange.automaton import Automaton
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "-": r"{-}",
+    "…": r"\ldots{}",
+}
+_SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def xml_text(text: object) -> str:
+    """Text between tags of SVG or HTML."""
+    return html.escape(visible(text), quote=True)
+
+
+def xml_attribute(text: object) -> str:
+    """An attribute value of SVG or HTML, with its quotes."""
+    return f'"{xml_text(text)}"'
+
+
+def dot_text(*lines: object) -> str:
+    """A quoted string of the dot language; Graphviz would read entities, so & is one itself."""
+    shown = (visible(line).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in shown) + '"'
+
+
+def tex_text(text: object) -> str:
+    """Text of LaTeX; minus signs stay single, so that they do not join into dashes."""
+    return "".join(_TEX.get(character, character) for character in visible(text))
+
+
+def script_json(data: object) -> str:
+    """JSON in ASCII that may stand inside a script element: it holds no <, > and &."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate(_SCRIPT)
+
 
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 _TEX_HEAD = r"""% {title}
@@ -269,3 +339,67 @@ def _painted_text(text: Text, families: list[str]) -> Any:
         fontweight="bold" if text.bold else "normal",
         parse_math=False,
     )
+
+
+_DOT_HEAD = [
+    "  rankdir=LR; labelloc=t; labeljust=l; ranksep=0.6; nodesep=0.2;",
+    '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", '
+    "fontsize=12, margin=0.1, height=0.4];",
+    '  edge [fontname="Helvetica", fontsize=11, arrowsize=0.7];',
+]
+
+
+def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
+    """A machine in the dot language: columns by depth, final states with a double outline."""
+    lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_DOT_HEAD]
+    if automaton.table.start >= 0:
+        lines.append('  start [shape=point, label="", width=0.05];')
+    states = range(automaton.states)
+    lines += [_node(automaton, frame, state, state in route.states) for state in states]
+    for layer in automaton.layers:  # states of one depth stand in one column
+        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
+    if automaton.table.start >= 0:
+        lines.append(f"  start -> {automaton.table.start};")
+    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
+    caption = frame.captions[state]
+    rows = [*caption.lines, *([caption.value] if caption.value else [])]
+    parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
+    if automaton.ending[state]:
+        parts.append("peripheries=2")
+    shade = shade_of(automaton, state)
+    if shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, shade)}"')
+    if marked:
+        parts.append(f'color="{ROUTE}", penwidth=2')
+    return f"  {state} [{', '.join(parts)}];"
+
+
+def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
+    parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
+    flow = flow_of(automaton, bundle)
+    if flow is not None:
+        parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
+    if marked:
+        parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
+        if flow is None:
+            parts.append("penwidth=2")
+    return f"  {bundle.source} -> {bundle.target} [{', '.join(parts)}];"
+
+
+def summary_dot(summary: Summary) -> str:
+    """The layers of a machine that is too large to be drawn, as a chain."""
+    lines = [
+        f"digraph {dot_text(summary.name)} {{",
+        f"  label={dot_text(*summary.notes)};",
+        *_DOT_HEAD,
+    ]
+    for depth, width in enumerate(summary.widths):
+        rows = (f"depth {depth}", f"{width:,} states")
+        lines.append(f'  {depth} [label={dot_text(*rows)}, color="{INK}"];')
+    for depth, arcs in enumerate(summary.onward):
+        lines.append(f"  {depth} -> {depth + 1} [label={dot_text(f'{arcs:,} arcs')}];")
+    return "\n".join([*lines, "}", ""])
