@@ -13,6 +13,7 @@ import html
 import io
 import json
 import warnings
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -101,6 +102,7 @@ _TEX_HEAD = r"""% {title}
 """
 _TEX_TAIL = "\\end{tikzpicture}\n\\end{document}\n"
 _TEX_ANCHOR = {"start": "base west", "middle": "base", "end": "base east"}
+_WITHOUT = ".svg, .dot, .html and .tex work without it"
 _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH
 _FINE = 2.0  # dots of a PNG per pixel of a picture
@@ -126,17 +128,14 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
 
 def _svg_group(shapes: list[Shape]) -> str:
     """One shape, or those of a group, with what is told of them."""
-    drawn, tip = "".join(map(_svg_shape, shapes)), "".join(shape.tip for shape in shapes)
+    drawn, tip = (
+        "".join(_SVG[type(shape)](shape) for shape in shapes),
+        "".join(shape.tip for shape in shapes),
+    )
     if not tip and not shapes[0].group:
         return drawn
     title = f"<title>{xml_text(tip)}</title>" if tip else ""
     return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
-
-
-def _svg_shape(shape: Shape) -> str:
-    if isinstance(shape, Box):
-        return _svg_box(shape)
-    return _svg_line(shape) if isinstance(shape, Line) else _svg_text(shape)
 
 
 def _svg_box(box: Box) -> str:
@@ -167,6 +166,9 @@ def _svg_text(text: Text) -> str:
     )
 
 
+_SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _svg_text}
+
+
 def _path_data(curve: Curve) -> str:
     points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
     pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
@@ -182,7 +184,7 @@ def tikz(picture: Picture) -> str:
     )
     head = _TEX_HEAD.format(title=tex_text(picture.title), colours=colours)
     ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
-    body = "\n".join([ground, *(_tex_shape(shape, names) for shape in picture.shapes)])
+    body = "\n".join([ground, *(_TEX_SHAPE[type(shape)](shape, names) for shape in picture.shapes)])
     return f"{head}{body}\n{_TEX_TAIL}"
 
 
@@ -190,12 +192,6 @@ def _tex_colours(shape: Shape) -> tuple[str, ...]:
     if isinstance(shape, Box):
         return shape.fill, shape.stroke
     return (shape.stroke if isinstance(shape, Line) else shape.colour,)
-
-
-def _tex_shape(shape: Shape, names: dict[str, str]) -> str:
-    if isinstance(shape, Box):
-        return _tex_box(shape, names)
-    return _tex_line(shape, names) if isinstance(shape, Line) else _tex_text(shape, names)
 
 
 def _tex_box(box: Box, names: dict[str, str]) -> str:
@@ -233,25 +229,15 @@ def _tex_text(text: Text, names: dict[str, str]) -> str:
     return rf"\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
 
 
+_TEX_SHAPE: dict[type, Callable[..., str]] = {Box: _tex_box, Line: _tex_line, Text: _tex_text}
+
+
 def _at(x: float, y: float) -> str:
     return f"({decimals(x)},{decimals(y)})"
 
 
 def _points(pixels: float) -> str:
     return f"{decimals(pixels * 0.75)}bp"
-
-
-def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work without it") -> None:
-    """Refuses to go on without matplotlib.
-
-    Args:
-        what: what it is needed for.
-        instead: what can be had without it.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    need_installed("matplotlib", "plot", what, instead)
 
 
 def paint(picture: Picture, kind: str) -> bytes:
@@ -261,7 +247,7 @@ def paint(picture: Picture, kind: str) -> bytes:
         picture: the shapes.
         kind: "png" or "pdf".
     """
-    need_matplotlib(f"a .{kind} file")
+    need_installed("matplotlib", "plot", f"a .{kind} file", _WITHOUT)
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -278,7 +264,7 @@ def paint(picture: Picture, kind: str) -> bytes:
         axes.axis("off")
         families = _families()
         for layer, shape in enumerate(picture.shapes):
-            for artist in _artists(shape, families):
+            for artist in _PAINTED[type(shape)](shape, families):
                 artist.set_zorder(layer)
                 axes.add_artist(artist)
         stream = io.BytesIO()
@@ -294,24 +280,17 @@ def _families() -> list[str]:
     return [name for name in _FAMILIES if name in known] or ["sans-serif"]
 
 
-def _artists(shape: Shape, families: list[str]) -> list[Any]:
-    """What matplotlib draws for a shape."""
-    if isinstance(shape, Text):
-        return [_painted_text(shape, families)]
-    return _painted_line(shape) if isinstance(shape, Line) else [_painted_box(shape)]
-
-
-def _painted_box(box: Box) -> Any:
+def _painted_box(box: Box, _: list[str]) -> list[Any]:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
     drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
     drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
-    return drawn
+    return [drawn]
 
 
-def _painted_line(line: Line) -> list[Any]:
+def _painted_line(line: Line, _: list[str]) -> list[Any]:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
@@ -324,21 +303,21 @@ def _painted_line(line: Line) -> list[Any]:
     return drawn
 
 
-def _painted_text(text: Text, families: list[str]) -> Any:
+def _painted_text(text: Text, families: list[str]) -> list[Any]:
     from matplotlib.text import Text as Words
 
-    return Words(
-        text.x,
-        text.y + 0.35 * text.size,
-        text.text,
-        fontsize=text.size * _POINT,
-        fontfamily=families,
-        color=text.colour,
-        horizontalalignment=_ALIGN[text.anchor],
-        verticalalignment="baseline",
-        fontweight="bold" if text.bold else "normal",
-        parse_math=False,
-    )
+    drawn = Words(text.x, text.y + 0.35 * text.size, text.text, parse_math=False)
+    drawn.set(fontsize=text.size * _POINT, fontfamily=families, color=text.colour)
+    drawn.set(horizontalalignment=_ALIGN[text.anchor], verticalalignment="baseline")
+    drawn.set(fontweight="bold" if text.bold else "normal")
+    return [drawn]
+
+
+_PAINTED: dict[type, Callable[..., list[Any]]] = {
+    Box: _painted_box,
+    Line: _painted_line,
+    Text: _painted_text,
+}
 
 
 _DOT_HEAD = [
