@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fsmeu.drawing.layout.curves import point_at
-from fsmeu.drawing.layout.layered import Placement, place
-from fsmeu.drawing.render.bars import Summary, text_bar
-from fsmeu.drawing.scene.frame import Bundle, Frame
-from fsmeu.drawing.scene.parts import Route
+from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.layout import Placement, place
+from fsmeu.drawing.lines import point_at
+from fsmeu.drawing.picture import Summary, text_bar
+from fsmeu.drawing.subject import Route
 from fsmeu.exchange.automaton import Automaton
 
 _BAR = 40

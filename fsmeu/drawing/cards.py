@@ -9,9 +9,9 @@ import numpy as np
 from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.templates import fill
-from fsmeu.drawing.render.bars import distribution_picture, distribution_rows
-from fsmeu.drawing.render.formats import svg
+from fsmeu.drawing.formats import svg
+from fsmeu.drawing.pages import fill
+from fsmeu.drawing.picture import distribution_picture, distribution_rows
 from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.levels import Levels

@@ -1,23 +1,209 @@
 """A layered layout that needs no other program: left to right by the steps from the start.
 
-States stand in columns by their depth, ordered to cross little and set at heights near their
-neighbours (``order``). The label of a line stands beside the state that the line leaves; only then
-come the tracks of lines within the column (``ports``), and the space in which lines to other
-columns change their height. Lines over several columns get lanes of their own. So no line but its
-own ever comes near a label.
+States stand in columns by their depth. Order: a sweep sorts each layer by the mean position of its
+neighbours in the layer before, then the other way round (Sugiyama, Tagawa & Toda 1981); neighbours
+are then swapped while that removes crossings or brings items closer that are joined within a layer.
+The best order met is kept. Heights: each layer in turn takes the mean heights of its neighbours as
+wishes; the nearest heights (least squares) that keep order and distances are an isotonic
+regression.
+
+The label of a line stands beside the state that the line leaves; only then come the tracks of lines
+within the column (``lines``), and the space in which lines to other columns change their height.
+Lines over several columns get lanes of their own. So no line but its own ever comes near a label.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from fsmeu.drawing.layout import ports
-from fsmeu.drawing.layout.curves import Curve, Point, bracket, through
-from fsmeu.drawing.layout.order import order_layers, stack_rows
-from fsmeu.drawing.layout.ports import End
-from fsmeu.drawing.scene.frame import Bundle, Caption, Frame, text_width
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from fsmeu.drawing.frame import Bundle, Caption, Frame, text_width
+from fsmeu.drawing.lines import (
+    FIRST_TRACK,
+    LEFT,
+    LOOP_LIFT,
+    RIGHT,
+    Curve,
+    End,
+    Loop,
+    Point,
+    bracket,
+    choose_tracks,
+    ends_of,
+    lay_side,
+    on_outline,
+    side_height,
+    through,
+    track_step,
+)
+
+_SWEEPS, _HEIGHT_SWEEPS = 12, 24
+_SWAPS = 8
+_MOST_SWAPPED = 60  # layers wider than this are left to the barycentres
+
+Layers = list[list[int]]
+Links = Sequence[tuple[int, int]]
+Neighbours = dict[int, list[int]]
+
+
+def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
+    """The layers in an order with few crossings.
+
+    Args:
+        layers: items of each layer, in some order.
+        links: pairs of items in adjacent layers, the one in the earlier layer first.
+        peers: pairs of items in the same layer that should be close.
+    """
+    before, after = _neighbours(layers, links)
+    beside = _neighbours(layers, [*peers, *((b, a) for a, b in peers)])[0]
+    best = [list(layer) for layer in layers]
+    fewest = _total(best, after) + _apart(best, beside)
+    current = [list(layer) for layer in layers]
+    for sweep in range(_SWEEPS):
+        if not fewest:
+            break
+        _sweep(current, before if sweep % 2 == 0 else after, forward=sweep % 2 == 0)
+        for _ in range(_SWAPS):
+            if not _swap(current, before, after, beside):
+                break
+        faults = _total(current, after) + _apart(current, beside)
+        if faults < fewest:
+            best, fewest = [list(layer) for layer in current], faults
+    return best
+
+
+def _neighbours(layers: Layers, links: Links) -> tuple[Neighbours, Neighbours]:
+    before: Neighbours = {item: [] for layer in layers for item in layer}
+    after: Neighbours = {item: [] for layer in layers for item in layer}
+    for left, right in links:
+        after[left].append(right)
+        before[right].append(left)
+    return before, after
+
+
+def _sweep(layers: Layers, fixed: Neighbours, forward: bool) -> None:
+    order = range(1, len(layers)) if forward else range(len(layers) - 2, -1, -1)
+    for k in order:
+        place = {item: p for p, item in enumerate(layers[k - 1 if forward else k + 1])}
+        own = {item: p for p, item in enumerate(layers[k])}
+        centre = {
+            item: sum(place[x] for x in fixed[item]) / len(fixed[item])
+            if fixed[item]
+            else float(own[item])
+            for item in layers[k]
+        }
+        layers[k].sort(key=lambda item, c=centre, o=own: (c[item], o[item]))  # type: ignore[misc]
+
+
+def _swap(layers: Layers, before: Neighbours, after: Neighbours, beside: Neighbours) -> bool:
+    """Swaps neighbours in each layer where that helps; says whether it did anywhere."""
+    helped = False
+    for k, layer in enumerate(layers):
+        if len(layer) > _MOST_SWAPPED:
+            continue
+        sides = []
+        if k:
+            sides.append((before, {item: p for p, item in enumerate(layers[k - 1])}))
+        if k + 1 < len(layers):
+            sides.append((after, {item: p for p, item in enumerate(layers[k + 1])}))
+        place = {item: p for p, item in enumerate(layer)}
+        for p in range(len(layer) - 1):
+            upper, lower = layer[p], layer[p + 1]
+            gain = _closer(upper, lower, p, beside, place)
+            for side, there in sides:
+                above = [there[x] for x in side[upper]]
+                below = [there[x] for x in side[lower]]
+                gain += _inversions(above, below) - _inversions(below, above)
+            if gain > 0:
+                layer[p], layer[p + 1] = lower, upper
+                place[lower], place[upper] = p, p + 1
+                helped = True
+    return helped
+
+
+def _closer(upper: int, lower: int, at: int, beside: Neighbours, place: dict[int, int]) -> int:
+    """How many places shorter the ways within the layer become when two neighbours are swapped."""
+    down = sum(1 if place[x] > at + 1 else -1 for x in beside[upper] if x != lower)
+    up = sum(1 if place[x] < at else -1 for x in beside[lower] if x != upper)
+    return down + up
+
+
+def _inversions(above: list[int], below: list[int]) -> int:
+    return sum(a > b for a in above for b in below)
+
+
+def _apart(layers: Layers, beside: Neighbours) -> int:
+    """How far items that are joined within a layer are from being next to each other."""
+    total = 0
+    for layer in layers:
+        place = {item: p for p, item in enumerate(layer)}
+        total += sum(abs(place[x] - p) - 1 for item, p in place.items() for x in beside[item])
+    return total // 2
+
+
+def _total(layers: Layers, after: Neighbours) -> int:
+    """Crossings of all layers: inversions in the sequence of right ends, counted by insertion."""
+    crossings = 0
+    for left, right in pairwise(layers):
+        place = {item: p for p, item in enumerate(right)}
+        met: list[int] = []
+        for item in left:
+            ends = sorted(place[x] for x in after[item])
+            crossings += sum(len(met) - bisect_right(met, end) for end in ends)
+            for end in ends:
+                insort(met, end)
+    return crossings
+
+
+def stack_rows(
+    layers: Layers, links: Links, above: Sequence[float], below: Sequence[float]
+) -> list[float]:
+    """The height of each item's centre, growing downwards.
+
+    Args:
+        layers: the items of each layer, from top to bottom.
+        links: pairs of items in adjacent layers, the earlier first.
+        above: the room that each item needs above its centre.
+        below: the same below it.
+    """
+    height = [0.0] * len(above)
+    before, after = _neighbours(layers, links)
+    for layer in layers:
+        _settle(layer, [0.0] * len(layer), height, above, below)
+    for sweep in range(_HEIGHT_SWEEPS):
+        order = layers if sweep % 2 == 0 else list(reversed(layers))
+        for layer in order:
+            sides = (
+                [before, after] if sweep >= _HEIGHT_SWEEPS // 2 else [(before, after)[sweep % 2]]
+            )
+            wishes = []
+            for item in layer:
+                seen = [height[x] for side in sides for x in side[item]]
+                wishes.append(sum(seen) / len(seen) if seen else height[item])
+            _settle(layer, wishes, height, above, below)
+    return height
+
+
+def _settle(
+    layer: Sequence[int],
+    wishes: Sequence[float],
+    height: list[float],
+    above: Sequence[float],
+    below: Sequence[float],
+) -> None:
+    offsets = [0.0]
+    for upper, lower in pairwise(layer):
+        offsets.append(offsets[-1] + below[upper] + above[lower])
+    if layer:
+        found = isotonic_regression(np.subtract(wishes, offsets)).x + offsets
+        for item, at in zip(layer, found.tolist(), strict=True):
+            height[item] = at
+
 
 _MARGIN = 16.0
 START_LENGTH = 26.0
@@ -69,16 +255,16 @@ class _Grid:
         peers = [(a, b) for a, b in ends if a != b and column[a] == column[b]]
         layers = order_layers(layers, links, peers)
         rank = {item: k for layer in layers for k, item in enumerate(layer)}
-        touching = ports.ends_of(frame.bundles, column, rank, self.lanes)
+        touching = ends_of(frame.bundles, column, rank, self.lanes)
         half = [self._half_height(state, touching) for state in range(len(frame.captions))]
         self.loops = {
-            b.source: ports.Loop(caption, b, half[b.source] - caption.height / 2)
+            b.source: Loop(caption, b, half[b.source] - caption.height / 2)
             for b in frame.bundles
             if b.source == b.target and (caption := frame.captions[b.source])
         }
         self.y = stack_rows(layers, links, *self._room(len(items), half))
         self.sides = {
-            key: ports.lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
+            key: lay_side(found, frame.bundles, frame.captions[key[0]], self.y.__getitem__)
             for key, found in touching.items()
         }
         self.end_at = {(e.bundle, e.role): e for found in touching.values() for e in found}
@@ -104,8 +290,8 @@ class _Grid:
 
     def _half_height(self, state: int, touching: dict[tuple[int, int], list[End]]) -> float:
         """Half the height of a state together with the rows beside it."""
-        sides = (touching.get((state, side), ()) for side in (ports.LEFT, ports.RIGHT))
-        rows = (ports.side_height(ends, self.frame.bundles) for ends in sides)
+        sides = (touching.get((state, side), ()) for side in (LEFT, RIGHT))
+        rows = (side_height(ends, self.frame.bundles) for ends in sides)
         return max(self.frame.captions[state].height, *rows) / 2
 
     def _room(self, items: int, half: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -131,16 +317,16 @@ class _Grid:
         count: dict[tuple[int, int], int] = {}
         for key, lines in beside.items():
             spans = [(self._row(self.end_at[k, 0]), self._row(self.end_at[k, 1])) for k in lines]
-            chosen = ports.choose_tracks(spans)
+            chosen = choose_tracks(spans)
             track |= dict(zip(lines, chosen, strict=True))
             count[key] = max(chosen) + 1
         return track, count
 
     def _clear(self, columns: int) -> dict[tuple[int, int], float]:
         """How far from the middle of a column its states and labels reach, to each side."""
-        clear = {(c, side): 8.0 for c in range(columns) for side in (ports.LEFT, ports.RIGHT)}
+        clear = {(c, side): 8.0 for c in range(columns) for side in (LEFT, RIGHT)}
         for state, caption in enumerate(self.frame.captions):
-            for side in (ports.LEFT, ports.RIGHT):
+            for side in (LEFT, RIGHT):
                 key = self.column[state], side
                 found = self.sides.get((state, side))
                 reach = found.reach if found is not None else 0.0
@@ -149,14 +335,14 @@ class _Grid:
         for where, lines in enumerate(self.frame.headings[:columns]):
             wide += [(where, text_width(line) / 2) for line in lines]
         for where, half in wide:
-            for side in (ports.LEFT, ports.RIGHT):
-                clear[where, side] = max(clear[where, side], half + ports.LOOP_LIFT)
+            for side in (LEFT, RIGHT):
+                clear[where, side] = max(clear[where, side], half + LOOP_LIFT)
         return clear
 
     def _outer(self, where: int, side: int) -> float:
         """How far from the middle of a column its tracks reach."""
         tracks = self.tracks.get((where, side), 0)
-        beyond = ports.FIRST_TRACK + tracks * ports.track_step(tracks) if tracks else 0.0
+        beyond = FIRST_TRACK + tracks * track_step(tracks) if tracks else 0.0
         return self.clear[where, side] + beyond
 
     def _columns(self, columns: int) -> list[float]:
@@ -172,7 +358,7 @@ class _Grid:
         x = [0.0] if columns else []
         for k in range(1, columns):
             free = _LEAST_GAP + steep[k - 1] + min(_CROWD * crowd[k - 1], _MOST_CROWDED)
-            x.append(x[-1] + self._outer(k - 1, ports.RIGHT) + free + self._outer(k, ports.LEFT))
+            x.append(x[-1] + self._outer(k - 1, RIGHT) + free + self._outer(k, LEFT))
         return x
 
     def curves(self) -> list[Curve]:
@@ -194,7 +380,7 @@ class _Grid:
         x, y = self.centres[end.state]
         caption, found = self.frame.captions[end.state], self.sides[end.state, side]
         key = end.bundle, end.role
-        dx, dy = ports.on_outline(caption, found.ports[key], side)
+        dx, dy = on_outline(caption, found.ports[key], side)
         points = [(x + dx, y + dy)]
         row = y + found.rows[key]
         if found.fan:
@@ -205,8 +391,8 @@ class _Grid:
     def _track_x(self, number: int) -> float:
         end = self.end_at[number, 0]
         where, side = self.column[end.state], end.side
-        step = ports.track_step(self.tracks[where, side])
-        beyond = self.clear[where, side] + ports.FIRST_TRACK + self.track[number] * step
+        step = track_step(self.tracks[where, side])
+        beyond = self.clear[where, side] + FIRST_TRACK + self.track[number] * step
         return self.x[where] + side * beyond
 
     def _across(self, number: int, bundle: Bundle) -> list[Point]:

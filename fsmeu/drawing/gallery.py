@@ -20,10 +20,9 @@ from fsmeu.checking.facts import facts, measured_with, selected_sizes
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report, loss_to_measure, report
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.explore import Page, explore
-from fsmeu.drawing.pages.templates import page
-from fsmeu.drawing.render.formats import svg
-from fsmeu.drawing.render.picture import MASS, Box, Line, Picture, Shape
+from fsmeu.drawing.formats import svg
+from fsmeu.drawing.pages import Page, explore, page
+from fsmeu.drawing.picture import MASS, Box, Line, Picture, Shape
 from fsmeu.errors import FsmeuError, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.tags import tag_labels

@@ -1,21 +1,92 @@
-"""Pictures in the formats of files: SVG, TikZ, and by matplotlib (the extra ``plot``) PNG and PDF.
+"""Pictures in the formats of files: SVG, TikZ, dot, and by matplotlib (extra ``plot``) PNG and PDF.
 
 SVG has no script, no links, no fonts, and fetches nothing; states and arcs are groups with the
 classes ``node`` and ``edge``, by which a page can mark them. Coordinates are fixed, so that a
-picture is the same in every format.
+picture is the same in every format. Labels, names of losses and contents of registers come from
+files of strangers: each format has one function that escapes texts, and nothing is written into it
+without.
 """
 
 from __future__ import annotations
 
+import html
 import io
+import json
 import warnings
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
-from fsmeu.drawing.layout.curves import Curve
-from fsmeu.drawing.render.picture import Box, Line, Picture, Shape, Text, decimals
-from fsmeu.drawing.scene.escape import tex_text, xml_attribute, xml_text
-from fsmeu.errors import need_installed
+from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.lines import Curve
+from fsmeu.drawing.picture import (
+    INK,
+    MASS,
+    ROUTE,
+    Box,
+    Line,
+    Picture,
+    Shape,
+    Summary,
+    Text,
+    decimals,
+    flow_of,
+    mix,
+    shade_of,
+)
+from fsmeu.drawing.subject import Route
+from fsmeu.errors import need_installed, visible
+from fsmeu.exchange.automaton import Automaton
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "-": r"{-}",
+    "…": r"\ldots{}",
+}
+_SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def xml_text(text: object) -> str:
+    """Text between tags of SVG or HTML."""
+    return html.escape(visible(text), quote=True)
+
+
+def xml_attribute(text: object) -> str:
+    """An attribute value of SVG or HTML, with its quotes."""
+    return f'"{xml_text(text)}"'
+
+
+def dot_text(*lines: object) -> str:
+    """A quoted string of the dot language; Graphviz would read entities, so & is one itself."""
+    shown = (visible(line).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in shown) + '"'
+
+
+def tex_text(text: object) -> str:
+    """Text of LaTeX; minus signs stay single, so that they do not join into dashes."""
+    return "".join(_TEX.get(character, character) for character in visible(text))
+
+
+def script_json(data: object) -> str:
+    """JSON in ASCII that may stand inside a script element: it holds no <, > and &."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate(_SCRIPT)
+
 
 _FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 _TEX_HEAD = r"""% {title}
@@ -31,6 +102,7 @@ _TEX_HEAD = r"""% {title}
 """
 _TEX_TAIL = "\\end{tikzpicture}\n\\end{document}\n"
 _TEX_ANCHOR = {"start": "base west", "middle": "base", "end": "base east"}
+_WITHOUT = ".svg, .dot, .html and .tex work without it"
 _PIXELS_PER_INCH = 96.0
 _POINT = 72.0 / _PIXELS_PER_INCH
 _FINE = 2.0  # dots of a PNG per pixel of a picture
@@ -56,17 +128,14 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
 
 def _svg_group(shapes: list[Shape]) -> str:
     """One shape, or those of a group, with what is told of them."""
-    drawn, tip = "".join(map(_svg_shape, shapes)), "".join(shape.tip for shape in shapes)
+    drawn, tip = (
+        "".join(_SVG[type(shape)](shape) for shape in shapes),
+        "".join(shape.tip for shape in shapes),
+    )
     if not tip and not shapes[0].group:
         return drawn
     title = f"<title>{xml_text(tip)}</title>" if tip else ""
     return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
-
-
-def _svg_shape(shape: Shape) -> str:
-    if isinstance(shape, Box):
-        return _svg_box(shape)
-    return _svg_line(shape) if isinstance(shape, Line) else _svg_text(shape)
 
 
 def _svg_box(box: Box) -> str:
@@ -97,6 +166,9 @@ def _svg_text(text: Text) -> str:
     )
 
 
+_SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _svg_text}
+
+
 def _path_data(curve: Curve) -> str:
     points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
     pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
@@ -112,7 +184,7 @@ def tikz(picture: Picture) -> str:
     )
     head = _TEX_HEAD.format(title=tex_text(picture.title), colours=colours)
     ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
-    body = "\n".join([ground, *(_tex_shape(shape, names) for shape in picture.shapes)])
+    body = "\n".join([ground, *(_TEX_SHAPE[type(shape)](shape, names) for shape in picture.shapes)])
     return f"{head}{body}\n{_TEX_TAIL}"
 
 
@@ -120,12 +192,6 @@ def _tex_colours(shape: Shape) -> tuple[str, ...]:
     if isinstance(shape, Box):
         return shape.fill, shape.stroke
     return (shape.stroke if isinstance(shape, Line) else shape.colour,)
-
-
-def _tex_shape(shape: Shape, names: dict[str, str]) -> str:
-    if isinstance(shape, Box):
-        return _tex_box(shape, names)
-    return _tex_line(shape, names) if isinstance(shape, Line) else _tex_text(shape, names)
 
 
 def _tex_box(box: Box, names: dict[str, str]) -> str:
@@ -163,25 +229,15 @@ def _tex_text(text: Text, names: dict[str, str]) -> str:
     return rf"\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
 
 
+_TEX_SHAPE: dict[type, Callable[..., str]] = {Box: _tex_box, Line: _tex_line, Text: _tex_text}
+
+
 def _at(x: float, y: float) -> str:
     return f"({decimals(x)},{decimals(y)})"
 
 
 def _points(pixels: float) -> str:
     return f"{decimals(pixels * 0.75)}bp"
-
-
-def need_matplotlib(what: str, instead: str = ".svg, .dot, .html and .tex work without it") -> None:
-    """Refuses to go on without matplotlib.
-
-    Args:
-        what: what it is needed for.
-        instead: what can be had without it.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    need_installed("matplotlib", "plot", what, instead)
 
 
 def paint(picture: Picture, kind: str) -> bytes:
@@ -191,7 +247,7 @@ def paint(picture: Picture, kind: str) -> bytes:
         picture: the shapes.
         kind: "png" or "pdf".
     """
-    need_matplotlib(f"a .{kind} file")
+    need_installed("matplotlib", "plot", f"a .{kind} file", _WITHOUT)
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -208,7 +264,7 @@ def paint(picture: Picture, kind: str) -> bytes:
         axes.axis("off")
         families = _families()
         for layer, shape in enumerate(picture.shapes):
-            for artist in _artists(shape, families):
+            for artist in _PAINTED[type(shape)](shape, families):
                 artist.set_zorder(layer)
                 axes.add_artist(artist)
         stream = io.BytesIO()
@@ -224,24 +280,17 @@ def _families() -> list[str]:
     return [name for name in _FAMILIES if name in known] or ["sans-serif"]
 
 
-def _artists(shape: Shape, families: list[str]) -> list[Any]:
-    """What matplotlib draws for a shape."""
-    if isinstance(shape, Text):
-        return [_painted_text(shape, families)]
-    return _painted_line(shape) if isinstance(shape, Line) else [_painted_box(shape)]
-
-
-def _painted_box(box: Box) -> Any:
+def _painted_box(box: Box, _: list[str]) -> list[Any]:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (box.x - box.width / 2, box.y - box.height / 2)
     style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
     drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
     drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
-    return drawn
+    return [drawn]
 
 
-def _painted_line(line: Line) -> list[Any]:
+def _painted_line(line: Line, _: list[str]) -> list[Any]:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
@@ -254,18 +303,82 @@ def _painted_line(line: Line) -> list[Any]:
     return drawn
 
 
-def _painted_text(text: Text, families: list[str]) -> Any:
+def _painted_text(text: Text, families: list[str]) -> list[Any]:
     from matplotlib.text import Text as Words
 
-    return Words(
-        text.x,
-        text.y + 0.35 * text.size,
-        text.text,
-        fontsize=text.size * _POINT,
-        fontfamily=families,
-        color=text.colour,
-        horizontalalignment=_ALIGN[text.anchor],
-        verticalalignment="baseline",
-        fontweight="bold" if text.bold else "normal",
-        parse_math=False,
-    )
+    drawn = Words(text.x, text.y + 0.35 * text.size, text.text, parse_math=False)
+    drawn.set(fontsize=text.size * _POINT, fontfamily=families, color=text.colour)
+    drawn.set(horizontalalignment=_ALIGN[text.anchor], verticalalignment="baseline")
+    drawn.set(fontweight="bold" if text.bold else "normal")
+    return [drawn]
+
+
+_PAINTED: dict[type, Callable[..., list[Any]]] = {
+    Box: _painted_box,
+    Line: _painted_line,
+    Text: _painted_text,
+}
+
+
+_DOT_HEAD = [
+    "  rankdir=LR; labelloc=t; labeljust=l; ranksep=0.6; nodesep=0.2;",
+    '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", '
+    "fontsize=12, margin=0.1, height=0.4];",
+    '  edge [fontname="Helvetica", fontsize=11, arrowsize=0.7];',
+]
+
+
+def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
+    """A machine in the dot language: columns by depth, final states with a double outline."""
+    lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_DOT_HEAD]
+    if automaton.table.start >= 0:
+        lines.append('  start [shape=point, label="", width=0.05];')
+    states = range(automaton.states)
+    lines += [_node(automaton, frame, state, state in route.states) for state in states]
+    for layer in automaton.layers:  # states of one depth stand in one column
+        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
+    if automaton.table.start >= 0:
+        lines.append(f"  start -> {automaton.table.start};")
+    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
+    caption = frame.captions[state]
+    rows = [*caption.lines, *([caption.value] if caption.value else [])]
+    parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
+    if automaton.ending[state]:
+        parts.append("peripheries=2")
+    shade = shade_of(automaton, state)
+    if shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, shade)}"')
+    if marked:
+        parts.append(f'color="{ROUTE}", penwidth=2')
+    return f"  {state} [{', '.join(parts)}];"
+
+
+def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
+    parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
+    flow = flow_of(automaton, bundle)
+    if flow is not None:
+        parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
+    if marked:
+        parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
+        if flow is None:
+            parts.append("penwidth=2")
+    return f"  {bundle.source} -> {bundle.target} [{', '.join(parts)}];"
+
+
+def summary_dot(summary: Summary) -> str:
+    """The layers of a machine that is too large to be drawn, as a chain."""
+    lines = [
+        f"digraph {dot_text(summary.name)} {{",
+        f"  label={dot_text(*summary.notes)};",
+        *_DOT_HEAD,
+    ]
+    for depth, width in enumerate(summary.widths):
+        rows = (f"depth {depth}", f"{width:,} states")
+        lines.append(f'  {depth} [label={dot_text(*rows)}, color="{INK}"];')
+    for depth, arcs in enumerate(summary.onward):
+        lines.append(f"  {depth} -> {depth + 1} [label={dot_text(f'{arcs:,} arcs')}];")
+    return "\n".join([*lines, "}", ""])

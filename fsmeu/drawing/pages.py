@@ -1,21 +1,29 @@
-"""Pages to look around in: a drawing, or a loss with the tables that its recurrences run on."""
+"""Pages to look around in: a drawing, or a loss with the tables that its recurrences run on.
+
+Nothing that came from outside is ever part of a script: names are text, or data that is read as
+JSON. The policy of a page allows just its script and style, and no connection at all.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.templates import page
-from fsmeu.drawing.scene.escape import script_json, xml_attribute
+from fsmeu.drawing.formats import script_json, xml_attribute
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import write_file
@@ -23,6 +31,51 @@ from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Bernoulli, Independent
+
+
+def fill(template: str, **values: Any) -> str:
+    """The text of a template with values put in; those that are markup stay so."""
+    return _environment().get_template(template).render(values)
+
+
+def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
+    """A whole page: one file with its styles and scripts inside.
+
+    Args:
+        template: a file of ``assets``.
+        styles: files of ``assets``.
+        scripts: the same.
+        **values: what the template asks for.
+    """
+    style = "".join(map(_part, styles))
+    script = '"use strict";(() => {' + "".join(map(_part, scripts)) + "})();"
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {"policy": policy, "style": Markup(style), "script": Markup(script)}
+    return fill(template, **parts, **values)
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("fsmeu.drawing", "assets")
+    return Environment(
+        loader=loader, autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, Markup) else visible(value)
+
+
+def _part(name: str) -> str:
+    return files("fsmeu.drawing").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
 
 MOST_TRIED = 4096
 _LIMIT = 150
