@@ -16,7 +16,7 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import grammar_folder, library, read_spec

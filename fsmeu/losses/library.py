@@ -10,7 +10,7 @@ from typing import Any
 from fsmeu.errors import InputError, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import Alphabet, Label
-from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss

@@ -28,7 +28,7 @@ from fsmeu.errors import FsmeuError, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.evaluate import evaluate
-from fsmeu.losses.language.messages import WORDS
+from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.library import library
 from fsmeu.losses.loss import SpecLoss, bind_loss

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fsmeu.errors import LossFileError
+
 
 @dataclass(frozen=True)
 class Place:
@@ -13,6 +15,19 @@ class Place:
 
     line: int = 0
     column: int = 0
+
+
+def fault(origin: str, source: str, place: Place, message: str, remedy: str = "") -> LossFileError:
+    """The error of a place in a file: file, line, column, the line itself with a caret."""
+    lines = source.split("\n")
+    text = f"{origin}:{place.line}:{place.column}: {message.rstrip('.')}."
+    if remedy:
+        text += f" {remedy.rstrip('.')}{'' if remedy.endswith('?') else '.'}"
+    if 0 < place.line <= len(lines):
+        line = "".join(c if c.isprintable() else " " for c in lines[place.line - 1])
+        begin = max(0, place.column - 60)
+        text += f"\n    {line[begin : begin + 100]}\n    {' ' * (place.column - 1 - begin)}^"
+    return LossFileError(text, place.line, place.column)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.losses.language.dependencies import is_condition
-from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
     Arcs,
     At,
@@ -36,6 +35,7 @@ from fsmeu.losses.language.syntax import (
     Spec,
     Text,
     Unary,
+    fault,
 )
 
 NONE = -1.0

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fsmeu.errors import LossFileError, nearest, shorten
-from fsmeu.losses.language import messages
-from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
     Binary,
     Call,
@@ -27,16 +25,39 @@ from fsmeu.losses.language.syntax import (
     Register,
     Text,
     Unary,
+    fault,
     parts,
     walk,
 )
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
+VALUE = "the value must be a number"
+DEFAULT = "the entries of a table must be numbers"
+AMOUNT = "what a count adds must be a number"
+CONDITION = "a condition must be a truth value or a number"
+NEXT = "a register holds whole numbers"
+ENTRY = (
+    "a memory is of z, y, kind(z), type(z) and the like, of a condition, or of numbers in LO..HI"
+)
+ARITHMETIC = "arithmetic is for numbers"
+ORDER = "<, <=, > and >= put numbers in order"
+FUNCTION = "functions other than kind, type, tally and sum are of numbers"
+EQUAL = "== and != compare like with like"
+BRANCHES = "'then' and 'else' must give the same sort of thing"
+TALLY = "tally counts entries that equal its second argument, so it must be like them"
+SUM = "sum adds the entries of a memory"
+TAGS = "kind and type need tags such as B-NP"
+TABLE = "a table has one entry for each label"
+UNKNOWN = "it can never equal one"
+
+OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and", "or"), CONDITION)
+"""What operators other than those of arithmetic want of both sides."""
+
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register
 """One of these, or the register of a memory."""
 _SHOWN_LABELS = 40
-_COMPUTED = (messages.AMOUNT, messages.ARITHMETIC, messages.FUNCTION, messages.ORDER)
+_COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)
 """Of two things that differ, the later of these is to blame; a memory before all."""
 
@@ -50,11 +71,11 @@ def check_types(bound: BoundLoss) -> None:
     world = _World(bound, labels, spec.labels is not None, {"z": LABEL, "y": LABEL, **names})
     for param in spec.params:
         if param.type == "table" and param.default is not None:
-            _number(param.default, messages.DEFAULT, world)
+            _number(param.default, DEFAULT, world)
     for register in registers:
         _statement(register, world)
     for value in (spec.value, *(output.value for output in spec.outputs)):
-        _number(value, messages.VALUE, world)
+        _number(value, VALUE, world)
 
 
 # -- statements, as they stand in the file ---------------------------------------------------------
@@ -65,20 +86,20 @@ def _statement(register: Register, world: _World) -> None:
     if register.sugar in ("age", "flag") or (
         isinstance(update, Choice) and register.sugar == "count"
     ):
-        _number(update.condition, messages.CONDITION, world)
+        _number(update.condition, CONDITION, world)
     match register.sugar:
         case "count":
             step: Any = update.yes if isinstance(update, Choice) else update
-            _number(step.right, messages.AMOUNT, world)
+            _number(step.right, AMOUNT, world)
         case "memory" if _entries(register) == NUMBER:
-            _number(update.entry, messages.ENTRY, world)
+            _number(update.entry, ENTRY, world)
         case "memory":
             _sort(update.entry, world)
         case "register":
-            _number(update, messages.NEXT, world)
+            _number(update, NEXT, world)
         case "state":
             for condition in parts(update):
-                _number(condition, messages.CONDITION, world)
+                _number(condition, CONDITION, world)
 
 
 # -- what is wanted --------------------------------------------------------------------------------
@@ -89,7 +110,7 @@ def _number(expr: Expr, why: str, world: _World) -> None:
     if id(expr) in world.numbers:
         return
     if isinstance(expr, Choice):
-        _number(expr.condition, messages.CONDITION, world)
+        _number(expr.condition, CONDITION, world)
         _number(expr.yes, why, world)
         _number(expr.no, why, world)
     elif not _like_number(sort := _sort(expr, world), world):
@@ -99,7 +120,7 @@ def _number(expr: Expr, why: str, world: _World) -> None:
 
 def _label(expr: Expr, why: str, world: _World) -> None:
     """Refuses what is not a label, where a tag or the side of a table is asked for."""
-    sort, numeric, table = _sort(expr, world), world.bound.numeric, why == messages.TABLE
+    sort, numeric, table = _sort(expr, world), world.bound.numeric, why == TABLE
     if numeric and (table or not world.final):
         fits = _like_number(sort, world) if table else sort == LABEL
         fits |= sort == TEXT and not world.final
@@ -123,7 +144,7 @@ def _same(left: Expr, right: Expr, why: str, world: _World) -> tuple[Sort, Sort]
 def _known_label(text: Expr, sort: Sort, beside: Sort, world: _World) -> None:
     """Refuses a quoted text beside a label when the file says that there is no such label."""
     if sort == TEXT and beside == LABEL and world.final and isinstance(text, Text):
-        raise _unlike(text, TEXT, LABEL, messages.UNKNOWN, world)
+        raise _unlike(text, TEXT, LABEL, UNKNOWN, world)
 
 
 # -- the sort of an expression ---------------------------------------------------------------------
@@ -143,36 +164,36 @@ def _sort_of(expr: Expr, world: _World) -> Sort:
         case Name() | Old():
             return world.names.get(expr.name, NUMBER)
         case Unary():
-            why = messages.ARITHMETIC if expr.operator == "-" else messages.CONDITION
+            why = ARITHMETIC if expr.operator == "-" else CONDITION
             _number(expr.operand, why, world)
         case Binary(operator="==" | "!="):
             a, b = _sort(expr.left, world), _sort(expr.right, world)
             _known_label(expr.left, a, b, world)
             _known_label(expr.right, b, a, world)
-            _same(expr.left, expr.right, messages.EQUAL, world)
+            _same(expr.left, expr.right, EQUAL, world)
         case Binary():
             for side in (expr.left, expr.right):
-                _number(side, messages.OPERATORS.get(expr.operator, messages.ARITHMETIC), world)
+                _number(side, OPERATORS.get(expr.operator, ARITHMETIC), world)
         case Choice():
-            _number(expr.condition, messages.CONDITION, world)
-            a, b = _same(expr.yes, expr.no, messages.BRANCHES, world)
+            _number(expr.condition, CONDITION, world)
+            a, b = _same(expr.yes, expr.no, BRANCHES, world)
             if a == b or isinstance(a, Register):
                 return a
             return NUMBER if _like_number(a, world) and _like_number(b, world) else TEXT
         case Call(function="kind" | "type"):
-            _label(expr.arguments[0], messages.TAGS, world)
+            _label(expr.arguments[0], TAGS, world)
             return TEXT
         case Call(function="tally" | "sum"):
             _over_memory(expr, expr.arguments[0], world)
         case Index() if expr.name in world.names:
-            _number(expr.arguments[0], messages.FUNCTION, world)
+            _number(expr.arguments[0], FUNCTION, world)
             return _entries(world.names[expr.name])  # type: ignore[arg-type]
         case Index():
             for argument in expr.arguments:
-                _label(argument, messages.TABLE, world)
+                _label(argument, TABLE, world)
         case Call():
             for argument in expr.arguments:
-                _number(argument, messages.FUNCTION, world)
+                _number(argument, FUNCTION, world)
     return NUMBER
 
 
@@ -180,13 +201,13 @@ def _over_memory(expr: Call, memory: Any, world: _World) -> None:
     held = _entries(world.names[memory.name])  # type: ignore[arg-type]
     if expr.function == "sum":
         if not _like_number(held, world):
-            raise _unlike(memory, world.names[memory.name], "one of numbers", messages.SUM, world)
+            raise _unlike(memory, world.names[memory.name], "one of numbers", SUM, world)
         return
     sought = expr.arguments[1]
     sort = _sort(sought, world)
     _known_label(sought, sort, held, world)
     if not _alike(sort, held, world):
-        raise _unlike(sought, sort, held, messages.TALLY, world)
+        raise _unlike(sought, sort, held, TALLY, world)
 
 
 # -- sorts -----------------------------------------------------------------------------------------
@@ -325,14 +346,14 @@ def _remedy(expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other
     shown, label = _shown(expr), f'"{world.labels[-1]}"'
     if isinstance(is_a, Register):
         return f"Ask for an entry, {is_a.name}[0], or count some with tally({is_a.name}, ...)"
-    if why == messages.TAGS:
+    if why == TAGS:
         tags = "Give the file tags, such as: labels O B-NP I-NP"
         return tags if is_a == LABEL else "Ask it of z, y or what a memory remembers of them"
-    if why == messages.UNKNOWN:
+    if why == UNKNOWN:
         return nearest(shown[1:-1], world.labels) or f"Write a label, {label}"
     if wanted == TEXT and is_a == NUMBER:
         return 'Write a quoted text, such as "B"'
-    if is_a == NUMBER or why == messages.TABLE:
+    if is_a == NUMBER or why == TABLE:
         return f"Write z, y or a quoted label, {label}"
     if isinstance(expr, Text):
         return f"Compare it with a label, z == {shown}"
