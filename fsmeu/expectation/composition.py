@@ -25,10 +25,9 @@ from fsmeu.expectation.result import Expectation
 from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
 from fsmeu.fst.image import Fst, fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, all_arcs, pair_layers
+from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine

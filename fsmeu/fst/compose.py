@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import pywrapfst
-
-from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from, message
-from fsmeu.fst.engine import pynini
+from fsmeu.errors import FstError, MissingExtra, SizeLimitError, check_int, limit_from, message
 from fsmeu.limits import ARCS_PER_STATE
+
+try:
+    import pynini as pynini
+    import pywrapfst
+except ImportError as error:
+    _remedy = (
+        "Install it: pip install pynini==2.1.7; where there is no wheel of it (Linux on ARM), "
+        "./run demo in a checkout of fsmeu builds one"
+    )
+    _must = "it must be installed, as the finite-state machines are OpenFst's"
+    raise MissingExtra(message("pynini", _must, str(error), _remedy)) from error
 
 _MOST_STATES = 5_000_000
 """States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""

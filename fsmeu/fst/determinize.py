@@ -18,10 +18,9 @@ from fsmeu.arrays import Ints
 from fsmeu.errors import EmptyError, SizeLimitError, message
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.convert import label_numbers, trimmed_acceptor
-from fsmeu.fst.engine import pynini
+from fsmeu.fst.compose import guard_size, max_states, pynini
 from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.layers import label_numbers, trimmed_acceptor
 from fsmeu.limits import CELLS_PER_STATE
 
 Acceptor = tuple[Ints, int, Ints]

@@ -20,7 +20,7 @@ import numpy as np
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, SizeLimitError, message, nearest
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.compose import guard_size
+from fsmeu.fst.compose import guard_size, pynini
 from fsmeu.fst.determinize import (
     STATES_BEFORE,
     Acceptor,
@@ -33,7 +33,6 @@ from fsmeu.fst.determinize import (
     intersection,
     without_epsilons,
 )
-from fsmeu.fst.engine import pynini
 from fsmeu.limits import CELLS_PER_STATE
 
 _SIGNS = "()[]{}|&!*+?.^"

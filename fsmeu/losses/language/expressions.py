@@ -262,13 +262,7 @@ class Expressions:
         kind, text, _, place = token = self.token
         if kind == "other" or text == "not":
             raise self.unexpected(_CHARACTER if kind == "other" else _IN_BRACKETS)
-        if kind not in ("number", "text", "name") and text not in (
-            "true",
-            "false",
-            "old",
-            "at",
-            "(",
-        ):
+        if kind not in ("number", "text", "name") and text not in _OPERANDS:
             raise self.unexpected(missing)
         self.advance()
         if text == "(":
