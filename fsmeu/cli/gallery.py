@@ -9,7 +9,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import read_loss_file
 from fsmeu.cli.output import line, write_output
 from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
-from fsmeu.losses.library import library
+from fsmeu.losses.loss import library
 
 
 def write_gallery(

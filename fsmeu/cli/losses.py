@@ -9,7 +9,7 @@ from fsmeu.errors import visible
 from fsmeu.losses.describe import header_data, param_text
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import library, read_spec
+from fsmeu.losses.loss import library, read_spec
 
 _TAGS = {
     "bio": "chunk tags (--types)",

@@ -37,7 +37,7 @@ from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
 from fsmeu.fst.image import fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
-from fsmeu.losses.corpus import counts_read, value_of_totals
+from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss

@@ -25,8 +25,7 @@ from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import Fst, fst_from_table, symbol_table, trimmed
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.machine import explore, in_blocks, machine_view
-from fsmeu.losses.machine.minimize import minimize
+from fsmeu.losses.machine.machine import explore, in_blocks, machine_view, minimize
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import Loss, check_loss, encoded, reached_by
 from fsmeu.losses.windows import Windows, windows
@@ -116,7 +115,7 @@ def compile_summed(
         SizeLimitError: there are more states than the limit.
         LossFileError: a reachable step or value is not defined.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> f1 = load("fscore")
     >>> f1.compile(40).states, compile_summed(f1, 40).states
     (12341, 3200)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fsmeu.errors import LossFileError
-from fsmeu.losses.algebra.rewrite import partial_eval, replace_parts, slope, starts_of
-from fsmeu.losses.language.dependencies import names_read, steps, tapes
+from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, starts_of
 from fsmeu.losses.language.syntax import (
     Binary,
     Call,
@@ -26,6 +25,9 @@ from fsmeu.losses.language.syntax import (
     Old,
     Push,
     Register,
+    names_read,
+    steps,
+    tapes,
     walk,
 )
 from fsmeu.losses.loss import SpecLoss

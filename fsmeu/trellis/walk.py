@@ -34,8 +34,7 @@ from fsmeu.limits import (
     STEPS_PER_STATE,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.quotient_given_z import quotient_given_z
-from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
 from fsmeu.losses.semantics.walk import trajectories
 from fsmeu.losses.windows import Windows
 from fsmeu.models.paths import backward, forward

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from fsmeu.losses.library import library
+from fsmeu.losses.loss import library
 from tests.support.nightly import every_third
 
 CLUMSY = """

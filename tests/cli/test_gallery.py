@@ -10,7 +10,7 @@ import fsmeu as package
 from fsmeu.checking.examples import run_examples
 from fsmeu.checking.report import loss_to_measure
 from fsmeu.drawing.pages.gallery import usage
-from fsmeu.losses.library import grammar_folder, library, load, read_spec
+from fsmeu.losses.loss import grammar_folder, library, load, read_spec
 
 VOID = {"meta", "input"}
 HOSTILE = """

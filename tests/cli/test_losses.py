@@ -3,7 +3,7 @@
 import re
 
 from fsmeu.cli.inputs import whereabouts
-from fsmeu.losses.library import grammar_folder, library
+from fsmeu.losses.loss import grammar_folder, library
 
 
 def test_every_file_of_the_shelf_is_listed(fsmeu):

@@ -3,7 +3,7 @@
 import pytest
 
 from fsmeu.drawing.pages.gallery import anchored, exhibit, gallery_page
-from fsmeu.losses.library import read_spec
+from fsmeu.losses.loss import read_spec
 
 pytest.importorskip("selenium", reason="selenium is not installed")
 from selenium.webdriver.common.by import By

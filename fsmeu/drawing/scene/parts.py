@@ -19,8 +19,7 @@ from fsmeu.errors import InputError, check_int, message, nearest, shorten, visib
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.arcs import ArcTable
-from fsmeu.losses.language.dependencies import names_read, tapes
-from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from fsmeu.errors import LossFileError, as_number
 from fsmeu.fst.tags import KINDS
-from fsmeu.losses.language.dependencies import needed_registers
 from fsmeu.losses.language.expressions import (
     ANY,
     ARITHMETIC,
@@ -36,6 +35,7 @@ from fsmeu.losses.language.syntax import (
     Spec,
     Text,
     Unary,
+    needed_registers,
     walk,
 )
 

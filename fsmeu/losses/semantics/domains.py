@@ -15,8 +15,17 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
-from fsmeu.losses.language.dependencies import is_condition
-from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register, fault
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Call,
+    Choice,
+    Expr,
+    Name,
+    Number,
+    Register,
+    fault,
+    is_condition,
+)
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000

@@ -19,7 +19,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.losses.language.dependencies import is_condition
 from fsmeu.losses.language.syntax import (
     Arcs,
     At,
@@ -36,6 +35,7 @@ from fsmeu.losses.language.syntax import (
     Text,
     Unary,
     fault,
+    is_condition,
 )
 
 NONE = -1.0

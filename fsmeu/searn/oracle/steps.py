@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.limits import ORACLE_LENGTH_STEP
-from fsmeu.losses.algebra.rewrite import slope, starts_of
-from fsmeu.losses.function import FunctionView
-from fsmeu.losses.language.dependencies import is_affine, names_read, steps, tapes, unread_registers
+from fsmeu.losses.algebra.split import slope, starts_of
+from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.protocol import Loss
+from fsmeu.losses.protocol import FunctionView, Loss
 from fsmeu.losses.semantics.domains import bounds_of, check_range, keep_bounds, keep_whole
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 from fsmeu.losses.semantics.walk import trajectories

@@ -22,7 +22,7 @@ from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.fst import tags
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.limits import MOST_LABEL_CELLS
-from fsmeu.losses.language.dependencies import steps
+from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.features.hashing import history_columns, joined_rows
