@@ -37,13 +37,7 @@ def max_states(limit: int | None = None) -> int:
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
-    """Refuses to build a machine whose estimated size is past the limit.
-
-    Args:
-        where: what it is.
-        states: the estimate.
-        limit: the limit, if not the general one.
-        least: whether there may be more than that, not fewer.
+    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit.
 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
@@ -97,10 +91,7 @@ def _guard(where: str, refused: bool, must: str, advice: str) -> None:
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
     """The composition; states that lead nowhere are kept, so that sizes are those of the algebra.
 
-    Args:
-        left: a transducer.
-        right: a transducer of the same arc type, its arcs sorted by input label.
-        names: what the operands are called in an error.
+    The arcs of ``right`` are sorted by input label; ``names`` stand for the operands in an error.
 
     Raises:
         FstError: the arc types or the symbols of the operands differ.

@@ -51,10 +51,8 @@ class Constraint:
 class Walk:
     """A constraint position by position: states that an allowed sequence of length n can be in.
 
-    Attributes:
-        next: for each position, the state after reading a label, (states, labels); -1 for none.
-        widths: the number of states before each position, and at the end.
-        ends: the states at the end, in which a sequence may end.
+    ``next`` has for each position the state after reading a label, (states, labels), -1 for none;
+    ``widths`` the number of states before each, and at the end; ``ends`` those in which it may end.
     """
 
     next: tuple[Ints, ...]
@@ -110,13 +108,7 @@ def _numbered(targets: Ints, after: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """A constraint that only looks at neighbouring labels, as truth values.
-
-    Attributes:
-        first: whether a sequence may begin with a label, (labels,).
-        pairs: whether a label (last axis) may follow another, (labels, labels).
-        last: whether a sequence may end with a label, (labels,).
-    """
+    """A constraint on neighbouring labels: which may be first, follow which, and be last."""
 
     first: Bools
     pairs: Bools

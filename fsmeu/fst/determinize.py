@@ -47,11 +47,7 @@ class TooLargeError(Exception):
 
 
 class Effort:
-    """How many states the acceptor of a constraint may have.
-
-    Args:
-        given: the size of the machine that it is made of, which it may have in any case.
-    """
+    """How many states the acceptor of a constraint may have, ``given`` that many before."""
 
     def __init__(self, given: int = 0) -> None:
         self.states = max(1, max_states() // _SHARE, given)
@@ -65,14 +61,7 @@ class Effort:
 
 
 def acceptor_of_arcs(states: int, arcs: ArrayLike, ends: ArrayLike, start: int = 0) -> pynini.Fst:
-    """The OpenFst acceptor (tropical arcs) of arcs (state, symbol, state).
-
-    Args:
-        states: the number of states.
-        arcs: an array (arcs, 3) of numbers; symbol 0 is epsilon.
-        ends: the states in which a sequence may end.
-        start: the start state.
-    """
+    """The OpenFst acceptor (tropical) of arcs (arcs, 3): state, symbol (0 is epsilon), state."""
     source, label, target = np.asarray(arcs, np.int64).reshape(-1, 3).T
     order = np.argsort(source, kind="stable")
     source, label, target = source[order], label[order], target[order]
@@ -186,10 +175,8 @@ def is_machine(given: Any) -> bool:
 def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) -> Acceptor:
     """The minimal deterministic acceptor of the same sequences, weights forgotten.
 
-    Args:
-        fst: an acceptor, maybe with cycles, epsilons and several ways to read a sequence.
-        alphabet: the labels.
-        n: the length of the sequences that matter, None for all.
+    The given one may have cycles, epsilons and several ways to read a sequence; with n, only
+    sequences of that length matter.
 
     Raises:
         EmptyError: nothing is accepted.

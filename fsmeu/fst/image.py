@@ -120,13 +120,7 @@ def _const_image(fst: Fst, where: str) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class MachineFile:
-    """What a file holds.
-
-    Attributes:
-        table: states and arcs; weights as doubles, whatever the arc type.
-        inputs: names of the numbers on the input tape, empty without a symbol table.
-        outputs: the same of the output tape.
-    """
+    """Arcs, weights as doubles whatever the arc type, and names of numbers on both tapes."""
 
     table: ArcTable
     inputs: dict[int, str]

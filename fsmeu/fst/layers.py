@@ -80,11 +80,7 @@ class Layered:
 class ArcWeights(NamedTuple):
     """The weights of a layered acceptor without its arcs, for models whose arcs are the same.
 
-    Attributes:
-        n: the number of labels on every path.
-        arcs: the weights of all arcs, one position after the other.
-        start: weight of starting in each state of layer 0.
-        final: weight of ending in each state of layer n.
+    ``arcs`` are those of all arcs, one position after the other.
     """
 
     n: int

@@ -103,15 +103,7 @@ def _classes(sets: Iterable[frozenset[int]], labels: int) -> Ints:
 
 @dataclass(frozen=True)
 class _Term:
-    """An expression.
-
-    Attributes:
-        kind: "one" (of some labels), "then", "either", "both", "not", "repeat".
-        parts: the expressions that it is made of.
-        labels: the labels that "one" matches.
-        low: the least number of repetitions.
-        high: the greatest, perhaps infinite.
-    """
+    """An expression: "one" of some labels, "then", "either", "both", "not", "repeat" of others."""
 
     kind: str
     parts: tuple[_Term, ...] = ()
@@ -151,12 +143,9 @@ class _Term:
 class _Builder:
     """Makes acceptors of expressions, not deterministic, by OpenFst's operations.
 
-    Args:
-        numbers: the symbols that sets of labels stand for, from 0.
-        symbols: how many there are.
-        n: the length of the longest sequences that matter, None for any.
-        most: the number of states that a deterministic acceptor may have.
-        cut: whether longer sequences are left out of what is determinized on the way.
+    ``numbers`` are the symbols from 0 that sets of labels stand for, ``n`` is the length of the
+    longest sequences that matter, ``most`` the states that a deterministic acceptor may have; with
+    ``cut``, longer sequences are left out of what is determinized on the way.
     """
 
     def __init__(

@@ -96,12 +96,7 @@ def check_totals(loss: Loss, where: str) -> BoundLoss:
 
 
 def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
-    """What each pair adds to each count that the value looks at, (pairs,) by name.
-
-    Args:
-        bound: a loss whose value looks at counts alone.
-        pairs: hypothesis and reference of each sentence, as label indices.
-    """
+    """What each pair of label indices adds to counts that the value looks at, (pairs,) by name."""
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
     return added_counts(bound, registers_of_pairs(bound, pairs), lengths)
 
@@ -117,14 +112,7 @@ def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -
 
 
 def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
-    """The value of corpora of n positions whose sentences add so much to the counts, (lanes,).
-
-    Args:
-        bound: a loss whose value looks at counts alone.
-        n: the total length.
-        added: what is added to the start of each count, (lanes,) by name.
-        lanes: how many corpora there are.
-    """
+    """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
     starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
     state = {name: np.full(lanes, start) for name, start in starts.items()}
     state |= {name: starts[name] + each for name, each in added.items()}
@@ -205,24 +193,16 @@ def output_view(loss: SpecLoss, n: int, z: Ints | None) -> SpecView:
 
 
 def output_values(bound: BoundLoss, registers: dict[str, Any], n: int) -> Floats:
-    """The outputs in each state at the end, shape (outputs, states).
-
-    Args:
-        bound: a loss that carries the registers of its outputs (``output_loss``).
-        registers: the values of all registers there, arrays of shape (states,).
-        n: the length of the sequences.
-    """
+    """The outputs in each state at the end, (outputs, states), of an ``output_loss``."""
     states = max((np.size(held) for held in registers.values()), default=1)
     return np.array([at_end(bound, o.value, registers, (states,), n) for o in bound.spec.outputs])
 
 
 def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
-    """The expectations of the outputs, shape (outputs,).
+    """The expectations of the outputs, (outputs,).
 
-    Args:
-        view: what ``output_view`` returned.
-        codes: states at the end, shape (states,).
-        mass: probabilities and expected linear registers there, shape (1 + linear, states).
+    ``codes`` are states of an ``output_view`` at the end, ``mass`` (1 + linear, states) their
+    probabilities and expected linear registers.
     """
     held = view.registers(codes)
     starts = starts_of(view.bound, view.linear_names, view.n)

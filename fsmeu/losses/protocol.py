@@ -167,14 +167,7 @@ def _swapped_step(function: SimpleFunction, state: Any, z: Label, y: Label) -> H
 
 @dataclass
 class FunctionView:
-    """The view of a Python loss: states are numbered as they are met, steps are asked once each.
-
-    Attributes:
-        function: the loss.
-        alphabet: the labels of both tapes.
-        n: the length of the sequences.
-        z: label indices of the hypothesis, or None to leave it free.
-    """
+    """The view of a Python loss: states are numbered as they are met, steps are asked once each."""
 
     function: SimpleFunction
     alphabet: Alphabet

@@ -237,12 +237,9 @@ class _Steps:
 
 
 def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
-    """What each linear register gains on each arc.
+    """What each linear register gains on each arc, (linear, arcs).
 
-    Args:
-        view: the loss.
-        codes: its states.
-        taken: which steps (states, pairs of labels) are arcs; others may be undefined.
+    ``taken`` says which steps (states, pairs of labels) are arcs; others may be undefined.
     """
     gains = np.zeros((view.linear, *taken.shape))
     for sources, symbols in _alike(taken) if view.linear else ():
@@ -264,17 +261,10 @@ def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _add_paid(arcs: _Arcs, begin: int, steps: _Steps, paid: Floats, worth: Floats) -> Floats:
-    """Adds the states in which a path is once it has paid.
+    """Adds the states, numbered from ``begin``, in which a path is once it has paid.
 
-    Args:
-        arcs: the arcs so far.
-        begin: the number of the first of these states.
-        steps: the machine in which paths wait.
-        paid: what is paid on each of its arcs, at least 0.
-        worth: what the payment is worth in each final state, at least 0.
-
-    Returns:
-        Their final weights; it is one state where the payment is worth the same everywhere.
+    ``paid`` is what is paid on each arc, ``worth`` what that is worth in each final state, both at
+    least 0. Returns their final weights; one state where it is worth the same everywhere.
     """
     if (worth == worth[0]).all():
         one = np.array(begin)

@@ -30,12 +30,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How registers follow from the confusion table.
-
-    Attributes:
-        bound: the loss.
-        amounts: what each register adds for a pair of label indices, (2, 2) by name.
-    """
+    """What each register adds for a pair of label indices, (2, 2) by name."""
 
     bound: BoundLoss
     amounts: dict[str, Floats]

@@ -48,11 +48,8 @@ def partial_eval(
 ) -> Expr:
     """The expression with what is known worked out as far as it goes.
 
-    Args:
-        expr: an expression of the file.
-        known: the values of some names.
-        before: the values that some registers had before the step.
-        spec: the file, for faults. What has no value is left as it is.
+    ``known`` has the values of some names, ``before`` those of registers before the step. What has
+    no value is left as it is.
     """
     match expr:
         case Name() if expr.name in known:
@@ -112,10 +109,9 @@ def starts_of(bound: BoundLoss, names: Iterable[str], n: int) -> dict[str, float
 
 @lru_cache(maxsize=256)
 def slope(spec: Spec, name: str) -> Expr:
-    """What one more of a register adds to the value, an expression that is free of it.
+    """What one more of a register adds to the value, affine in it: an expression free of it.
 
-    Requires a value that is affine in the register. A difference of two values would lose the
-    digits of the slope that stand below those of the value.
+    A difference of two values would lose digits of the slope that stand below those of the value.
     """
     return slope_in(spec.value, name)
 

@@ -200,12 +200,7 @@ class Expressions:
     # -- expressions ---------------------------------------------------------------------------
 
     def expr(self, missing: str, level: int = ANY) -> Expr:
-        """The expression that comes next, with operators of at least a level.
-
-        Args:
-            missing: what is said where there is none.
-            level: how closely its operators bind.
-        """
+        """The expression that comes next, of at least a level; ``missing`` is said if none."""
         expr = self._operators(missing, level)
         self._parts += _size(expr)[0]
         if self._parts > _MAX_PARTS_OF_FILE:

@@ -151,14 +151,9 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view that is the same at every position.
+    """The explicit machine of a view that is the same at every position, the hypothesis free.
 
-    Args:
-        name: what it computes.
-        alphabet: the labels of both tapes.
-        view: a view with the hypothesis free, so that its symbols are pairs.
-        pairs: an acceptor of pairs, z * L + y; then only what these can reach is built.
-        max_states: limit on the number of states.
+    With ``pairs``, an acceptor of pairs z * L + y, only what these can reach is built.
 
     Raises:
         SizeLimitError: there are more states than the limit.
@@ -196,7 +191,7 @@ def explore(
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
-    """Finds the steps at position i that are new, given the (state, state of the acceptor) before."""
+    """Finds the new steps at position i, from the (state, state of the acceptor) inside."""
     together: dict[bytes, tuple[Ints, list[int]]] = {}
     for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
@@ -319,12 +314,9 @@ class _Explored:
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
     """A machine with fewer states that gives every pair of length n the same value.
 
-    Args:
-        machine: a compiled loss.
-        layered: True for the least machine in layers. It is the same for all files of one loss,
-            but a state that many depths share is there once for each. Otherwise states that
-            several depths share stay shared, and there are never more of them than before.
-        limit: greatest number of states to unroll the machine to.
+    ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
+    state that many depths share is there once for each. Otherwise states that several depths share
+    stay shared, and there are never more of them than before.
 
     Raises:
         SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
@@ -346,9 +338,7 @@ def minimize(machine: Machine, *, layered: bool = False, limit: int | None = Non
 def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
     """The states that are met at each depth from 0 to n, and where their steps lead.
 
-    Returns:
-        For each depth the states; for each but the last, arrays (states, pairs of labels) of places
-        among the states of the next depth, -1 for none.
+    The latter are arrays (states, pairs of labels) of places among the next states, -1 for none.
     """
     layers, steps = list(_layers(machine)), _steps(machine)
     places = []

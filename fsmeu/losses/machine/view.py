@@ -166,9 +166,7 @@ class SpecView:
     def context_cells(self, z: Ints, track: Mapping[str, Floats]) -> Floats:
         """The numbers that make up the contexts of several hypotheses, (rows, positions, numbers).
 
-        Args:
-            z: label indices, a row for each hypothesis.
-            track: the trajectories of registers that look at z alone.
+        ``z`` has a row of label indices for each, ``track`` the registers that look at z alone.
         """
         columns: list[Floats] = []
         if "i" in self._read and not self.clock:
@@ -274,12 +272,7 @@ _WORTH_MERGING = 2.0
 
 @dataclass(frozen=True, eq=False)
 class _Layer:
-    """The contents of the core after a position, and the content that stands for each.
-
-    Attributes:
-        codes: the contents that are reached, ascending.
-        stands: the values of each core register in the content that stands for each.
-    """
+    """The contents of the core after a position, ascending, and what stands for each."""
 
     codes: Ints
     stands: dict[str, Floats]
@@ -288,10 +281,8 @@ class _Layer:
 class QuotientView:
     """A view whose steps lead to the state that stands for all that nothing can tell apart.
 
-    Args:
-        inner: a view with z given.
-        core: the same view with all registers that only add up riding in the weight.
-        layers: what stands for the contents of the core after positions 0, ..., n.
+    ``inner`` is a view with z given, ``core`` the same with all registers that only add up in the
+    weight, ``layers`` what stands for the contents of the core after positions 0, ..., n.
     """
 
     space: int | None = None
@@ -329,12 +320,10 @@ class QuotientView:
 
 
 def quotient_given_z(view: SpecView, copies: int) -> QuotientView | None:
-    """The view with states merged that nothing can tell apart; None where that is not worth it.
+    """The view (with z given) with states merged that nothing can tell apart; None if no gain.
 
-    Args:
-        view: a view with z given.
-        copies: how many times each content of the core is met beside what the view itself adds up:
-            the number of states of the model.
+    ``copies`` is how many times each content of the core is met beside what the view itself adds
+    up: the number of states of the model.
     """
     unread = unread_registers(view.bound.spec)
     added = steps(view.bound.spec)

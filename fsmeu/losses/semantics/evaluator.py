@@ -102,9 +102,7 @@ _SCALAR = (bool, np.bool_)
 class Memory:
     """How a memory is kept in one number: entries are digits, 0 is 'nothing yet', newest lowest.
 
-    Attributes:
-        values: what digit d + 1 stands for.
-        depth: how many entries are kept.
+    Digit d + 1 stands for ``values[d]``; ``depth`` entries are kept.
     """
 
     values: Floats
@@ -131,14 +129,7 @@ class Memory:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of an expression stand for.
-
-    Attributes:
-        bound: the loss, its labels and parameters.
-        current: z, y, i, n and the registers, updated as far as the step has come.
-        old: the registers before the step.
-        memories: how each memory is kept.
-    """
+    """What the names of an expression stand for: z, y, i, n and registers, now or ``old``."""
 
     bound: BoundLoss
     current: Mapping[str, Lanes]

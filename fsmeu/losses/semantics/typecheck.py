@@ -215,15 +215,13 @@ def _over_memory(expr: Call, memory: Any, world: _World) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _World:
-    """What names stand for, and what is known about expressions so far.
+    """What names stand for, and what is known about expressions so far, by their ids.
 
     Attributes:
         bound: the loss.
         labels: what the file calls its labels.
         final: True when the file names its labels; else the same file may meet others.
         names: the sort of each name that is not a number.
-        known: the sort of each expression, by its id: a ``let`` is seen once.
-        numbers: the ids of expressions that were found to be numbers.
     """
 
     bound: BoundLoss
@@ -293,16 +291,7 @@ def _value(expr: Expr | None, bound: BoundLoss) -> object:
 def _unlike(
     expr: Expr, is_a: Sort, wanted: Sort, why: str, world: _World, other: Expr | None = None
 ) -> LossFileError:
-    """The error of an expression of the wrong sort: what it is, what must hold, what to do.
-
-    Args:
-        expr: the expression, which stands in the file.
-        is_a: its sort.
-        wanted: the sort that it should be of, or words for it.
-        why: what must hold.
-        world: the loss and its labels.
-        other: what it is compared with, if it is.
-    """
+    """The error of an expression of the wrong sort: what it is, why that is wrong, what to do."""
     spec = world.bound.spec
     said = f"{_shown(expr)} is {_described(is_a, world)}, not {_described(wanted, world)}: {why}"
     remedy = _remedy(expr, is_a, wanted, why, world, other)

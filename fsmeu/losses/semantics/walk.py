@@ -43,12 +43,7 @@ from fsmeu.losses.semantics.evaluator import (
 
 @dataclass(frozen=True, eq=False)
 class Registers:
-    """The registers of a loss for sequences of one length.
-
-    Attributes:
-        starts: the value of each before the first position, by name.
-        bounds: the least and greatest value of each, by name.
-    """
+    """The starts of the registers of a loss, and their bounds, for sequences of one length."""
 
     starts: dict[str, float]
     bounds: dict[str, tuple[float, float]]
@@ -68,14 +63,14 @@ def registers_at(bound: BoundLoss, n: int) -> Registers:
 
 
 def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
-    """Register values (pairs,) before the first position and after each.
+    """Register values (pairs,) by name, before the first position and after each.
 
     Args:
         bound: a loss with labels and parameters.
-        z: hypotheses as label indices, shape (pairs, longest).
+        z: hypotheses as label indices, (pairs, longest).
         y: references, of the same shape.
-        lengths: how many labels each pair has, in descending order; where they differ, no step may
-            look at the length. A pair that has ended keeps its registers.
+        lengths: the length of each pair, descending; where they differ, no step may look at it. A
+            pair that has ended keeps its registers.
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
@@ -101,16 +96,13 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
 
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
-    """The values of registers that look at z alone, before and after every position.
+    """The values of registers that look at z (and i) alone, (batch, n + 1) by name.
 
     Args:
         bound: the loss.
         n: length of the sequences.
-        z: label indices, shape (batch, n).
-        names: registers that depend on z (and i) only.
-
-    Returns:
-        For each name, an array of shape (batch, n + 1).
+        z: label indices, (batch, n).
+        names: the registers.
     """
     spec = bound.spec
     ours = [r for r in spec.registers if r.name in names]
@@ -160,16 +152,7 @@ def at_end(
     n: int,
     active: Bools | None = None,
 ) -> Floats:
-    """An expression of the registers after the last position, of this shape.
-
-    Args:
-        bound: the loss.
-        expr: the value, an output, or a slope of one.
-        registers: the registers by name, floats or arrays that broadcast to the shape.
-        shape: that of the result.
-        n: the length of the sequences.
-        active: where the expression must be defined; it is 0 elsewhere.
-    """
+    """An expression of the registers at the end, of this shape; 0 where it is not active."""
     current = {**registers, "n": float(n)}
     value = number(expr, Scope(bound, current, current, memories_of(bound, n)), active)
     if active is not None:
@@ -188,13 +171,7 @@ _Gains = tuple[tuple[int, float], ...]
 
 
 def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
-    """Register values of every pair before and after each position: n + 1 dictionaries.
-
-    Args:
-        bound: a loss with labels and parameters.
-        z: hypotheses as label indices, shape (pairs, n).
-        y: references, of the same shape.
-    """
+    """Register values of pairs, (pairs,) by name, before and after each position of z, y."""
     return list(walk(bound, z, y, np.full(len(z), z.shape[1])))
 
 
@@ -298,13 +275,7 @@ def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Flo
 
 
 def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> Floats:
-    """The value of each pair, (pairs,).
-
-    Args:
-        bound: a loss with labels and parameters.
-        ended: the registers of each pair after its last position, (pairs,) by name.
-        lengths: the length of each pair.
-    """
+    """The value of each pair, (pairs,), given its registers at its end by name, and its length."""
     values = np.empty(len(lengths))
     for n in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == n)
