@@ -18,11 +18,12 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
-from fsmeu.fst.arcs import ArcTable, check_table
 from fsmeu.fst.distance import forward
 from fsmeu.fst.image import (
     EPSILON,
+    ArcTable,
     Fst,
+    check_table,
     fst_from_table,
     names_of,
     symbol_name,

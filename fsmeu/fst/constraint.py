@@ -12,9 +12,9 @@ import numpy as np
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.determinize import acceptor_table, is_machine
+from fsmeu.fst.image import Fst
 from fsmeu.fst.layers import Layer, Layered
-from fsmeu.fst.regex import regex_acceptor
+from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
 
 
@@ -148,7 +148,7 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     if callable(getattr(given, "over", None)):
         made: Constraint = given.over(alphabet)
         return made
-    if is_machine(given):
+    if isinstance(given, Fst):
         return Constraint(*acceptor_table(given, alphabet, n))
     return Constraint(*regex_acceptor(given, alphabet, n))
 

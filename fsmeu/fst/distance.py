@@ -16,8 +16,7 @@ import numpy as np
 import pynini
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.fst.arcs import ArcTable, without_zero_arcs
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, without_zero_arcs
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass

@@ -17,15 +17,17 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, FstError, InputError, message
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable, by_depth, without_zero_arcs
 from fsmeu.fst.compose import guard_size, pynini
 from fsmeu.fst.image import (
+    ArcTable,
+    by_depth,
     fst_from_table,
     names_of,
     symbol_name,
     symbol_table,
     table_from_fst,
     trimmed,
+    without_zero_arcs,
 )
 
 

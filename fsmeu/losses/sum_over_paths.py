@@ -21,9 +21,8 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import InputError, message, visible
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.image import Fst, fst_from_table, symbol_table, trimmed
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table, trimmed
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import explore, in_blocks, machine_view, minimize
 from fsmeu.losses.machine.view import SpecView

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import BINARY, Alphabet
-from fsmeu.fst.arcs import by_depth
 from fsmeu.fst.distance import backward, forward, total_weight
+from fsmeu.fst.image import by_depth
 from fsmeu.fst.layers import (
     Layer,
     Layered,

@@ -18,7 +18,7 @@ from fsmeu.drawing.scene.names import register_texts
 from fsmeu.errors import InputError, check_int, message, nearest, shorten, visible
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.arcs import ArcTable
+from fsmeu.fst.image import ArcTable
 from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss

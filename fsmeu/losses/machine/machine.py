@@ -18,10 +18,9 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
 from fsmeu.fst.distinct import by_first, refine, refine_layers
-from fsmeu.fst.image import Fst, fst_from_table, symbol_table
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
 from fsmeu.losses.language.syntax import (
     Binary,
