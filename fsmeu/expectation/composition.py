@@ -31,8 +31,7 @@ from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.sum_over_paths import signed_parts
-from fsmeu.losses.windows import Windows, windows
+from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
 

@@ -46,17 +46,51 @@ _CLOCK = Register(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Machine(Picture):
-    """A compiled loss.
+class Compiled(Picture):
+    """A machine of states and arcs, input tape z and output tape y.
 
     Attributes:
         name: what it computes, for pictures and messages.
         n: the length of the sequences it is for.
         alphabet: the labels of both tapes.
+        table: its arcs, sorted by state and input label; state 0 is the start.
+        shift: what was added to every value to make weights of them.
+    """
+
+    name: str
+    n: int
+    alphabet: Alphabet
+    table: ArcTable
+    shift: float
+
+    def __repr__(self) -> str:
+        """Names what it computes and its size."""
+        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return self.table.states
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self.table.arcs
+
+    @cached_property
+    def fst(self) -> Fst:
+        """The pynini machine (log64 arcs, symbol tables attached)."""
+        symbols = symbol_table(self.alphabet)
+        return fst_from_table(self.table, symbols, symbols)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Machine(Compiled):
+    """A compiled loss, which has one path per pair and the value as its final weight.
+
+    Attributes:
         next: target (states, z, y) of each step, -1 where no pair of length n takes it.
         values: value of ending in each state; nan where no pair of length n ends.
-        shift: what was added to every value to make final weights of them.
         registers: register values behind each state.
         source: the loss that it was compiled from, which knows what registers mean; None if it was
             made otherwise.
@@ -71,34 +105,19 @@ class Machine(Picture):
     registers: dict[str, Floats]
     source: BoundLoss | None = None
 
-    def __repr__(self) -> str:
-        """Names what it computes and its size."""
-        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
-
     @property
     def states(self) -> int:
         """The number of states."""
         return len(self.values)
 
-    @property
-    def arcs(self) -> int:
-        """The number of arcs."""
-        return int((self.next >= 0).sum())
-
     @cached_property
-    def table(self) -> ArcTable:
+    def table(self) -> ArcTable:  # type: ignore[override]
         """The arcs, sorted by state and input label; state 0 is the start."""
         source, z, y = np.nonzero(self.next >= 0)
         target = self.next[source, z, y]
         with np.errstate(divide="ignore"):
             final = -np.log(np.where(np.isnan(self.values), 0.0, self.values + self.shift))
         return ArcTable(0, source, z + 1, y + 1, np.zeros(len(source)), target, final)
-
-    @cached_property
-    def fst(self) -> Fst:
-        """The pynini machine (log64 arcs, symbol tables attached)."""
-        symbols = symbol_table(self.alphabet)
-        return fst_from_table(self.table, symbols, symbols)
 
     @cached_property
     def unvalued(self) -> Fst:
