@@ -357,7 +357,8 @@ def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, ND
     A file that says -1 has as many states as there are.
     """
     arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
-    final, blocks = [], [np.zeros(0, arc)]
+    final: list[float] = []
+    blocks = [np.zeros(0, arc)]
     while reader.left and len(final) != states:
         ending, count = reader.numbers("<dq" if weight == "<f8" else "<fq")
         final.append(ending)

@@ -142,7 +142,7 @@ class Form:
     Subclasses say what constants, sums, products and quotients of it are, and where it is zero.
     """
 
-    def lifted(self, number: float) -> Any:
+    def lifted(self, number: Any) -> Any:
         """A constant."""
         raise NoFormError
 
