@@ -139,8 +139,7 @@ def _default_table(bound: BoundLoss, default: Expr, sides: int) -> Floats:
     scope = Scope(bound, {**bound.params, "z": z, "y": bound.label_values}, {}, {})
     for part in walk(default) if sides == 1 else ():
         if isinstance(part, Name) and part.name == "y":
-            message = "the table is read by one label, which is called z here"
-            raise scope.fault(part, message)
+            raise scope.fault(part, "the table is read by one label, which is called z here")
     table: Floats = np.full((len(bound.alphabet),) * sides, number(default, scope))
     return table
 
@@ -219,7 +218,6 @@ OPERATORS = dict.fromkeys(("<", "<=", ">", ">="), ORDER) | dict.fromkeys(("and",
 NUMBER, LABEL, TEXT = "a number", "a label", "a text"
 Sort = str | Register
 """One of these, or the register of a memory."""
-_SHOWN_LABELS = 40
 _COMPUTED = (AMOUNT, ARITHMETIC, FUNCTION, ORDER)
 _BLAME = (NUMBER, LABEL, TEXT)
 """Of two things that differ, the later of these is to blame; a memory before all."""
@@ -462,7 +460,7 @@ def _shown(expr: Expr) -> str:
 
 def _described(sort: Sort, world: _World) -> str:
     if sort == LABEL:
-        return f"a label ({shorten(', '.join(world.labels), _SHOWN_LABELS)})"
+        return f"a label ({shorten(', '.join(world.labels), 40)})"
     if isinstance(sort, str):
         return sort
     depth, remembered, *bounds = _packing(sort, world.bound)
