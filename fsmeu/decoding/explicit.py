@@ -29,15 +29,14 @@ from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
-from fsmeu.losses.corpus import counts_read, value_of_totals
+from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss

@@ -13,7 +13,7 @@ from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.expectation.query import fitted, further_tags, refuse_exchanged
 from fsmeu.fst.alphabet import listed
 from fsmeu.fst.constraint import Constraint, as_constraint
-from fsmeu.losses.corpus import check_totals
+from fsmeu.losses.evaluate import check_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Independent, Model, as_model

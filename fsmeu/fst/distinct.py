@@ -46,12 +46,7 @@ def first_places(numbers: Ints, count: int) -> Ints:
 
 
 def row_keys(columns: Sequence[Ints]) -> Ints:
-    """Whole numbers, one for each row, that are in order and equal where the rows are.
-
-    Args:
-        columns: at least one, of numbers of at least 0; rows are ordered by the first, then the
-            second, and so on.
-    """
+    """A number for each row, in order and equal where the rows of columns (>= 0) are."""
     key, size = columns[0], int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
         width = int(column.max(initial=0)) + 1

@@ -14,12 +14,10 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 from fsmeu.expectation.composition import advising_default, run_loss
-from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose, guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
+from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.layers import Layered, any_layers, fst_from_layered, pair_layers, string_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.tables import Path, ranked_path
 

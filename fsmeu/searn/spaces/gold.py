@@ -11,7 +11,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.fst import tags
-from fsmeu.losses.language.dependencies import steps
+from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.cost_oracle import CostOracles
