@@ -51,6 +51,7 @@ from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
+from fsmeu.trellis.structure import path_counts, path_scores
 from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LargeCorpus", "best_by_moments"]
@@ -233,9 +234,10 @@ def _value(
     for block in blocks:
         labels = np.stack([zs[row] for row in block.rows])
         mass = block.chances[:, :1]
-        scores = block.structure.path_scores(block.dense(block.scores), labels)
+        h, cells = block.structure.h, block.structure.score_cells(block.n)
+        scores = path_scores(h, cells, block.dense(block.scores), labels)
         joint[block.rows] = powers_of(scores / mass)
-        hyp += int(block.structure.path_counts(labels).sum())
+        hyp += int(path_counts(h, labels).sum())
     sums = Sums(totals.counts, joint.T, totals.roundings)
     ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
     assert ratio is not None  # as for all totals

@@ -11,6 +11,7 @@ from fsmeu.errors import LossFileError, as_number
 from fsmeu.fst.tags import KINDS
 from fsmeu.losses.language.expressions import (
     ANY,
+    ARITHMETIC,
     CONJUNCTION,
     OF_LABELS,
     Expressions,
@@ -37,7 +38,6 @@ from fsmeu.losses.language.syntax import (
     needed_registers,
     walk,
 )
-from fsmeu.losses.semantics.bind import ARITHMETIC
 
 STATE = "state"
 _MAX_REGISTERS = 100
