@@ -48,10 +48,10 @@ from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_counts, path_scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
-from fsmeu.trellis.structure import path_counts, path_scores
 from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LargeCorpus", "best_by_moments"]

@@ -22,6 +22,7 @@ from fsmeu.limits import FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_counts
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import (
     BINOMIAL,
@@ -32,7 +33,6 @@ from fsmeu.trellis.moments import (
     series_of,
 )
 from fsmeu.trellis.roundings import UNIT, relative_error
-from fsmeu.trellis.structure import path_counts
 
 __all__ = [
     "Counts",

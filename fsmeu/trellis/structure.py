@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
-from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, row_keys
+from fsmeu.arrays import Ints
+from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
 from fsmeu.trellis.composed import Composed
 
 __all__ = [
@@ -32,8 +32,6 @@ __all__ = [
     "References",
     "hypotheses",
     "padded",
-    "path_counts",
-    "path_scores",
     "references",
     "with_moments",
 ]
@@ -475,33 +473,3 @@ def _source_sets(source: Ints, target: Ints, counted: Ints, colour: Ints) -> tup
     kept = several[sets]
     sizes = np.diff(begins)[several]
     return _ArcSets(np.append(0, np.cumsum(sizes)), cells[member[kept]]), ways
-
-
-def path_counts(h: Hypotheses, labels: Ints) -> Ints:
-    """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
-    found, pair = np.zeros((2, len(labels)), np.int64)
-    for i, label in enumerate(labels.T):
-        pair, _, counted = h.step[h.kind[i], pair, label].T
-        found = found + counted
-    return found
-
-
-def path_scores(h: Hypotheses, cells: Ints, scores: Floats, labels: Ints) -> Floats:
-    """Sums of the scores of the steps of paths, (batch, lanes).
-
-    Args:
-        h: the tape of z.
-        cells: position and score row of each score, (cells, 2).
-        scores: scores of steps, (batch, cells, lanes).
-        labels: label indices of the paths, (batch, n).
-    """
-    batch, n = labels.shape
-    place = np.full((n, int(max(h.early.max(initial=0), h.late.max(initial=0))) + 1), len(cells))
-    place[tuple(cells.T)] = np.arange(len(cells))
-    held = np.append(scores, np.zeros_like(scores[:, :1]), axis=1)  # what shows nothing
-    found, pair = np.zeros_like(held[:, 0]), np.zeros(batch, np.int64)
-    for i in range(n):
-        pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T
-        for rows in (*h.early[colour].T, *h.late[h.kind[i], pair].T):
-            found += held[np.arange(batch), place[i, rows]]
-    return found

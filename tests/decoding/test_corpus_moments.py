@@ -8,8 +8,8 @@ from fsmeu.decoding import corpus_moments
 from fsmeu.expectation import corpus_moments as expected
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_scores
 from fsmeu.trellis.kept import structure_of
-from fsmeu.trellis.structure import path_scores
 from tests.support.kernels import run_kernels
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
