@@ -9,7 +9,7 @@
 
 ``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
 for all; `--list` names them); a second call with the same folder goes on where the first one ended.
-``--axis`` adds what the paper varies: learners, chunks or words, the order, costs, beta, reductions.
+``--axis`` adds what the paper varies: learner, chunks or words, order, costs, beta, reduction.
 ``--collections`` summarises parsed documents of one's own (``searn/collection.py`` says how files
 are named). ``chain`` is Theorem 3.
 ``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
