@@ -48,6 +48,7 @@ from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_counts, path_scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
@@ -154,7 +155,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     high = most = 0
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
-        high += len(rows) * (len(structure.tapes.z.reachable(n)) - 1)
+        high += len(rows) * (len(structure.ends(n)) - 1)
         most += len(rows) * greatest_count(corpus, rows, structure)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None
@@ -233,9 +234,10 @@ def _value(
     for block in blocks:
         labels = np.stack([zs[row] for row in block.rows])
         mass = block.chances[:, :1]
-        scores = block.structure.path_scores(block.dense(block.scores), labels)
+        h, cells = block.structure.h, block.structure.score_cells(block.n)
+        scores = path_scores(h, cells, block.dense(block.scores), labels)
         joint[block.rows] = powers_of(scores / mass)
-        hyp += int(block.structure.path_counts(labels).sum())
+        hyp += int(path_counts(h, labels).sum())
     sums = Sums(totals.counts, joint.T, totals.roundings)
     ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
     assert ratio is not None  # as for all totals

@@ -280,30 +280,10 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
 
-    def path_counts(self, labels: Ints) -> Ints:
-        """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
-        found, pair = np.zeros((2, len(labels)), np.int64)
-        for i, label in enumerate(labels.T):
-            pair, _, counted = self.h.step[self.h.kind[i], pair, label].T
-            found = found + counted
-        return found
-
-    def path_scores(self, scores: Floats, labels: Ints) -> Floats:
-        """Sums of the scores of the steps of paths, (batch, lanes).
-
-        Args:
-            scores: scores of steps, (batch, cells, lanes).
-            labels: label indices of the paths, (batch, n).
-        """
-        n, h, batch, cells = labels.shape[1], self.h, np.arange(len(labels)), scores.shape[1]
-        place = np.full((n, len(self.amounts.joint)), cells)
-        place[tuple(self.score_cells(n).T)] = np.arange(cells)
-        held = np.append(scores, np.zeros_like(scores[:, :1]), axis=1)  # what shows nothing
-        found, pair = np.zeros_like(held[:, 0]), np.zeros(len(labels), np.int64)
-        for i in range(n):
-            pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T
-            for rows in (*h.early[colour].T, *h.late[h.kind[i], pair].T):
-                found += held[batch, place[i, rows]]
+    def ends(self, n: int) -> Bools:
+        """Which counts hypotheses of length n that are allowed end with, (k,)."""
+        none = np.zeros((1, len(self.score_cells(n))))
+        found: Bools = np.isfinite(self.best_by_count(none, n)[0])
         return found
 
     def roundings(self, n: int) -> int:

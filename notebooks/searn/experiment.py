@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fsmeu.drawing.plots import COLOURS, checked_plot, new_figure, save_figure
+from fsmeu.drawing.plots import COLOURS, checked_plot, save_plot
 from fsmeu.errors import InputError, is_installed, message
 from fsmeu.files import write_file
 from searn.measures import Measure, interval
@@ -253,17 +253,20 @@ def plot_iterations(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
     names = list(dict.fromkeys(str(row["task"]) for row in rows))
     across = min(2, len(names))
     down = -(-len(names) // across)
-    figure = new_figure((4.2 * across, 3.1 * down))
-    panels = figure.subplots(down, across, squeeze=False).ravel()
-    for panel, name in zip(panels, names, strict=False):
-        mine = sorted((r for r in rows if r["task"] == name), key=lambda r: int(r["iteration"]))
-        steps = [int(row["iteration"]) for row in mine]
-        value, low, high = ([100 * float(r[key]) for r in mine] for key in ("value", "low", "high"))
-        panel.fill_between(steps, low, high, color=COLOURS[0], alpha=0.18, linewidth=0)
-        panel.plot(steps, value, color=COLOURS[0], linewidth=1.6, marker="o", markersize=4)
-        panel.grid(alpha=0.3)
-        panel.set(title=name, xlabel="iteration", ylabel=f"{mine[0]['score']} (%)")
-        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for panel in panels[len(names) :]:
-        panel.set_axis_off()
-    return save_figure(path, figure)
+
+    def plot(*panels: Any) -> None:
+        for panel, name in zip(panels, names, strict=False):
+            mine = sorted((r for r in rows if r["task"] == name), key=lambda r: int(r["iteration"]))
+            steps = [int(row["iteration"]) for row in mine]
+            value, low, high = (
+                [100 * float(r[key]) for r in mine] for key in ("value", "low", "high")
+            )
+            panel.fill_between(steps, low, high, color=COLOURS[0], alpha=0.18, linewidth=0)
+            panel.plot(steps, value, color=COLOURS[0], linewidth=1.6, marker="o", markersize=4)
+            panel.grid(alpha=0.3)
+            panel.set(title=name, xlabel="iteration", ylabel=f"{mine[0]['score']} (%)")
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for panel in panels[len(names) :]:
+            panel.set_axis_off()
+
+    return save_plot(path, plot, (4.2 * across, 3.1 * down), (down, across))

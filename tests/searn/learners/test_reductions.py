@@ -12,8 +12,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError
-from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
-from fsmeu.searn.learners.protocol import Decisions
+from fsmeu.searn.learners.linear import AveragedPerceptron, Decisions, Logistic
 from fsmeu.searn.learners.reductions import (
     AllPairs,
     Costing,
