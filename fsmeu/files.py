@@ -126,15 +126,7 @@ def input_limit(growth: int = 1) -> int:
 
 @contextmanager
 def readable(where: str, must: str = "the file cannot be read") -> Iterator[None]:
-    """A context in which a file that cannot be read is an InputError.
-
-    Args:
-        where: what it is called in the message.
-        must: what the message says of it, before the reason.
-
-    Raises:
-        InputError: the system, or what unpacks the file, refuses it.
-    """
+    """A context in which a file that cannot be read is an InputError that says why."""
     try:
         yield
     except FsmeuError:

@@ -16,11 +16,10 @@ from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import grammar_folder, library, read_spec
-from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.loss import SpecLoss, bind_loss, grammar_folder, library, read_spec
 from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
