@@ -82,8 +82,6 @@ TASKS = ("covtype2", "covtype1", "covtype3", "covtype7", "covtype6", "covtype5")
 TASKS += ("a9a", "ijcnn1", "w8a")
 SHORT, LONG = [2.0**k for k in range(-4, 5)], [2.0**k for k in range(-8, 5)]
 BINS, EVERY = 512, 100
-TUNED_ON = 50_000
-"""Examples of the second part on which steps are tuned, at most."""
 VARIED = ("covtype6", "covtype5", "a9a", "ijcnn1", "w8a")
 """Tasks on which other measures than F1 are asked for."""
 RATES = {"about .014": -6.0, "about .2": -2.0}
@@ -289,9 +287,9 @@ def variants(
         steps: dict[str, float] = dict.fromkeys(learners, given.step)
         for shuffle in range(shuffles):
             order = np.random.default_rng(shuffle).permutation(len(labels))
-            first, some = order[:third], order[third : 2 * third][:TUNED_ON]
+            first, second = order[:third], order[third : 2 * third]
             if shuffle == 0 and given.step is None:
-                steps = tuned(learners, rows[some], labels[some], given.quick, **options)
+                steps = tuned(learners, rows[second], labels[second], given.quick, **options)
             shown, known = rows[first], labels[first]
             for name, (learn, _) in learners.items():
                 guess = learn(steps[name], shown, known)[0]
@@ -316,8 +314,7 @@ def measure(
         order = np.random.default_rng(shuffle).permutation(len(labels))
         first, second, last = (order[k * third : (k + 1) * third] for k in range(3))
         if shuffle == 0 and given.step is None:
-            some = second[:TUNED_ON]
-            steps = tuned(every, rows[some], labels[some], given.quick)
+            steps = tuned(every, rows[second], labels[second], given.quick)
         shown, known, held, truth = rows[first], labels[first], rows[last], labels[last]
         for name, (learn, _) in every.items():
             predicted, learner = learn(steps[name], shown, known)
