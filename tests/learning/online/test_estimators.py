@@ -114,3 +114,14 @@ def test_classes_are_checked():
         one.partial_fit(rows, [1, 3])
     with pytest.raises(InputError, match="classes must stay the same"):
         one.partial_fit(rows, [1, 1], classes=[1, 3])
+
+
+@pytest.mark.parametrize(("average", "vectors"), [(False, 1), (True, 2), ("suffix", 3)])
+def test_memory_is_that_of_table_1(average, vectors):
+    """Liu et al. 2018: O(d) numbers, O(md) for OMCSL's m classifiers, however many examples."""
+    for n in (60, 600):
+        rows, labels = data(n)
+        for learner, count in ((FOFOClassifier(), 1), (OMCSLClassifier(classifiers=7), 7)):
+            one = made(learner, average=average).fit(rows, labels)
+            held = sum(part.size for part in (one.weights_, one.delays_, one.state_))
+            assert held <= vectors * count * (rows.shape[1] + 1) + 3 * count + 20
