@@ -31,7 +31,6 @@ from fsmeu.searn.spaces.tagging import (
 )
 from fsmeu.searn.training import (
     Progress,
-    Settings,
     Trained,
     fingerprint,
     fold_numbers,
@@ -41,8 +40,6 @@ from fsmeu.searn.training import (
     read_checkpoint,
     train,
 )
-
-__all__ = ["Searn", "given_space"]
 
 SPACES: dict[str, Any] = {
     "left-to-right": LeftToRight,
@@ -247,9 +244,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         bar: Any = nullcontext(progress or (lambda done: None))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(how.iterations)
-        with bar as tell:
-            for _ in train(search, examples, how, trained, tell):
+            bar = progress_bar(how["iterations"])
+        with bar as callback:
+            for _ in train(search, examples, trained, callback, **how):
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -258,18 +255,18 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         return self
 
-    def _settings(self, longest: int, loss_of: Any) -> Settings:
+    def _settings(self, longest: int, loss_of: Any) -> dict[str, Any]:
         where = type(self).__name__
         influence = number_between(where, "influence", self.influence, 0, 1)
-        return Settings(
-            learner=given_learner(self.learner, where),
-            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
-            influence=influence,
-            beta=interpolation_rule(self.beta, where, longest, loss_of),
-            ties=one_of(where, "ties", self.ties, ("gold", "all")),
-            jobs=check_int(where, "n_jobs", self.n_jobs),
-            costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
-        )
+        return {
+            "learner": given_learner(self.learner, where),
+            "iterations": iterations_of(self.iterations, self.beta, influence, longest, where),
+            "influence": influence,
+            "beta": interpolation_rule(self.beta, where, longest, loss_of),
+            "ties": one_of(where, "ties", self.ties, ("gold", "all")),
+            "jobs": check_int(where, "n_jobs", self.n_jobs),
+            "costs": COSTS[one_of(where, "costs", self.costs, COSTS)],
+        }
 
     def _development_loss(
         self, search: Any, examples: Ints, X_dev: Any, y_dev: Any

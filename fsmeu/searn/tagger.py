@@ -21,8 +21,6 @@ from fsmeu.searn.features.templates import (
 from fsmeu.searn.searn import Searn, given_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 
-__all__ = ["ColumnTagger"]
-
 _MOST_COLUMNS = 1000
 
 Rows = Sequence[Sequence[Sequence[str]]]

@@ -36,23 +36,6 @@ from fsmeu.searn.features.sentences import (
 )
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
-__all__ = [
-    "CHUNKS",
-    "FUNCTIONS",
-    "SETS",
-    "SegmentFeatures",
-    "SegmentSet",
-    "Template",
-    "TemplateSet",
-    "columns_of",
-    "parse_template",
-    "parse_templates",
-    "segment_features",
-    "template_hashes",
-    "template_set",
-    "templated_sentences",
-]
-
 Row = Sequence[str]
 _WHERE = "feature templates"
 _BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
@@ -100,15 +83,10 @@ def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Base features of a corpus.
+    """Base features of a corpus."""
 
-    Attributes:
-        hashes: a hash for each position, (positions,), by the name of the column.
-        starts: where each sentence starts, and the end of the last one, (sentences + 1,).
-    """
-
-    hashes: Mapping[str, Hashes]
-    starts: Ints
+    hashes: Mapping[str, Hashes]  # by the name of the column, (positions,) each
+    starts: Ints  # where each sentence starts, and the end of the last one, (sentences + 1,)
 
 
 def columns_of(
@@ -183,47 +161,29 @@ def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
 
 @dataclass(frozen=True)
 class SegmentSet:
-    """Templates of chunks.
+    """Templates of chunks."""
 
-    Attributes:
-        ends: pairs of templates, from the first position and from the last; each may be empty.
-        sized: templates from the first position, together with the length of the chunk.
-        wholes: columns whose whole sequence is a feature.
-        inside: templates at each position, where all of their parts lie within the chunk.
-    """
-
-    ends: tuple[tuple[Template, Template], ...]
-    sized: tuple[Template, ...]
-    wholes: tuple[str, ...]
-    inside: tuple[Template, ...]
+    ends: tuple[tuple[Template, Template], ...]  # from the first position and from the last
+    sized: tuple[Template, ...]  # from the first position, together with the length of the chunk
+    wholes: tuple[str, ...]  # columns whose whole sequence is a feature
+    inside: tuple[Template, ...]  # at each position, where all parts lie within the chunk
 
 
 @dataclass(frozen=True)
 class SegmentFeatures:
-    """A function of chunks of a corpus, which returns the columns of their features.
-
-    Attributes:
-        columns: the base features.
-        templates: the set.
-        firsts: hashes of the templates from the first position, (positions, ends + sized).
-        lasts: hashes of those from the last position, (positions, ends).
-        within: hashes of the templates inside, (positions, inside).
-        bits: columns are numbers below 2^bits.
-    """
+    """A function of chunks of a corpus, which returns the columns of their features."""
 
     columns: Columns
     templates: SegmentSet
-    firsts: Hashes
-    lasts: Hashes
-    within: Hashes
-    bits: int
+    firsts: Hashes  # of the templates from the first position, (positions, ends + sized)
+    lasts: Hashes  # of those from the last position, (positions, ends)
+    within: Hashes  # of the templates inside, (positions, inside)
+    bits: int  # columns are numbers below 2^bits
 
     def __call__(self, begins: Ints, lengths: Ints) -> NDArray[np.int32]:
         """The columns of features of chunks, (B, K); -1 where a chunk has fewer.
 
-        Args:
-            begins: the first position of each, (B,).
-            lengths: the number of positions of each, at least 1, (B,).
+        ``begins`` are their first positions, (B,), and lengths at least 1, (B,).
         """
         ends, longest = len(self.templates.ends), int(lengths.max(initial=0))
         reach = np.array([max(o for _, o in t) for t in self.templates.inside], np.int64)
@@ -245,12 +205,7 @@ class SegmentFeatures:
         return np.concatenate((indices(hashes, self.bits), flat), axis=1)
 
     def taken(self, positions: Ints, starts: Ints) -> SegmentFeatures:
-        """The function for some sentences alone.
-
-        Args:
-            positions: the positions of these sentences.
-            starts: where they start once they are laid end to end, and where the last ends.
-        """
+        """The function for some sentences alone, given their positions and new ``starts``."""
         hashes = {name: held[positions] for name, held in self.columns.hashes.items()}
         names = ("firsts", "lasts", "within")
         parts = {name: getattr(self, name)[positions] for name in names}
@@ -276,12 +231,7 @@ def segment_features(
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """Templates of the input, and those that are crossed with labels of the past.
-
-    Attributes:
-        static: templates whose features stand at a position whatever was predicted before.
-        crossed: templates that are paired with the label before the position.
-    """
+    """Templates of the input, and those that are crossed with labels of the past."""
 
     static: tuple[Template, ...]
     crossed: tuple[Template, ...] = ()

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-__all__ = ["case_pattern", "lists", "shape", "stem"]
-
 _ENDINGS = (
     ("ies", "y"),
     ("sses", "ss"),

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["logistic_pass", "perceptron_pass"]
-
 compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
 fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 

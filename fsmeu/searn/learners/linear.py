@@ -24,16 +24,6 @@ from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
-__all__ = [
-    "AveragedPerceptron",
-    "Decisions",
-    "Entries",
-    "LinearModel",
-    "Logistic",
-    "column_table",
-    "numbered_columns",
-]
-
 
 @dataclass(frozen=True)
 class Decisions:
@@ -42,18 +32,12 @@ class Decisions:
     Usually an example is one row of features, and each action has weights of its own for them.
     Where actions have features of their own, it is several rows (one for each action, or for each
     group of actions), and the action that is decided for is one cell of all its rows.
-
-    Attributes:
-        rows: hashed features, a ``csr_array`` (R, columns).
-        costs: the cost of each action, (R, A); +inf where an action is not allowed.
-        targets: the actions that are to be learned, bool (R, A); at least one of each example.
-        begins: the first row of each example and the end of the last, (N + 1,).
     """
 
-    rows: csr_array
-    costs: Floats
-    targets: Bools
-    begins: Ints
+    rows: csr_array  # hashed features, (R, columns)
+    costs: Floats  # the cost of each action, (R, A); +inf where it is not allowed
+    targets: Bools  # the actions that are to be learned, (R, A); at least one of each example
+    begins: Ints  # the first row of each example and the end of the last, (N + 1,)
 
     def __len__(self) -> int:
         return len(self.begins) - 1
@@ -80,11 +64,7 @@ def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], ND
     """The columns with so many entries or more, frequent ones first; and rows' columns by number.
 
     Frequent columns stand together, so that their weights stay in the processor's cache. A column
-    that is left out has the number behind the last.
-
-    Args:
-        rows: (R, columns).
-        least: columns with fewer entries are left out.
+    with fewer entries than ``least`` is left out, and has the number behind the last.
     """
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
     kept = np.flatnonzero(counts >= max(1, least))
@@ -154,25 +134,15 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 class Entries(NamedTuple):
-    """Examples as flat arrays; numbers are of the type of the weights.
+    """Decisions as flat arrays; numbers are of the type of the weights."""
 
-    Attributes:
-        ends: where the entries of each row begin, and the end of the last, (R + 1,).
-        columns: the number of each entry's column, less than the rows of weights.
-        values: the value of each entry.
-        begins: the first row of each example and the end of the last, (N + 1,).
-        costs: (R, A), +inf where an action is not allowed.
-        targets: bool (R, A).
-        importance: the weight of each example, (N,).
-    """
-
-    ends: Ints
-    columns: NDArray[np.int32]
-    values: NDArray[Any]
+    ends: Ints  # where the entries of each row begin, and the end of the last, (R + 1,)
+    columns: NDArray[np.int32]  # the number of each entry's column, less than the rows of weights
+    values: NDArray[Any]  # the value of each entry
     begins: Ints
     costs: NDArray[Any]
-    targets: NDArray[np.bool_]
-    importance: NDArray[Any]
+    targets: Bools
+    importance: NDArray[Any]  # the weight of each example, (N,)
 
 
 IMPORTANCE = ("equal", "cost")

@@ -21,9 +21,6 @@ from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.learners.linear import Decisions, column_table, numbered_columns
 
-__all__ = ["AllPairs", "CostRegression", "Costing", "Multiclass", "OneAgainstAll", "pair_gaps"]
-
-
 Models = tuple[str, list[Any]]
 
 
@@ -46,14 +43,9 @@ class Constant(BaseEstimator):  # type: ignore[misc]
 
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
-    """A copy of a classifier, trained on the rows of positive weight.
+    """A copy of a classifier, trained on the rows (R, columns) of positive weight (R,).
 
-    Args:
-        base: the classifier.
-        rows: (R, columns).
-        labels: bool (R,), or numbers for a regressor.
-        weights: (R,).
-        seed: its ``random_state``, where it has one.
+    Labels are bool (R,), or numbers for a regressor; the seed is its ``random_state``.
     """
     kept = np.flatnonzero(weights > 0)
     labels = np.asarray(labels)[kept]

@@ -23,8 +23,6 @@ from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.tables import Path, ranked_path
 
-__all__ = ["explicit_machine"]
-
 
 def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Path:
     """The composition with one reference given as label indices, its states layer by layer.

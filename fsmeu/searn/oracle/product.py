@@ -35,41 +35,26 @@ from fsmeu.limits import (
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.searn.oracle.steps import CannotServeError, Steps, reads_length
 
-__all__ = ["Layer", "Machine", "equal_rows", "guard_bytes", "machines_of"]
-
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
 class Layer(NamedTuple):
-    """The steps of one position.
+    """The steps of one position."""
 
-    Attributes:
-        next: the class after each step, (classes, labels).
-        kinds: the number of what each step adds to the sums, of the same shape.
-    """
-
-    next: Small
-    kinds: Small
+    next: Small  # the class after each step, (classes, labels)
+    kinds: Small  # the number of what each step adds to the sums, (classes, labels)
 
 
 class Machine(NamedTuple):
-    """The machine of one reference.
+    """The machine of one reference."""
 
-    Attributes:
-        steps: the loss with the reference given.
-        start: the class of the first state.
-        layers: the steps of positions 0, ..., n - 1.
-        ends: what the value reads in the classes after the last, (classes, registers).
-        constants: what it reads in the reference, (constants,).
-    """
-
-    steps: Steps
-    start: int
-    layers: list[Layer]
-    ends: Floats
-    constants: Floats
+    steps: Steps  # the loss with the reference given
+    start: int  # the class of the first state
+    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    ends: Floats  # what the value reads in the classes after the last, (classes, registers)
+    constants: Floats  # what it reads in the reference, (constants,)
 
 
 class Product:
@@ -272,9 +257,6 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
     Rows are multiplied by fixed odd numbers and summed modulo 2^64; whether rows with equal sums
     are equal is checked, and where they are not (about once in 2^64 / rows^2) they are sorted.
-
-    Args:
-        rows: whole numbers of at least -1, (rows, columns).
     """
     if not rows.shape[1]:
         return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
@@ -287,11 +269,7 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 
 def guard_bytes(size: int) -> None:
-    """Refuses tables of so many bytes, where they are more than the limit.
-
-    Raises:
-        SizeLimitError: naming the size, the limit, and how to raise it.
-    """
+    """Refuses tables of so many bytes, where they are more than the limit."""
     most = ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
@@ -300,12 +278,7 @@ def guard_bytes(size: int) -> None:
 
 
 def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
-    """The machine of each reference, given as label indices.
-
-    Args:
-        loss: the loss.
-        ys: the references.
-        fallback: as in ``Product``.
+    """The machine of each reference, given as label indices; ``fallback`` as in ``Product``.
 
     Raises:
         LossFileError: a step is not defined after some sequence of labels.

@@ -28,8 +28,6 @@ from fsmeu.losses.semantics.domains import (
 )
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
 
-__all__ = ["CannotServeError", "Steps", "reads_length"]
-
 Moves = list[tuple[Ints, Ints]]
 """For each context the states after steps, and the numbers of what steps add, (states, labels)."""
 
@@ -97,10 +95,8 @@ class Steps:
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
 
-        References are paths through the values of constants, whose steps are kept.
-
-        Args:
-            ys: label indices of references of one length, (rows, n).
+        References, label indices (rows, n), are paths through the values of constants, whose steps
+        are kept.
         """
         (rows, n), values = ys.shape, []
         starts = starts_of(self._bound, [*self._held, *self._added], n)
@@ -236,11 +232,7 @@ class Steps:
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
         """The value at some ends, (cells,).
 
-        Args:
-            n: the length.
-            constants: those of the reference, (constants,).
-            ends: what the value reads in the states, (registers, cells).
-            sums: the sums there, (sums, cells).
+        ``ends`` are what it reads in the states, (registers, cells); sums are (sums, cells).
 
         Raises:
             LossFileError: a value is not defined, or outside of the range that the file declares.

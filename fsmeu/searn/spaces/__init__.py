@@ -17,8 +17,6 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 
-__all__ = ["States", "joined"]
-
 Batch = TypeVar("Batch", bound="States")
 
 

@@ -16,8 +16,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.cost_oracle import CostOracles
 
-__all__ = ["Gold", "chunks_of", "follows", "is_order_free", "tag_parts"]
-
 
 def tag_parts(tag: Any) -> tuple[str, str]:
     """The kind of a tag ("B", "I" or "O") and its type.
