@@ -315,7 +315,8 @@ def roll_in(
         begins = features[1]
         if begins is not None:  # one row for each row of features, (R, A), from (B, C)
             shape = (len(states), int(np.diff(begins).max(initial=1)), -1)
-            cost, wanted = (part.reshape(shape)[_cells(begins)] for part in (cost, wanted))
+            cost = cost.reshape(shape)[_cells(begins)]
+            wanted = wanted.reshape(shape)[_cells(begins)]
         rows.append(features[0])
         owners.append(states.examples)
         counts.append(np.ones(len(states), np.int64) if begins is None else np.diff(begins))

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
 from fsmeu.arrays import Ints
@@ -230,16 +230,11 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     if not isinstance(sentences, HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError(message("Searn", must, None, "Leave checkpoint out"))
-    found = blake2b(digest_size=16)
-    found.update(repr(sorted(parameters.items(), key=lambda item: item[0])).encode())
     matrix, chunks = sentences.matrix, sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     if isinstance(chunks, SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
-    for part in parts:
-        found.update(np.ascontiguousarray(part).tobytes())
-    found.update(repr(ys).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+    return str(joblib.hash((repr(sorted(parameters.items())), parts, repr(ys))))
 
 
 def read_checkpoint(path: str | None, mark: str) -> Trained | None:

@@ -18,7 +18,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.searn.features.words import stem
+from fsmeu.searn.features.templates import stem
 from searn.collection import subtree_order
 from searn.growth import Growth, State, summary
 

@@ -145,7 +145,27 @@ class Entries(NamedTuple):
     importance: NDArray[Any]  # the weight of each example, (N,)
 
 
-IMPORTANCE = ("equal", "cost")
+class _Linear(BaseEstimator):  # type: ignore[misc]
+    """What linear learners share: ``epochs``, ``importance`` and ``min_freq``."""
+
+    def _read(self, given: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
+        """Epochs, whether costs count, the columns that have weights, and examples as arrays."""
+        where = type(self).__name__
+        epochs = check_int(where, "epochs", self.epochs)
+        by_cost = one_of(where, "importance", self.importance, ("equal", "cost")) == "cost"
+        rows, least = given.rows, check_int(where, "min_freq", self.min_freq)
+        columns, numbers = numbered_columns(rows, least)
+        held = Entries(
+            rows.indptr.astype(np.int64, copy=False),
+            numbers,
+            rows.data.astype(kind, copy=False),
+            given.begins.astype(np.int64, copy=False),
+            given.costs.astype(kind),
+            given.targets,
+            np.ones(len(given), kind),
+        )
+        return epochs, by_cost, columns, held
+
 
 _TINY = 1e-30
 """In place of 0, so that no step is divided by it; its root is nothing beside any slope."""
@@ -154,7 +174,7 @@ _LEAST_SLOPE = 1e-4
 
 
 @register
-class Logistic(BaseEstimator):  # type: ignore[misc]
+class Logistic(_Linear):
     """Softmax over the allowed actions of a state, weights learned by AdaGrad.
 
     With one target in each state and equal importance it is multinomial logistic
@@ -191,15 +211,14 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        where = type(self).__name__
-        epochs = check_int(where, "epochs", self.epochs)
-        rate = number_between(where, "rate", self.rate, 0, np.inf)
-        dropout = number_between(where, "dropout", self.dropout, 0, 0.99)
-        one_of(where, "importance", self.importance, IMPORTANCE)
-        least = check_int(where, "min_freq", self.min_freq)
-        columns, held = entries_of(given, least, np.float32)  # half the memory, twice as fast
-        if self.importance == "cost":
-            held.importance[:] = _spans(given)
+        rate = number_between(type(self).__name__, "rate", self.rate, 0, np.inf)
+        dropout = number_between(type(self).__name__, "dropout", self.dropout, 0, 0.99)
+        # Single precision takes half the memory and half the time.
+        epochs, by_cost, columns, held = self._read(given, np.float32)
+        if by_cost:
+            finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
+            spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
+            held.importance[:] = spans / spans.mean() if spans.any() else 1.0
         weights = np.zeros((len(columns) + 1, given.costs.shape[1]), np.float32)
         squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
@@ -210,32 +229,8 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         return LinearModel(columns, weights, probabilistic=True)
 
 
-def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
-    """The columns that have weights, and the examples as flat arrays of a type of number."""
-    rows = given.rows
-    columns, numbers = numbered_columns(rows, least)
-    held = Entries(
-        rows.indptr.astype(np.int64, copy=False),
-        numbers,
-        rows.data.astype(kind, copy=False),
-        given.begins.astype(np.int64, copy=False),
-        given.costs.astype(kind),
-        given.targets,
-        np.ones(len(given), kind),
-    )
-    return columns, held
-
-
-def _spans(given: Decisions) -> Any:
-    """The greatest finite cost less the least of each example, in units of the mean, (N,)."""
-    finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
-    spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
-    mean = float(spans.mean())
-    return spans / mean if mean > 0 else np.ones(len(spans))
-
-
 @register
-class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
+class AveragedPerceptron(_Linear):
     """A multiclass perceptron whose weights are averaged over all examples of all passes.
 
     Args:
@@ -245,13 +240,7 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         min_freq: features with fewer entries have no weight.
     """
 
-    def __init__(
-        self,
-        *,
-        epochs: int = 8,
-        importance: str = "equal",
-        min_freq: int = 1,
-    ) -> None:
+    def __init__(self, *, epochs: int = 8, importance: str = "equal", min_freq: int = 1) -> None:
         self.epochs = epochs
         self.importance = importance
         self.min_freq = min_freq
@@ -260,12 +249,10 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        where = type(self).__name__
-        epochs = check_int(where, "epochs", self.epochs)
-        by_cost = one_of(where, "importance", self.importance, IMPORTANCE) == "cost"
-        columns, held = entries_of(given, check_int(where, "min_freq", self.min_freq), np.float64)
+        epochs, by_cost, columns, held = self._read(given, np.float64)
         if by_cost:
-            held.importance[:] = 1 / _mean_regret(given)
+            regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
+            held.importance[:] = 1 / (float(regret[np.isfinite(regret)].mean()) or 1.0)
         weights, delays = np.zeros((2, len(columns) + 1, given.costs.shape[1]))
         source = np.random.default_rng(seed)
         for k in range(epochs):
@@ -273,9 +260,3 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
             kernels.perceptron_pass(*held, order, weights, delays, k * len(given), by_cost)
         mean = weights - delays / max(1, epochs * len(given))
         return LinearModel(columns, mean, probabilistic=False)
-
-
-def _mean_regret(given: Decisions) -> float:
-    """The mean over allowed actions of their cost less the least of the example; 1 if it is 0."""
-    regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
-    return float(regret[np.isfinite(regret)].mean()) or 1.0

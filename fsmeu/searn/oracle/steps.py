@@ -26,7 +26,7 @@ from fsmeu.losses.semantics.domains import (
     keep_whole,
     left_bounds,
 )
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
+from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 
 Moves = list[tuple[Ints, Ints]]
 """For each context the states after steps, and the numbers of what steps add, (states, labels)."""
@@ -59,6 +59,7 @@ class Steps:
         start: the code of the first state.
         sum_order: the numbers of the sums that the value reads, those of both tapes first.
         steady: whether steps lead to the same states in all contexts.
+        bounded: the registers of states whose declared bounds depend on the length.
     """
 
     def __init__(
@@ -75,6 +76,10 @@ class Steps:
         self.sum_order = sorted(order, key=lambda k: "z" not in reach[self._sums[k]])
         self._ends = [r.name for r in view.carried if r.name in reads]
         self._constants = [name for name in view.track if name in reads]
+        declared = [r for r in view.carried if r.sugar == "register"]
+        self.bounded = [
+            r for r in declared if any(x and "n" in names_read(x) for x in (r.low, r.high))
+        ]
         read = frozenset[str]().union(*(steps(spec)[r.name][1] for r in view.carried))
         self.steady = shared and not read & {"z", "i", "n", *view.track}
         self._numbers: dict[tuple[float, ...], int] = {}
@@ -201,21 +206,16 @@ class Steps:
     def amounts(self) -> Floats:
         """What is added to each sum by the number of it, (sums, numbers)."""
         table: Floats = np.array(list(self._amounts), np.float64)
-        return np.reshape(table, (len(self._amounts), len(self._sums))).T
+        found: Floats = table.reshape(len(self._amounts), len(self._sums)).T
+        return found
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
-        if n == self.n:
-            return True
         held = self._view.space_of.decode(codes)
-        for register in self._view.carried:
-            if register.low is None or register.high is None or register.depth is not None:
-                continue
-            if "n" in names_read(register.low) | names_read(register.high):
-                low, high = (constant_at(self._bound, e, n) for e in (register.low, register.high))
-                values = held[register.name]
-                if values.min() < low or values.max() > high:
-                    return False
+        for r in self.bounded:
+            low, high = bounds_of(self._bound, r, n)
+            if held[r.name].min() < low or held[r.name].max() > high:
+                return False
         return True
 
     def ends(self, codes: Ints) -> Floats:
