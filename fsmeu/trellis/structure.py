@@ -19,16 +19,22 @@ A feature is *late* where the pair after a step tells it, and *early* where it d
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from fsmeu.arrays import Ints
-from fsmeu.fst.distinct import distinct, distinct_rows, first_places, row_keys
+from fsmeu.fst.distinct import distinct, distinct_rows, distinct_sets, first_places, row_keys
 from fsmeu.trellis.composed import Composed
 
-__all__ = ["Hypotheses", "References", "hypotheses", "padded", "references"]
+__all__ = [
+    "Hypotheses",
+    "References",
+    "hypotheses",
+    "padded",
+    "references",
+    "with_moments",
+]
 
 
 class _Features(NamedTuple):
@@ -100,14 +106,15 @@ class References(NamedTuple):
         member: the first pair of each class.
         link: target, pair before, weight, counted, whether the target has other links or entries.
         group: target, counted, first entry, whether it is the first of its target; and the end.
-        entry: class before, 0, weight.
+        entry: class before, or its row, 0, weight.
         summed: pairs of classes that are the source of an entry, and their class.
         arc_set: the first arc of each set, and the end.
-        arc: class after, counted, weight.
+        arc: class after, counted, weight; or row of the class after, 0, weight (``with_moments``).
         part: arc sets of classes; where those of each kind and class begin, (kinds, classes + 1).
         use: pair before, arc set, feature.
         show: pair after, feature.
         operations: for each kind, sums and products on the way from a pair to one after, at most.
+        copies: how many rows a class has, (1,).
     """
 
     kind: Ints
@@ -135,6 +142,7 @@ class References(NamedTuple):
     shows: Ints
     show: Ints
     operations: Ints
+    copies: Ints
 
 
 def references(composed: Composed) -> References:
@@ -192,7 +200,24 @@ def references(composed: Composed) -> References:
         shows=np.array(show.begins),
         show=show.rows(),
         operations=np.array(operations, np.int64),
+        copies=np.ones(1, np.int64),
     )
+
+
+def with_moments(r: References, size: int) -> References:
+    """The tables for rows of so many moments.
+
+    What is counted does not move a row, but multiplies it: the row of class c for an arc that
+    counts m is row c + classes * m.
+    """
+    classes = len(r.member)
+    arc, entry, group = r.arc.copy(), r.entry.copy(), r.group.copy()
+    arc[:, 0], arc[:, 1] = arc[:, 0] + classes * arc[:, 1], 0
+    entry[:, 0] += classes * np.repeat(group[:-1, 1], np.diff(group[:, 2]))
+    group[:, 1] = 0
+    most = int(max(r.group[:, 1].max(initial=0), r.arc[:, 1].max(initial=0)))
+    columns, copies = np.full_like(r.columns, size), np.array([1 + most])
+    return r._replace(columns=columns, arc=arc, entry=entry, group=group, copies=copies)
 
 
 def padded(columns: Ints) -> Ints:
@@ -448,50 +473,3 @@ def _source_sets(source: Ints, target: Ints, counted: Ints, colour: Ints) -> tup
     kept = several[sets]
     sizes = np.diff(begins)[several]
     return _ArcSets(np.append(0, np.cumsum(sizes)), cells[member[kept]]), ways
-
-
-def distinct_sets(owner: Ints, member: Ints, owners: int) -> tuple[Ints, Ints, Ints]:
-    """The distinct sets of members that owners have.
-
-    Args:
-        owner: the owner of each membership, 0, ..., owners - 1; each has at least one.
-        member: the member, at most once for each owner.
-        owners: the number of owners.
-
-    Returns:
-        The number of each owner's set; and the distinct sets as parallel arrays, set and member.
-    """
-    order = np.argsort(row_keys([owner, member]))
-    owner, member = owner[order], member[order]
-    sizes = np.bincount(owner, minlength=owners)
-    begins = np.cumsum(sizes) - sizes
-    marks = _marks(int(member.max(initial=0)).bit_length())
-    sums = np.add.reduceat(marks[member], begins) if owners else marks[:0]
-    number, first = _alike(sizes, sums)
-    shift = (begins[first][number] - begins)[owner]
-    same = np.array_equal(sizes[first][number], sizes)
-    if not (same and np.array_equal(member[np.arange(len(member)) + shift], member)):
-        number, first = np.arange(owners), np.arange(owners)  # two sets have equal sums
-    kept = np.zeros(owners, bool)
-    kept[first] = True
-    held = kept[owner]
-    return number, number[owner[held]], member[held]
-
-
-@lru_cache(maxsize=4)
-def _marks(bits: int) -> Ints:
-    """Random numbers, one for each number of as many bits; more bits have the same and others."""
-    return np.random.default_rng(0).integers(1 << 62, size=1 << bits)
-
-
-def _alike(sizes: Ints, sums: Ints) -> tuple[Ints, Ints]:
-    """The number of each set, the same for equal sums, and the first set of each number.
-
-    Args:
-        sizes: the size of each set; small sets have small numbers.
-        sums: the sum of the marks of its members.
-    """
-    found, place = np.unique(sums, return_inverse=True)
-    first = first_places(place, len(found))
-    order = np.lexsort((found, sizes[first]))
-    return np.argsort(order)[place], first[order]

@@ -71,7 +71,7 @@ def margins(model: Any, rows: Any) -> Floats:
 
 def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
     """Rows over the columns that are used alone, (R, count), by the number of each entry's."""
-    held = (rows.data.astype(np.float64), numbers, rows.indptr)
+    held = (rows.data.astype(np.float64), numbers, rows.indptr.copy())  # changed below
     whole = csr_array(held, shape=(rows.shape[0], count + 1))
     whole.sum_duplicates()
     found = csr_array(whole[:, :count])

@@ -162,7 +162,7 @@ class CostOracle:
         rounding: a bound on what rounding does to a cost, as in ``CostOracles``.
         start: the state before the first label.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> oracle = CostOracle(load("fscore"), [1, 0, 1])
     >>> oracle.costs([1]).round(4).tolist(), oracle.best([1]), oracle.value([0])
     ([0.0, 0.2], 0, 0.6666666666666666)

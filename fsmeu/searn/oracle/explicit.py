@@ -12,12 +12,10 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 from fsmeu.expectation.composition import advising_default, run_loss
-from fsmeu.fst.arcs import by_depth
 from fsmeu.fst.compose import compose, guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.image import table_from_fst
-from fsmeu.fst.layers import any_layers, pair_layers, string_layers
+from fsmeu.fst.image import by_depth, table_from_fst
+from fsmeu.fst.layers import any_layers, fst_from_layered, pair_layers, string_layers
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.tables import Path, ranked_path
 

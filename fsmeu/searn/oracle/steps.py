@@ -15,8 +15,8 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import ORACLE_LENGTH_STEP
-from fsmeu.losses.algebra.rewrite import slope, starts_of
-from fsmeu.losses.language.dependencies import is_affine, names_read, steps, tapes, unread_registers
+from fsmeu.losses.algebra.split import slope, starts_of
+from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.domains import (

@@ -12,7 +12,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.fst import tags
 from fsmeu.fst.alphabet import as_alphabet
-from fsmeu.losses.language.dependencies import steps
+from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.cost_oracle import CostOracles
