@@ -184,40 +184,36 @@ def _ends(space: Space, states: Any, decide: Decide) -> Any:
         states = space.step(states, decide(states))
 
 
-def _greedily(space: Space, policy: Mixture) -> Decide:
+def greedy_ends(space: Space, policy: Mixture, examples: Ints) -> Any:
+    """The finished states of examples, by the best action of the averaged policies each time."""
+
     def decide(states: Any) -> Ints:
         scores = mixed_scores(policy, space.allowed(states), space.rows(states))
         return np.asarray(scores.argmax(axis=1), np.int64)
 
-    return decide
+    return _ends(space, space.start(examples), decide)
 
 
-def _by_draws(space: Space, policy: Mixture, seed: int) -> Decide:
+def sampled_ends(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
+    """The finished states of searches in which drawn policies decide (section 3.2.3)."""
+
     def decide(states: Any) -> Ints:
         best = optimal_actions(*space.costs(states)) if policy.optimal > 0 else None
         numbers = uniform(seed, states.examples, states.progress)
         allowed, features = space.allowed(states), space.rows(states)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
-    return decide
+    return _ends(space, states, decide)
 
 
 def greedy(space: Space, policy: Mixture, examples: Ints) -> list[Any]:
-    """The output of each example, by the best action of the averaged policies in each state."""
-    ends = _ends(space, space.start(examples), _greedily(space, policy))
-    return list(space.outputs(ends))
-
-
-def greedy_losses(space: Space, policy: Mixture, examples: Ints) -> Floats:
-    """The loss of each example's output by greedy search, (S,); the search must know gold."""
-    ends = _ends(space, space.start(examples), _greedily(space, policy))
-    return np.asarray(space.losses(ends))
+    """The output of each example by greedy search."""
+    return list(space.outputs(greedy_ends(space, policy, examples)))
 
 
 def sampled(space: Space, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
-    """The output of each example, where in each state a drawn policy decides (section 3.2.3)."""
-    ends = _ends(space, space.start(examples), _by_draws(space, policy, seed))
-    return list(space.outputs(ends))
+    """The output of each example by drawn policies."""
+    return list(space.outputs(sampled_ends(space, policy, space.start(examples), seed)))
 
 
 class _Waiting:
@@ -343,8 +339,9 @@ def _after_each(space: Space, states: Any, losses_of: Callable[[Any], Floats]) -
 
 def sampled_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
     """The loss after each action and one run of the policy, less the least, (B, C)."""
-    decide = _by_draws(space, policy, seed)
-    return _after_each(space, states, lambda after: space.losses(_ends(space, after, decide)))
+    return _after_each(
+        space, states, lambda after: space.losses(sampled_ends(space, policy, after, seed))
+    )
 
 
 def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:

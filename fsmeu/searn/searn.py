@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Any
 
@@ -19,7 +20,7 @@ from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_losses, sampled
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_ends, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
 from fsmeu.searn.spaces.tagging import (
@@ -97,6 +98,7 @@ _HELD_OUT = 10
 
 
 @register
+@dataclass(eq=False, repr=False)
 class Searn(BaseEstimator):  # type: ignore[misc]
     """Search-based structured prediction (Daumé, Langford and Marcu 2009) for any loss.
 
@@ -147,52 +149,25 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         reports_: what was seen in each iteration.
     """
 
-    labels_: list[Any]
-    space_: Any
-    weights_: Any
-    models_: list[Any]
-    reports_: list[dict[str, float]]
-
-    def __init__(
-        self,
-        loss: Any = "hamming",
-        *,
-        loss_params: dict[str, Any] | None = None,
-        space: Any = "left-to-right",
-        learner: Any = "logistic",
-        beta: float | str = 0.5,
-        iterations: int | None = 3,
-        influence: float = 0.01,
-        costs: str = "optimal",
-        ties: str = "gold",
-        folds: int = 4,
-        beam: int = 10,
-        combine: str = "average",
-        bits: int = 21,
-        crossed: Sequence[str] = (),
-        n_jobs: int = 1,
-        checkpoint: str | None = None,
-        verbose: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.loss_params = loss_params
-        self.space = space
-        self.learner = learner
-        self.beta = beta
-        self.iterations = iterations
-        self.influence = influence
-        self.costs = costs
-        self.ties = ties
-        self.folds = folds
-        self.beam = beam
-        self.combine = combine
-        self.bits = bits
-        self.crossed = crossed
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.verbose = verbose
-        self.random_state = random_state
+    loss: Any = "hamming"
+    _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
+    space: Any = "left-to-right"
+    learner: Any = "logistic"
+    beta: float | str = 0.5
+    iterations: int | None = 3
+    influence: float = 0.01
+    costs: str = "optimal"
+    ties: str = "gold"
+    folds: int = 4
+    beam: int = 10
+    combine: str = "average"
+    bits: int = 21
+    crossed: Sequence[str] = ()
+    n_jobs: int = 1
+    checkpoint: str | None = None
+    verbose: bool = False
+    random_state: int | None = None
 
     # -- training -----------------------------------------------------------------------------
 
@@ -285,7 +260,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             examples = np.setdiff1d(examples, held)
 
         def loss_of(policy: Mixture) -> float:
-            return float(np.mean(greedy_losses(search, policy, held))) if len(held) else 0.0
+            losses = search.losses(greedy_ends(search, policy, held))
+            return float(np.mean(losses)) if len(held) else 0.0
 
         return examples, loss_of
 

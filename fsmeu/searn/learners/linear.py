@@ -80,6 +80,7 @@ def column_table(columns: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 
 
 @register
+@dataclass(eq=False, repr=False)
 class LinearModel(BaseEstimator):  # type: ignore[misc]
     """Weights of features and actions.
 
@@ -89,12 +90,9 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         probabilistic: whether softmax of the scores gives probabilities.
     """
 
-    def __init__(
-        self, columns: Any = None, weights: Any = None, probabilistic: bool = True
-    ) -> None:
-        self.columns = columns
-        self.weights = weights
-        self.probabilistic = probabilistic
+    columns: Any = None
+    weights: Any = None
+    probabilistic: bool = True
 
     def check_parts(self) -> None:
         """Refuses weights without a row for each column, which would be read beyond their end.
@@ -174,6 +172,7 @@ _LEAST_SLOPE = 1e-4
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class Logistic(_Linear):
     """Softmax over the allowed actions of a state, weights learned by AdaGrad.
 
@@ -192,20 +191,11 @@ class Logistic(_Linear):
         min_freq: features with fewer entries have no weight.
     """
 
-    def __init__(
-        self,
-        *,
-        epochs: int = 8,
-        rate: float = 0.03,
-        dropout: float = 0.2,
-        importance: str = "equal",
-        min_freq: int = 1,
-    ) -> None:
-        self.epochs = epochs
-        self.rate = rate
-        self.dropout = dropout
-        self.importance = importance
-        self.min_freq = min_freq
+    epochs: int = 8
+    rate: float = 0.03
+    dropout: float = 0.2
+    importance: str = "equal"
+    min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
@@ -230,6 +220,7 @@ class Logistic(_Linear):
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class AveragedPerceptron(_Linear):
     """A multiclass perceptron whose weights are averaged over all examples of all passes.
 
@@ -240,10 +231,9 @@ class AveragedPerceptron(_Linear):
         min_freq: features with fewer entries have no weight.
     """
 
-    def __init__(self, *, epochs: int = 8, importance: str = "equal", min_freq: int = 1) -> None:
-        self.epochs = epochs
-        self.importance = importance
-        self.min_freq = min_freq
+    epochs: int = 8
+    importance: str = "equal"
+    min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""

@@ -59,15 +59,11 @@ class CustomInputs:
 
 
 @register
+@dataclass(eq=False, repr=False)
 class CustomSpace(BaseEstimator):  # type: ignore[misc]
     """A space of one's own, as the trainer takes it; see ``LabelSpace``."""
 
-    labels_: list[Any]  # empty: outputs are of any kind
-    inputs: CustomInputs
-    gold: list[Any] | None
-
-    def __init__(self, space: Any = None) -> None:
-        self.space = space
+    space: Any = None
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""

@@ -63,24 +63,24 @@ class LabelStates(States):
     oracle: Any = None  # the states of the cost oracles, (B, 4 streams)
 
 
+@dataclass(eq=False, repr=False)
 class LabelSpace(BaseEstimator):  # type: ignore[misc]
     """A space whose outputs are label sequences: an action is a label of the stream in turn.
 
     Args:
         history: how many of the last labels are features: each of the last 1, 2, ..., together.
         crossed_history: how many of them are crossed with the features named in ``crossed``.
+
+    Attributes:
+        labels_: the labels, or those of each of several streams.
+        sentences, gold: of a search, ``HashedSentences`` and the ``Gold`` of each stream, or None.
+        follows: which label of each stream may follow which, as ``gold.follows``.
     """
 
     streams: ClassVar[int] = 1  # how many labels a position has
     backwards: ClassVar[bool] = False  # whether the last position is decided first
-    labels_: list[Any]  # the labels, or those of each of several streams
-    sentences: HashedSentences
-    gold: tuple[Gold, ...] | None  # the gold labels of each stream
-    follows: list[Bools]  # which label of each stream may follow which, as ``gold.follows``
-
-    def __init__(self, history: int = 2, crossed_history: int = 1) -> None:
-        self.history = history
-        self.crossed_history = crossed_history
+    history: int = 2
+    crossed_history: int = 1
 
     # -- examples -----------------------------------------------------------------------------
 
