@@ -8,6 +8,7 @@ negative one v.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,9 @@ from fsmeu.errors import InputError, check_int, message, one_of
 from fsmeu.learning.base import positive_number
 from fsmeu.learning.online import state as at
 from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.state import values_of
 from fsmeu.learning.saving import register
 
-__all__ = [
-    "FOFOClassifier",
-    "OFOClassifier",
-    "OMCSLClassifier",
-    "OnlineLogisticClassifier",
-    "STAMPClassifier",
-]
+FIRST_HORIZON = 1024
 
 
 class ThresholdClassifier(OnlineClassifier):
@@ -36,14 +30,12 @@ class ThresholdClassifier(OnlineClassifier):
     The probability is learned by stochastic gradient descent on the logistic loss; how the
     threshold moves does not change it, so that all such learners with the same settings see the
     same probabilities.
-
-    The arguments are those of ``OFOClassifier``.
     """
 
     @property
     def threshold_(self) -> float:
-        """The probability from which on an example is predicted positive."""
-        raise NotImplementedError
+        """The probability from which on an example is predicted positive: 1/2."""
+        return 0.5
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of both classes, (examples, 2)."""
@@ -80,11 +72,6 @@ class OnlineLogisticClassifier(ThresholdClassifier):
 
     _kind = at.LOGISTIC
 
-    @property
-    def threshold_(self) -> float:
-        """1/2."""
-        return 0.5
-
 
 @register
 class OFOClassifier(ThresholdClassifier):
@@ -109,10 +96,8 @@ class OFOClassifier(ThresholdClassifier):
         return float(self.state_[at.TRUE_POSITIVE] / below) if below > 0 else 0.0
 
 
-FIRST_HORIZON = 1024
-
-
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class FOFOClassifier(ThresholdClassifier):
     """Online learning of a probability and of the threshold that is best for F on it.
 
@@ -162,24 +147,9 @@ class FOFOClassifier(ThresholdClassifier):
     _kind = at.FOFO
     _size = at.FOFO_SIZE
 
-    def __init__(
-        self,
-        *,
-        step: float = 1.0,
-        schedule: str = "sqrt",
-        average: bool = False,
-        fit_intercept: bool = True,
-        measure: str = "f",
-        beta: float = 1.0,
-        horizon: int | None = None,
-        gamma_scale: float | str = 1.0,
-        predict_with: str = "mean",
-    ) -> None:
-        self.step, self.schedule, self.average = step, schedule, average
-        self.fit_intercept, self.measure, self.beta = fit_intercept, measure, beta
-        self.horizon = horizon
-        self.gamma_scale = gamma_scale
-        self.predict_with = predict_with
+    horizon: int | None = None
+    gamma_scale: float | str = 1.0
+    predict_with: str = "mean"
 
     @property
     def threshold_(self) -> float:
@@ -191,29 +161,21 @@ class FOFOClassifier(ThresholdClassifier):
         """The number of the present stage, from 1, and of all stages that are planned."""
         return int(self.state_[at.STAGE]), int(self.state_[at.STAGES])
 
-    def _start(self, state: Floats, horizon: int | None) -> Floats:
-        where = type(self).__name__
+    def _start(self, horizon: int | None) -> None:
+        where, state, scale = type(self).__name__, self.state_, self.gamma_scale
         if self.horizon is not None:
             horizon = check_int(where, "horizon", self.horizon)
-        state[at.HORIZON] = horizon or FIRST_HORIZON
-        state[at.DOUBLES] = float(horizon is None)
-        state[at.OPEN] = 1.0
-        state[at.SCALE] = self._scale(where)
-        with_last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
-        state[at.LAST] = float(with_last)
-        return state
-
-    def _scale(self, where: str) -> float:
-        """What steps are multiplied by; 0 for the automatic factor."""
-        if not isinstance(self.gamma_scale, str):
-            return positive_number(where, "gamma_scale", self.gamma_scale)
-        if self.gamma_scale != "auto":
+        if isinstance(scale, str) and scale != "auto":
             must = 'gamma_scale must be a finite number above 0 or "auto"'
-            raise InputError(message(where, must, self.gamma_scale))
-        return 0.0
+            raise InputError(message(where, must, scale))
+        last = one_of(where, "predict_with", self.predict_with, ("mean", "last")) == "last"
+        state[[at.HORIZON, at.DOUBLES]] = horizon or FIRST_HORIZON, horizon is None
+        state[[at.OPEN, at.LAST]] = 1.0, last
+        state[at.SCALE] = 0.0 if scale == "auto" else positive_number(where, "gamma_scale", scale)
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class STAMPClassifier(OnlineClassifier):
     """Stochastic alternate maximisation of a quotient of rates of rewards.
 
@@ -235,41 +197,23 @@ class STAMPClassifier(OnlineClassifier):
     _kind = at.STAMP
     _size = at.STAMP_SIZE
 
-    def __init__(
-        self,
-        *,
-        step: float = 1.0,
-        schedule: str = "sqrt",
-        average: bool = False,
-        fit_intercept: bool = True,
-        measure: str = "f",
-        beta: float = 1.0,
-        epoch: int = 100,
-        growth: float = 1.0,
-    ) -> None:
-        self.step, self.schedule, self.average = step, schedule, average
-        self.fit_intercept, self.measure, self.beta = fit_intercept, measure, beta
-        self.epoch = epoch
-        self.growth = growth
-
-    def decision_function(self, X: Any) -> Floats:
-        """The margin of each example, (examples,)."""
-        return self._margins(X)[:, 0]
+    epoch: int = 100
+    growth: float = 1.0
 
     @property
     def level_(self) -> float:
         """The present level v."""
         return float(self.state_[at.LEVEL])
 
-    def _start(self, state: Floats, horizon: int | None) -> Floats:
+    def _start(self, horizon: int | None) -> None:
         where = type(self).__name__
-        state[at.LEVEL] = 1.0
-        state[at.EPOCH] = check_int(where, "epoch", self.epoch)
-        state[at.GROWTH] = max(positive_number(where, "growth", self.growth), 1.0)
-        return state
+        self.state_[at.LEVEL] = 1.0
+        self.state_[at.EPOCH] = check_int(where, "epoch", self.epoch)
+        self.state_[at.GROWTH] = max(positive_number(where, "growth", self.growth), 1.0)
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class OMCSLClassifier(OnlineClassifier):
     """Online learning of several classifiers with different costs, one of which predicts.
 
@@ -288,24 +232,9 @@ class OMCSLClassifier(OnlineClassifier):
 
     _kind = at.OMCSL
 
-    def __init__(
-        self,
-        *,
-        step: float = 1.0,
-        schedule: str = "sqrt",
-        average: bool = False,
-        fit_intercept: bool = True,
-        measure: str = "f",
-        beta: float = 1.0,
-        classifiers: int = 10,
-        gamma: float = 100.0,
-        random_state: Any = None,
-    ) -> None:
-        self.step, self.schedule, self.average = step, schedule, average
-        self.fit_intercept, self.measure, self.beta = fit_intercept, measure, beta
-        self.classifiers = classifiers
-        self.gamma = gamma
-        self.random_state = random_state
+    classifiers: int = 10
+    gamma: float = 100.0
+    random_state: Any = None
 
     def decision_function(self, X: Any) -> Floats:
         """The margin of each example by the classifier that has been best so far, (examples,)."""
@@ -315,14 +244,12 @@ class OMCSLClassifier(OnlineClassifier):
     def scores_(self) -> Floats:
         """The measure of each classifier's own predictions so far, (classifiers,)."""
         hits, predicted = self.state_[at.OMCSL_COUNTS :].reshape(-1, 2).T
-        numbers = self.state_[[at.GAIN, at.KNOWN, at.MATCHED]]
-        return values_of(numbers, hits, predicted, self.state_[at.POSITIVE])
+        positive = self.state_[at.POSITIVE]
+        return at.values_of(self.state_[at.MEASURE], hits, predicted, positive)
 
     def _classifiers(self) -> int:
         return check_int(type(self).__name__, "classifiers", self.classifiers)
 
-    def _start(self, state: Floats, horizon: int | None) -> Floats:
-        own = np.zeros(at.OMCSL_COUNTS + 2 * self._classifiers())
-        own[: len(state)] = state
-        own[at.SHARPNESS] = positive_number(type(self).__name__, "gamma", self.gamma)
-        return own
+    def _start(self, horizon: int | None) -> None:
+        sharpness = positive_number(type(self).__name__, "gamma", self.gamma)
+        self.state_ = np.append(self.state_, [sharpness, *[0.0] * (2 * self._classifiers())])
