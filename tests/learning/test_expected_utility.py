@@ -17,6 +17,7 @@ from fsmeu.learning.expected_utility import (
     CountTree,
     MaxExpectedUtilityClassifier,
     _expected,
+    _of_weights,
     batch_value,
 )
 
@@ -106,7 +107,7 @@ def test_the_expected_value_equals_enumeration(loss, y):
 def test_the_gradient_equals_differences(loss):
     rows, y = separated(12)
     batches = [np.arange(0, 7), np.arange(7, 12)]
-    objective = _expected(loss, rows, y.astype(float), batches, 0.1)
+    objective = _of_weights(rows, 0.1, _expected(loss, y, batches))
     weights = np.array([0.3, -0.2, 0.5, 0.1])
     by_differences = slopes_by_differences(lambda w: objective(w)[0], weights)
     assert objective(weights)[1] == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
