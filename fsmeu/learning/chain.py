@@ -1,14 +1,17 @@
 """Linear-chain conditional random fields, for all sentences at once.
 
-Forward and backward recursions with numbers scaled to sum to one (Rabiner 1989, section V.A), and
-that of Viterbi (1967). The sentences are sorted by their lengths; at a position only those move
-that are long enough, so that each position of the longest sentence is one product of matrices.
+Forward and backward recursions with numbers scaled to sum to one (Rabiner 1989, section V.A). The
+sentences are sorted by their lengths; at a position only those move that are long enough, so that
+each position of the longest sentence is one product of matrices.
+
+Throughout, ``unary`` has the scores of labels at the positions of all sentences, (positions, L),
+``pairwise`` those of a label (last axis) after another, (L, L), and ``lengths`` says where the
+sentences stand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,19 +20,10 @@ from scipy.sparse import csr_array
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.expectation.gradient import value_and_gradient_many
+from fsmeu.learning.base import Objective
 from fsmeu.learning.features import feature_matrix
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Potentials, from_potentials
-
-__all__ = [
-    "Lengths",
-    "TrainingSentences",
-    "chain_marginals",
-    "expected_values",
-    "log_likelihood",
-    "models_of",
-    "most_probable",
-]
 
 _LEAST_SCORE = -300.0
 """A score this far below the greatest counts as this: products of two are above the least double,
@@ -38,9 +32,6 @@ and what they weigh is far below rounding."""
 
 class Lengths:
     """Where the positions of sentences stand, when those of all are listed one after another.
-
-    Args:
-        lengths: the length of each sentence.
 
     Attributes:
         begins: the first position of each sentence, and the number of all positions.
@@ -51,43 +42,21 @@ class Lengths:
     def __init__(self, lengths: Sequence[int]) -> None:
         self.begins: Ints = np.append(0, np.cumsum(lengths, dtype=np.int64))
         order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
-        sizes = np.asarray(lengths, np.int64)[order]
-        starts = self.begins[:-1][order]
-        longest = int(sizes[0]) if len(sizes) else 0
-        self.at: list[Ints] = [starts[sizes > i] + i for i in range(longest)]
-
-    @property
-    def follows(self) -> Ints:
-        """The positions that are not the first of their sentence."""
-        return np.concatenate([np.zeros(0, np.int64), *self.at[1:]])
+        sizes, starts = np.asarray(lengths, np.int64)[order], self.begins[:-1][order]
+        self.at: list[Ints] = [starts[sizes > i] + i for i in range(max(lengths, default=0))]
 
     def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of each sentence."""
         return [rows[a:b] for a, b in zip(self.begins[:-1], self.begins[1:], strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
-class ChainMarginals:
-    """What a conditional random field says of sentences.
+def chain_marginals(
+    unary: Floats, pairwise: Floats, lengths: Lengths
+) -> tuple[float, Floats, Floats]:
+    """The sum of log partition functions, probabilities of labels, and numbers of transitions.
 
-    Attributes:
-        log_partition: the sum, over sentences, of the logarithm of the sum of exp(score).
-        single: the probability of each label at each position, (positions, L).
-        double: the expected number of times a label (last axis) follows another, (L, L).
-    """
-
-    log_partition: float
-    single: Floats
-    double: Floats
-
-
-def chain_marginals(unary: Floats, pairwise: Floats, lengths: Lengths) -> ChainMarginals:
-    """The marginal probabilities of all sentences.
-
-    Args:
-        unary: scores of labels at the positions of all sentences, (positions, L).
-        pairwise: scores of a label (last axis) after another, (L, L).
-        lengths: where the sentences stand.
+    The probabilities are (positions, L); the expected number of times that a label (last axis)
+    follows another is (L, L).
     """
     tops, top = unary.max(axis=1, initial=_LEAST_SCORE), float(pairwise.max())
     emit = np.exp(np.maximum(unary - tops[:, None], _LEAST_SCORE))
@@ -107,65 +76,27 @@ def chain_marginals(unary: Floats, pairwise: Floats, lengths: Lengths) -> ChainM
         double += ahead[sources].T @ leaving
     following = len(emit) - (len(lengths.at[0]) if lengths.at else 0)
     total = float(np.log(scales).sum() + tops.sum()) + top * following
-    return ChainMarginals(total, ahead * behind, double * move)
+    return total, ahead * behind, double * move
 
 
 def log_likelihood(
     unary: Floats, pairwise: Floats, lengths: Lengths, y: Ints
 ) -> tuple[float, Floats, Floats]:
-    """The log-likelihood of label sequences, and its derivatives for both tables of scores.
-
-    Args:
-        unary: scores of labels at the positions of all sentences, (positions, L).
-        pairwise: scores of a label (last axis) after another, (L, L).
-        lengths: where the sentences stand.
-        y: label indices at the positions of all sentences, (positions,).
-    """
-    found = chain_marginals(unary, pairwise, lengths)
-    places, after = np.arange(len(y)), lengths.follows
+    """The log-likelihood of label indices, (positions,), and its derivatives for both tables."""
+    log_partition, single, double = chain_marginals(unary, pairwise, lengths)
+    places = np.arange(len(y))
+    after = np.setdiff1d(places, lengths.begins)  # positions that are not the first of a sentence
     score = unary[places, y].sum() + pairwise[y[after - 1], y[after]].sum()
-    single, double = -found.single, -found.double
+    single, double = -single, -double
     single[places, y] += 1.0
     np.add.at(double, (y[after - 1], y[after]), 1.0)
-    return float(score) - found.log_partition, single, double
-
-
-def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
-    """Indices of the most probable labels at the positions of all sentences, (positions,).
-
-    Of label sequences that are equally probable one is taken.
-
-    Args:
-        unary: scores of labels at the positions of all sentences, (positions, L).
-        pairwise: scores of a label (last axis) after another, (L, L).
-        lengths: where the sentences stand.
-    """
-    best = unary.copy()  # the greatest score of labels up to a position that end in each label
-    came = np.zeros(unary.shape, np.int64)  # the label before it
-    for i in range(1, len(lengths.at)):
-        rows = lengths.at[i]
-        ways = best[lengths.at[i - 1][: len(rows)], :, None] + pairwise  # (sentences, L, L)
-        came[rows] = ways.argmax(axis=1)
-        best[rows] += ways.max(axis=1)
-    # Right where a sentence ends; the other labels follow from the next one.
-    found: Ints = best.argmax(axis=1)
-    for i in range(len(lengths.at) - 1, 0, -1):
-        rows = lengths.at[i]
-        found[lengths.at[i - 1][: len(rows)]] = came[rows, found[rows]]
-    return found
+    return float(score) - log_partition, single, double
 
 
 def models_of(
     unary: Floats, pairwise: Floats, lengths: Lengths, labels: Sequence[Any]
 ) -> list[Potentials]:
-    """The conditional random field of each sentence.
-
-    Args:
-        unary: scores of labels at the positions of all sentences, (positions, L).
-        pairwise: scores of a label (last axis) after another, (L, L).
-        lengths: where the sentences stand.
-        labels: the labels.
-    """
+    """The conditional random field of each sentence over these labels."""
     return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
 
 
@@ -174,61 +105,68 @@ def expected_values(
 ) -> tuple[Floats, Floats, Floats]:
     """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
 
-    Z follows the conditional random field, y is given: the expectation of the loss with its tapes
-    exchanged (Jansche 2007, section 1.3, for sequences).
-
-    Args:
-        loss: a loss over the labels.
-        unary: scores of labels at the positions of all sentences, (positions, L).
-        pairwise: scores of a label (last axis) after another, (L, L).
-        lengths: where the sentences stand.
-        y: the labels of each sentence.
+    Z follows the conditional random field, the labels y of each sentence are given: the expectation
+    of the loss with its tapes exchanged (Jansche 2007, section 1.3, for sequences).
     """
     models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
     values, slopes = value_and_gradient_many(loss.swapped, y, models)
     single, double = np.zeros(unary.shape), np.zeros(pairwise.shape)
-    for begin, one in zip(lengths.begins[:-1], slopes, strict=True):
+    for rows, one in zip(lengths.split(single), slopes, strict=True):
         assert isinstance(one, dict)
-        single[begin : begin + len(one["unary"])] = one["unary"]
+        rows[:] = one["unary"]
         double += one["pairwise"]
     return values, single, double
 
 
-Sentences = Sequence[Sequence[Any]]
-
-
 class TrainingSentences:
-    """The training sentences as arrays; weights are one vector of both tables.
-
-    Attributes:
-        rows: values of the features, (positions, features), and its transpose.
-        lengths: where the sentences stand.
-        tags: the tags of each sentence.
-        y: indices of the tags at the positions of all sentences.
-        size: the number of weights.
-    """
+    """The training sentences as arrays; weights are one vector, (features + L) x L."""
 
     def __init__(
-        self, sentences: Sentences, tags: list[list[Any]], names: list[str], classes: NDArray[Any]
+        self,
+        sentences: Sequence[Sequence[Any]],
+        tags: list[list[Any]],
+        names: list[str],
+        classes: NDArray[Any],
     ) -> None:
         self.rows = feature_matrix(sentences, names)
         self.columns = csr_array(self.rows.T)
         self.lengths = Lengths([len(one) for one in sentences])
-        self.tags, self.labels = tags, len(classes)
+        self.labels = len(classes)
         index = {tag: k for k, tag in enumerate(classes.tolist())}
         self.y: Ints = np.array([index[tag] for one in tags for tag in one], np.int64)
-        self.size = (len(names) + self.labels) * self.labels
 
     def tables(self, weights: Floats) -> tuple[Floats, Floats]:
         """The weights of features, (features, L), and of transitions, (L, L)."""
         both = weights.reshape(-1, self.labels)
         return both[: -self.labels], both[-self.labels :]
 
-    def scores(self, weights: Floats) -> tuple[Floats, Floats]:
+    def _scores(self, weights: Floats) -> tuple[Floats, Floats]:
         """Scores of tags, (positions, L), and of transitions, (L, L)."""
         states, moves = self.tables(weights)
         return self.rows @ states, moves
 
-    def weight_gradient(self, single: Floats, double: Floats) -> Floats:
+    def _gradient(self, single: Floats, double: Floats) -> Floats:
         """Derivatives for the weights, from those for both tables of scores."""
         return np.concatenate((self.columns @ single, double)).ravel()
+
+    def likelihood(self, c2: float) -> Objective:
+        """The log-likelihood less the penalty, as a function of the weights."""
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            value, single, double = log_likelihood(*self._scores(weights), self.lengths, self.y)
+            slopes = self._gradient(single, double) - 2 * c2 * weights
+            return value - c2 * float(weights @ weights), slopes
+
+        return objective
+
+    def utility(self, loss: Loss, sign: float, centre: Floats, c2: float) -> Objective:
+        """The signed sum of expected values less the penalty, as a function of the weights."""
+        y = [loss.alphabet.decode(one) for one in self.lengths.split(self.y)]
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            moved, scores = weights - centre, self._scores(weights)
+            values, single, double = expected_values(loss, *scores, self.lengths, y)
+            slopes = sign * self._gradient(single, double) - 2 * c2 * moved
+            return sign * float(values.sum()) - c2 * float(moved @ moved), slopes
+
+        return objective
