@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Floats
 from fsmeu.checking.examples import as_labels
 from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.parse import Item, Places, read_gold
@@ -29,19 +29,6 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import Model
 from fsmeu.models.base import marginals_many, prepare_many
 
-__all__ = [
-    "CORPUS",
-    "WAYS",
-    "ScoreQuestion",
-    "are_chunk_tags",
-    "named",
-    "over_labels",
-    "scores_of",
-    "sums_up",
-    "tag_scores",
-    "type_scores",
-]
-
 CORPUS = "corpus"
 WAYS = ("viterbi", "marginal", "meu", CORPUS)
 """The most probable sequence; the most probable label of each position; the best expected value of
@@ -53,25 +40,23 @@ Decided = list[list[Label]]
 def decisions_of(
     models: Sequence[Model], ways: Sequence[str], losses: Sequence[tuple[str, SpecLoss]]
 ) -> dict[str, Decided]:
-    """The decisions for each model, by the name of how they are made.
+    """The decisions for each model, by the name of how they are made: some of ``WAYS``.
 
-    Args:
-        models: label models.
-        ways: some of ``WAYS``; what is decided for the corpus is left out.
-        losses: names and losses; there is a decision "meu" for each of them.
+    There is a decision "meu" for each of the named losses. What is decided for the corpus is left
+    out.
     """
-    found: dict[str, Decided] = {}
+    decided: dict[str, Decided] = {}
     prepare_many(models)
     for way in ways:
         if way == "viterbi":
-            found[way] = [_most_probable(model) for model in models]
+            decided[way] = [_most_probable(model) for model in models]
         elif way == "marginal":
-            found[way] = _marginal(models)
+            decided[way] = _marginal(models)
         elif way == "meu":
             for name, loss in losses:
-                decided = decode_many(loss, models)
-                found[named("meu", name, len(losses))] = [one.labels for one in decided]
-    return found
+                best = decode_many(loss, models)
+                decided[named("meu", name, len(losses))] = [one.labels for one in best]
+    return decided
 
 
 def named(way: str, loss: str, losses: int) -> str:
@@ -91,37 +76,29 @@ def _marginal(models: Sequence[Model]) -> Decided:
     groups: dict[tuple[int, int], list[int]] = {}
     for row, model in enumerate(models):
         groups.setdefault((model.n, len(model.labels)), []).append(row)
-    found: Decided = [[] for _ in models]
+    decided: Decided = [[] for _ in models]
     for rows in groups.values():
         chances = marginals_many([models[row] for row in rows])
         for row, best in zip(rows, chances.argmax(axis=2), strict=True):
-            found[row] = [models[row].labels[k] for k in best]
-    return found
-
-
-_NAMES = ("tp", "hyp", "ref")
+            decided[row] = [models[row].labels[k] for k in best]
+    return decided
 
 
 def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
     """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each.
 
-    They are the counts of ``chunk_fscore`` where tags of other types are O.
-
-    Args:
-        decided: a tag sequence for each sentence.
-        golds: its reference.
+    They are the counts of ``chunk_fscore`` where tags of other types are O. There is a tag sequence
+    and its reference for each sentence.
     """
     tags = {str(tag) for part in (decided, golds) for one in part for tag in one}
-    found = {}
+    by_type = {}
     for kind in sorted({tag.partition("-")[2] for tag in tags} - {""}):
         loss = _one_type(kind)
-        pairs = [
-            (loss.alphabet.encode(_only(z, kind)), loss.alphabet.encode(_only(y, kind)))
-            for z, y in zip(decided, golds, strict=True)
-        ]
-        counts = sentence_counts(loss.bound, pairs)
-        found[kind] = np.stack([counts[name] for name in _NAMES], axis=1)
-    return found
+        encode = loss.alphabet.encode
+        sides = ([encode(_only(one, kind)) for one in part] for part in (decided, golds))
+        counts = sentence_counts(loss.bound, list(zip(*sides, strict=True)))
+        by_type[kind] = np.stack([counts[name] for name in ("tp", "hyp", "ref")], axis=1)
+    return by_type
 
 
 @cache
@@ -134,22 +111,17 @@ def _only(tags: Sequence[Label], kind: str) -> list[Label]:
 
 
 def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
-    """Precision, recall and F1 by type, and the numbers of given and decided chunks.
+    """Precision, recall, F1 and the numbers of given and predicted chunks by type.
 
-    Args:
-        totals: agreeing, decided and given chunks by type, (3,) each.
+    The totals are agreeing, decided and given chunks by type, (3,) each. What is 0/0 is 0.
     """
-    found = {}
+    scores = {}
     for kind, counts in sorted(totals.items()):
         both, hyp, ref = (int(count) for count in counts)
-        found[kind] = {
-            "precision": both / hyp if hyp else 0.0,
-            "recall": both / ref if ref else 0.0,
-            "F1": 2 * both / (hyp + ref) if hyp + ref else 0.0,
-            "given": ref,
-            "predicted": hyp,
-        }
-    return found
+        three = {"precision": (both, hyp), "recall": (both, ref), "F1": (2 * both, hyp + ref)}
+        shares = {name: above / below if below else 0.0 for name, (above, below) in three.items()}
+        scores[kind] = {**shares, "given": ref, "predicted": hyp}
+    return scores
 
 
 def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
@@ -158,29 +130,24 @@ def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
     return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
 
 
-def tag_scores(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> dict[str, float]:
+def tag_scores(
+    predicted: Sequence[Sequence[str]], given: Sequence[Sequence[str]]
+) -> dict[str, float]:
     """Precision, recall and F1 of chunks, accuracy of tags and share of right sequences, by name.
 
     The first three are there for chunk tags only, and 0 where they are 0/0.
-
-    Args:
-        found: the predicted tags of each sentence.
-        given: its tags, as many.
     """
-    pairs = list(zip(found, given, strict=True))
+    pairs = list(zip(predicted, given, strict=True))
     same = [a == b for z, y in pairs for a, b in zip(z, y, strict=True)]
     scores = {
         "accuracy": sum(same) / max(1, len(same)),
         "sequences": sum(list(z) == list(y) for z, y in pairs) / max(1, len(pairs)),
     }
-    if not are_chunk_tags([*found, *given]):
+    if not are_chunk_tags([*predicted, *given]):
         return scores
-    total = np.sum([part.sum(axis=0) for part in chunk_counts(found, given).values()], axis=0)
+    total = np.sum([part.sum(axis=0) for part in chunk_counts(predicted, given).values()], axis=0)
     chunks = type_scores({"": total})[""]
     return {**{name: chunks[name] for name in ("precision", "recall", "F1")}, **scores}
-
-
-Pairs = list[tuple[Ints, Ints]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,19 +175,46 @@ class ScoreQuestion:
         return read_gold(record, self.form, self.places, self.given)
 
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
-        """The scores of each record.
+        """The scores of each record by each loss under each decision.
 
         Each has the names of "decisions", the length "n", "values", (losses, decisions), for each
         loss "counts", (decisions, counts), or None where the value is no function of sums; the
         "labels" of the block; the "item" itself, where the corpus is decided as a whole, else
         None; and "types", for each decision the chunks by type, (3,) each.
         """
-        return _scores(self, items)
+        if not items:
+            return []
+        decided, labels, golds = self._decided(items), _labels_of(items), [i.gold for i in items]
+        values, counts = [], []
+        for name, loss in self.losses:
+            bound = over_labels(loss, labels)
+            scores = [scores_of(bound, each, golds, name) for each in decided.values()]
+            values.append([value for value, _ in scores])
+            added = [count for _, count in scores if count is not None]
+            counts.append(np.stack(added, axis=1) if added else None)  # (records, decisions, ...)
+        table = np.array(values).reshape(len(self.losses), len(decided), len(items))
+        scored = decided if self.by_type else {}
+        types = {name: chunk_counts(z, golds) for name, z in scored.items()}
+        return [
+            {
+                "decisions": tuple(decided),
+                "labels": labels,
+                "n": len(item.gold),
+                "item": item if CORPUS in self.ways else None,
+                "values": table[:, :, row],
+                "counts": [None if one is None else one[row] for one in counts],
+                "types": {
+                    name: {kind: each[row] for kind, each in by_type.items()}
+                    for name, by_type in types.items()
+                },
+            }
+            for row, item in enumerate(items)
+        ]
 
     def answer(self, item: Item) -> dict[str, Any]:
         """The scores of one; a label that a loss does not know is told with its line."""
         try:
-            return _scores(self, [item])[0]
+            return self.answers([item])[0]
         except InputError as error:
             for k, line in enumerate(item.lines):
                 labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
@@ -228,64 +222,26 @@ class ScoreQuestion:
                     raise LineError(str(error), line) from None
             raise
 
+    def _decided(self, items: Sequence[Item]) -> dict[str, list[Any]]:
+        """The decisions for all records, by name: those of systems, then those of models."""
+        names = items[0].systems
+        decided: dict[str, list[Any]] = {n: [item.systems[n] for item in items] for n in names}
+        models = [item.model for item in items if item.model is not None]
+        if models and len(models) < len(items):
+            raise InputError(message("record", "all records or none must have models"))
+        if models:
+            decided |= decisions_of(models, self.ways, self.losses)
+        if not decided and not (models and CORPUS in self.ways):
+            must = "there must be something to score: models, or decisions named by --system"
+            raise InputError(message("record", must, "a reference alone"))
+        return decided
+
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
     """Whether the label can be one of the loss."""
     if not loss.labels_open:
         return label in loss.alphabet.index
     return not loss.spec.scheme or label == "O" or is_tag(str(label), KINDS[loss.spec.scheme])
-
-
-def _scores(asked: ScoreQuestion, items: Sequence[Item]) -> list[dict[str, Any]]:
-    """What each record is worth by each loss under each decision."""
-    if not items:
-        return []
-    decided, labels = _decided(asked, items), _labels_of(items)
-    scores = [
-        [scores_of(over_labels(loss, labels), each, items, name) for each in decided.values()]
-        for name, loss in asked.losses
-    ]
-    values = np.array([[value for value, _ in of_loss] for of_loss in scores])
-    values = values.reshape(len(scores), len(decided), len(items))
-    added = [[counts for _, counts in of_loss if counts is not None] for of_loss in scores]
-    counts = [
-        np.stack(some, axis=1) if some else None for some in added
-    ]  # (records, decisions, ...)
-    golds = [item.gold for item in items]
-    types = {
-        name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()
-    }
-    return [
-        {
-            "decisions": tuple(decided),
-            "labels": labels,
-            "n": len(item.gold),
-            "item": item if CORPUS in asked.ways else None,
-            "values": values[:, :, row],
-            "counts": [None if one is None else one[row] for one in counts],
-            "types": {
-                name: {kind: each[row] for kind, each in by_type.items()}
-                for name, by_type in types.items()
-            },
-        }
-        for row, item in enumerate(items)
-    ]
-
-
-def _decided(asked: ScoreQuestion, items: Sequence[Item]) -> dict[str, list[Any]]:
-    """The decisions for all records, by name: those of systems, then those of models."""
-    found: dict[str, list[Any]] = {
-        name: [item.systems[name] for item in items] for name in items[0].systems
-    }
-    models = [item.model for item in items if item.model is not None]
-    if models and len(models) < len(items):
-        raise InputError(message("record", "all records or none must have models"))
-    if models:
-        found |= decisions_of(models, asked.ways, asked.losses)
-    if not found and not (models and CORPUS in asked.ways):
-        must = "there must be something to score: models, or decisions named by --system"
-        raise InputError(message("record", must, "a reference alone"))
-    return found
 
 
 def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
@@ -318,20 +274,20 @@ def sums_up(loss: SpecLoss) -> str:
 
 
 def scores_of(
-    loss: SpecLoss, decided: Sequence[Any], items: Sequence[Item], name: str
+    loss: SpecLoss, decided: Sequence[Any], golds: Sequence[Any], name: str
 ) -> tuple[Floats, Floats | None]:
     """Values, (records,), and what is added to the counts, (records, counts), or None.
 
     Args:
         loss: a loss whose labels include all that occur.
         decided: a label sequence for each record.
-        items: the records.
+        golds: its reference.
         name: what the loss was called, for messages.
     """
-    alphabet = loss.alphabet
-    pairs: Pairs = [
-        (alphabet.encode(z, f"decision, {name}"), alphabet.encode(item.gold, f"gold, {name}"))
-        for z, item in zip(decided, items, strict=True)
+    encode = loss.alphabet.encode
+    pairs = [
+        (encode(z, f"decision, {name}"), encode(y, f"gold, {name}"))
+        for z, y in zip(decided, golds, strict=True)
     ]
     lengths = np.array([len(y) for _, y in pairs], np.int64)
     ended = registers_of_pairs(loss.bound, pairs)

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,6 @@ from fsmeu.fst.alphabet import Label
 from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
-
-__all__ = ["LEVELS", "Row", "Tally", "decide_whole", "row_data", "rows_csv", "rows_of"]
 
 LEVELS = ("sentence", "corpus")
 _HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
@@ -51,11 +49,7 @@ class Tally:
     types: dict[str, dict[str, Floats]] = field(default_factory=dict)
 
     def add(self, results: Sequence[dict[str, Any]]) -> None:
-        """Adds a block of what ``ScoreQuestion.answers`` found.
-
-        Raises:
-            InputError: other decisions than before.
-        """
+        """Adds a block of answers of ``ScoreQuestion``; an InputError if decisions are others."""
         for data in results:
             self.decisions = self.decisions if self.n else data["decisions"]
             if data["decisions"] != self.decisions:
@@ -74,6 +68,10 @@ class Tally:
             self.values.append(np.array([data["values"] for data in results]))
             by_loss = zip(*(data["counts"] for data in results), strict=True)
             self.counts.append([None if of[0] is None else np.array(of) for of in by_loss])
+
+    def counts_of(self, k: int) -> Floats:
+        """What is added to the counts of a loss, (sentences, decisions, counts)."""
+        return np.concatenate([part for block in self.counts if (part := block[k]) is not None])
 
 
 @dataclass(frozen=True)
@@ -154,9 +152,7 @@ def _levels(
     loss = over_labels(loss, tuple(tally.labels.values()))
     if not sums_up(loss):
         bound = check_totals(loss, "corpus")
-        parts = [block[k] for block in tally.counts]
-        counts = np.concatenate([part for part in parts if part is not None])
-        lengths = np.array(tally.n, np.float64)
+        counts, lengths = tally.counts_of(k), np.array(tally.n, np.float64)
         yield "corpus", lambda weights: _values_of_totals(bound, weights, counts, lengths)
 
 
@@ -178,12 +174,11 @@ def _values_of_totals(bound: BoundLoss, weights: Floats, counts: Floats, lengths
 
 
 def row_data(row: Row) -> dict[str, Any]:
-    """The row as plain data, its numbers by the names of ``_HEADS``."""
-    less = row.difference
-    numbers = [row.score.value, row.score.low, row.score.high]
-    numbers += [None] * 3 if less is None else [less.value, less.low, less.high]
+    """The row as plain data by name; None for what there is not."""
+    both = (row.score,) if row.difference is None else (row.score, row.difference)
+    numbers = [number for one in both for number in (one.value, one.low, one.high)]
     names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
-    return {**names, **dict(zip(_HEADS, numbers, strict=True))}
+    return {**names, **dict(zip_longest(_HEADS, numbers))}
 
 
 def rows_csv(rows: Sequence[Row]) -> str:
@@ -212,7 +207,7 @@ def decide_whole(
         losses: names and losses.
         tell: called with bounds of the best expected value now and then.
     """
-    models = [item.model for item in tally.items]
+    models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
     if not models or None in models:
         return []
     found: list[tuple[str, CorpusDecision | str]] = []
@@ -223,28 +218,23 @@ def decide_whole(
         except FsmeuError as error:
             found.append((way, str(error)))
             continue
-        _add(tally, way, decision, losses)
+        bound = [(over_labels(one, tuple(tally.labels.values())), name) for name, one in losses]
+        scores = [scores_of(one, decision.labels, golds, name) for one, name in bound]
+        _put(tally, way, scores)
         found.append((way, decision))
     return found
 
 
-def _add(
-    tally: Tally, way: str, decision: CorpusDecision, losses: Sequence[tuple[str, SpecLoss]]
-) -> None:
-    """Scores a decision and puts it behind the others; the blocks become one."""
-    tally.decisions = (*tally.decisions, way)
-    values: list[Floats] = []
+def _put(tally: Tally, way: str, scores: Sequence[tuple[Floats, Floats | None]]) -> None:
+    """Puts a decision behind the others, with its values and counts by each loss.
+
+    The blocks of the tally become one.
+    """
+    values = np.stack([value for value, _ in scores], axis=1)[:, :, None]
     counts: list[Floats | None] = []
-    for k, (name, loss) in enumerate(losses):
-        bound = over_labels(loss, tuple(tally.labels.values()))
-        value, added = scores_of(bound, decision.labels, tally.items, name)
-        values.append(value)
-        parts = [part for block in tally.counts if (part := block[k]) is not None]
-        if added is None:
-            counts.append(None)
-        else:
-            sums = np.concatenate(parts) if parts else np.zeros((len(value), 0, added.shape[1]))
-            counts.append(np.concatenate([sums, added[:, None]], axis=1))
-    new = np.stack(values, axis=1)[:, :, None]
-    tally.values = [np.concatenate([np.concatenate(tally.values), new], axis=2)]
-    tally.counts = [counts]
+    for k, (_, added) in enumerate(scores):
+        before = [tally.counts_of(k)] if added is not None and tally.decisions else []
+        more = None if added is None else np.concatenate([*before, added[:, None]], axis=1)
+        counts.append(more)
+    tally.values = [np.concatenate([np.concatenate(tally.values), values], axis=2)]
+    tally.decisions, tally.counts = (*tally.decisions, way), [counts]
