@@ -67,13 +67,8 @@ def parse(record: Record, form: str, column: int = 0, given: Any = None) -> Item
     """The record as data: its model, and a hypothesis if there is one.
 
     In JSON, a record is a model as ``from_json`` reads it, with "id" and "z" beside its own keys;
-    "y", a reference, may be there too.
-
-    Args:
-        record: the record.
-        form: "jsonl" or "conll".
-        column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
-        given: the constraint on which its model is conditioned, or None.
+    "y", a reference, may be there too. In columns, the hypothesis has a column, counted from 1, or
+    there is none with 0. The model is conditioned on a constraint, if one is given.
 
     Raises:
         FsmeuError: it is no such record.
@@ -146,11 +141,7 @@ class Places:
 def read_gold(record: Record, form: str, places: Places, given: Any = None) -> Item:
     """The record as data: its reference, and a model or what systems decided.
 
-    Args:
-        record: the record.
-        form: "jsonl" or "conll".
-        places: where its sequences stand.
-        given: the constraint on which its model is conditioned, or None.
+    The model is conditioned on a constraint, if one is given.
 
     Raises:
         FsmeuError: it is no such record.

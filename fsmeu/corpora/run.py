@@ -134,11 +134,9 @@ _cached = _Cached()
 
 
 def answer_block(question: bytes, block: bytes) -> list[Result]:
-    """The results for a block of records, in their order; one that is bad spoils no other.
+    """The results for records, in their order; question and records are pickled.
 
-    Args:
-        question: a pickled ``Question``.
-        block: a pickled list of records.
+    A record that is bad spoils no other.
     """
     if _cached.key != question:
         _cached.question, _cached.key = pickle.loads(question), question
@@ -194,11 +192,9 @@ class Output(NamedTuple):
 
 @contextmanager
 def open_output(path: Path, resume: bool) -> Iterator[Output]:
-    """The file that results are written to.
+    """The file that results are written to, new or empty unless a run is resumed.
 
-    Args:
-        path: the file; it must be empty or not be there unless a run is resumed.
-        resume: whether to go on after the last complete line; one that is incomplete is cut off.
+    A run that is resumed goes on after the last complete line; one that is incomplete is cut off.
 
     Raises:
         InputError: the file holds something else, or another run writes to it.
@@ -233,14 +229,14 @@ def _last(line: bytes, rest: bytes, where: str) -> Data | None:
         InputError: it holds none, or what follows it does not begin as one does.
     """
     try:
-        last = json.loads(line) if line else None
+        last: Data = json.loads(line) if line else {}
         good = _BEGIN.startswith(rest) and (not line or as_whole(last["record"], 1) is not None)
     except (ValueError, TypeError, KeyError, RecursionError):
         good = False
     if not good:
         must = "must hold results of this command to be resumed"
         raise InputError(message(where, must, "another text"))
-    return last
+    return last or None
 
 
 BAD = ("stop", "skip")

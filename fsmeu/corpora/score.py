@@ -278,11 +278,7 @@ def scores_of(
 ) -> tuple[Floats, Floats | None]:
     """Values, (records,), and what is added to the counts, (records, counts), or None.
 
-    Args:
-        loss: a loss whose labels include all that occur.
-        decided: a label sequence for each record.
-        golds: its reference.
-        name: what the loss was called, for messages.
+    There is a label sequence and its reference for each record; the loss knows all their labels.
     """
     encode = loss.alphabet.encode
     pairs = [

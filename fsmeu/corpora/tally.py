@@ -78,13 +78,8 @@ class Tally:
 class Row:
     """One decision by one loss on one level.
 
-    Attributes:
-        loss: the name of the loss.
-        kind: "loss" or "utility".
-        decision: the name of the decision.
-        level: one of ``LEVELS``.
-        score: the value with its interval.
-        difference: the same of the value less that of the baseline; None for the baseline.
+    The score is the value with its interval, the difference the same of the value less that of the
+    baseline; None for the baseline.
     """
 
     loss: str
@@ -105,13 +100,8 @@ def rows_of(
 ) -> list[Row]:
     """The scores of every decision by every loss; by those that do not sum up, of sentences alone.
 
-    Args:
-        tally: what was found for each sentence.
-        losses: names and losses.
-        baseline: the decision that the others are compared with.
-        draws: how many corpora are drawn for the intervals.
-        seed: of the draws.
-        tell: called with the number of draws made since the last call.
+    The others are compared with the baseline. ``tell`` is called with the number of draws for the
+    intervals made since the last call.
 
     Raises:
         EmptyError: there are no sentences.
@@ -202,10 +192,7 @@ def decide_whole(
 ) -> list[tuple[str, CorpusDecision | str]]:
     """The decisions that are best for the corpus, by name, or why there is none; added to a tally.
 
-    Args:
-        tally: what was found for each sentence; it has kept the records.
-        losses: names and losses.
-        tell: called with bounds of the best expected value now and then.
+    The tally has kept the records. ``tell`` is called with bounds of the best expected value.
     """
     models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
     if not models or None in models:

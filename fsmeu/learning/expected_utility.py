@@ -102,9 +102,7 @@ def _means(values: Floats, other: Floats) -> Floats:
 def batch_value(loss: Loss, y: Ints) -> Objective:
     """E[value(Z, y)] and its derivatives, (n,), as a function of the probabilities of 1, (n,).
 
-    Args:
-        loss: a loss over two labels, the second of which is 1.
-        y: label indices of the references, (n,).
+    The references y are label indices, (n,), of a loss over two labels.
 
     Raises:
         InputError: the batch is too large to be summed as a whole.
@@ -196,12 +194,7 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
     random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> MaxExpectedUtilityClassifier:
-        """The classifier itself, after training.
-
-        Args:
-            X: examples, (examples, features), dense or sparse.
-            y: their classes, of which there must be two.
-        """
+        """Itself, fitted to rows, dense or sparse, and labels of two classes."""
         where = type(self).__name__
         restarts = check_int(where, "restarts", self.restarts, least=0)
         steps = check_int(where, "max_iter", self.max_iter)

@@ -30,11 +30,7 @@ from fsmeu.losses.protocol import Loss, check_loss
 def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
     """The loss of a built-in name or of the path of a loss file, or the loss itself.
 
-    Args:
-        loss: the name, the path, or the loss.
-        params: parameters of the loss by name, or None; for names and paths.
-        where: the estimator, for messages.
-        labels: the labels of both tapes, where the file leaves them open.
+    Names and paths may have parameters, and labels where the file leaves them open.
 
     Raises:
         InputError: there is no such loss, or a parameter does not suit it.

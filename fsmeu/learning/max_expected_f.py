@@ -169,13 +169,10 @@ class MaxExpectedFClassifier(LogisticClassifier):
         sample_weight: Any = None,
         progress: Callable[[float], None] | None = None,
     ) -> MaxExpectedFClassifier:
-        """The classifier itself, trained.
+        """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        Args:
-            X: examples, (examples, features), dense or sparse.
-            y: their classes, (examples,), of two kinds; the greater is the positive one.
-            sample_weight: their weights, (examples,): a weight of 2 counts an example twice.
-            progress: called after each start with the share of the work that is done, from 0 to 1.
+        A weight of 2 counts an example twice. ``progress`` is called after each start with the
+        share of the work that is done, from 0 to 1.
 
         Raises:
             InputError: a parameter is out of its range, there are not two classes, or all

@@ -135,11 +135,8 @@ def _try(made: Any, cells: int) -> None:
     """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
 
     An estimator has ``_examples``, which gives three inputs that it must predict, or none; or it is
-    one of rows. One with classes decides by a loss, which may refuse them.
-
-    Args:
-        made: an estimator.
-        cells: how many numbers the file holds.
+    one of rows, of no more features than there are cells of arrays in the file. One with classes
+    decides by a loss, which may refuse them.
     """
     if hasattr(made, "classes_"):
         classes = made.classes_

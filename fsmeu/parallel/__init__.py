@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from fsmeu.errors import FsmeuError, InputError, check_int, message
 from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
@@ -39,7 +40,8 @@ def checked_jobs(where: str, jobs: object) -> int:
     return number
 
 
-class Workers(NamedTuple):
+@dataclass(frozen=True)
+class Workers:
     """Processes that compute, or this one alone.
 
     Attributes:

@@ -11,10 +11,15 @@ from sklearn.exceptions import NotFittedError
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.chain import Lengths, chain_marginals, expected_values, log_likelihood
 from fsmeu.learning.features import feature_items, feature_matrix, feature_names
 from fsmeu.learning.saving import load, save
-from fsmeu.learning.tagger import MaxExpectedUtilityTagger
+from fsmeu.learning.tagger import (
+    Lengths,
+    MaxExpectedUtilityTagger,
+    chain_marginals,
+    expected_values,
+    log_likelihood,
+)
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = {

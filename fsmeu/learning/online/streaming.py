@@ -21,16 +21,13 @@ from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.base import Rows
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
-from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.online.state import MEASURE, coefficients, values_of
 from fsmeu.limits import STREAMED_EXAMPLES
 
 
 class Streamed(NamedTuple):
-    """A learner after a stream of examples, and its measure after so many, (points,).
-
-    ``seconds`` is the processor time that it took.
-    """
+    """A learner, its measure after so many examples, (points,), and the processor time it took."""
 
     learner: OnlineClassifier
     seen: Ints
@@ -41,11 +38,7 @@ class Streamed(NamedTuple):
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
     """The measure of the first t predictions, for every t from 1, (examples,); 0 where it is 0/0.
 
-    Args:
-        predicted: 1 or True where the prediction is positive, (examples,).
-        positive: 1 or True where the label is, (examples,).
-        measure: "f" or "jaccard".
-        beta: of F_beta.
+    Predictions and labels are 1 or True where they are positive; the measure is "f" or "jaccard".
     """
     chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
     counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
@@ -119,13 +112,9 @@ class Task(NamedTuple):
 
 
 def two_classes(name: str, data: Examples, positive: str | None, like: Task | None = None) -> Task:
-    """The examples with labels of two classes; an InputError where the labels are others.
+    """The examples of a file with labels of two classes; an InputError where these are others.
 
-    Args:
-        name: the file, for messages.
-        data: what it holds.
-        positive: the label of the positive class, against all others; None where there are two.
-        like: examples whose classes the labels must be of.
+    They are a positive label against all others, where it is given, or those of other examples.
     """
     labels = data.labels
     assert labels is not None
@@ -201,18 +190,14 @@ def run_orders(
     seed: int,
     tell: Callable[[int, str], None],
 ) -> Outcome:
-    """What a learner reached over all orders; a ValueError where it refuses its parameters.
+    """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
-    Args:
-        name: as it was written.
-        learner: the learner, which is copied for each order. A copy that asks for the number of
-            examples, or for a seed, is told.
-        data: the examples it learns from.
-        others: the examples it is measured on afterwards, or None.
-        passes: how often it sees the examples in an order.
-        shuffles: random orders; 0 for the order of the file.
-        seed: of the random orders, and of learners that draw.
-        tell: called with the number of examples seen since the last call, and the measure in words.
+    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
+    that asks for the number of examples, or for a seed, is told. ``tell`` is called with the number
+    of examples seen since the last call, and the measure in words.
+
+    Raises:
+        ValueError: the learner refuses its parameters or the examples.
     """
     count, given = len(data.labels) * passes, learner.get_params(deep=False)
     measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"

@@ -18,7 +18,6 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online import classifiers as fofo_module
 from tests.learning.online import transcript
 
 EVERY = (
@@ -99,7 +98,7 @@ def test_stages_are_those_of_algorithm_1():
 
 def test_plans_double_where_the_number_of_examples_is_unknown(monkeypatch):
     """Plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3 stages."""
-    monkeypatch.setattr(fofo_module, "FIRST_HORIZON", 512)
+    monkeypatch.setattr("fsmeu.learning.online.FIRST_HORIZON", 512)
     rows, labels = data(1700, features=1)
     learner, seen = FOFOClassifier(), []
     for begin in range(0, 1700, 100):
