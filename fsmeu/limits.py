@@ -64,10 +64,12 @@ STREAMED_EXAMPLES = 1 << 15
 
 # Corpora as a whole.
 
+FEW_COUNTED = 256
+"""The greatest count of all references below which moments are not tried: it spreads widely."""
 MOST_CORPUS_TABLE = 4_000_000
 """Tuples of totals of a corpus whose distribution is tabled: 32 MB, several times while summed."""
 CORPUS_SCORE_CELLS = 1 << 26
-"""Cells of what the steps of all sentences are worth for functions of a count: half a gigabyte."""
+"""Scores of the steps of all sentences, times powers of a count: half a gigabyte."""
 CORPUS_WINDOW_CELLS = 1 << 26
 """Cells of the distributions of the count of all sentences but one, for each: half a gigabyte."""
 CORPUS_VALUES = 1 << 31

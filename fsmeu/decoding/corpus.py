@@ -122,14 +122,14 @@ def decode_corpus(
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
     from fsmeu.decoding.corpus_moments import best_by_moments
-    from fsmeu.decoding.corpus_parts import parts_of
+    from fsmeu.decoding.corpus_parts import parts_of, paths_of, worths_at
     from fsmeu.decoding.corpus_search import best_of_corpus
     from fsmeu.decoding.corpus_values import slopes_at
-    from fsmeu.decoding.corpus_worths import paths_of, worths_at
 
     large = best_by_moments(corpus, sign, threads)
     if large is not None:
-        decided = _decided(corpus, large.zs, sign, large.upper, large.tried)
+        known = (large.value, large.value - large.error, large.value + large.error)
+        decided = _decided(corpus, large.zs, known, sign, large.upper, large.tried)
         if progress is not None:
             progress(decided.lower, decided.upper)
         return decided
@@ -138,22 +138,34 @@ def decode_corpus(
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
     worths = worths_at(parts, slopes_at(parts, found.total, sign))
     chosen = paths_of(parts, worths, found.ends)
-    return _decided(corpus, chosen, sign, float(found.upper.max()), len(found.cuts))
+    best = linear_expectation(corpus, chosen)
+    known = (best.value, best.lower, best.upper)
+    return _decided(corpus, chosen, known, sign, float(found.upper.max()), len(found.cuts))
 
 
 def _decided(
-    corpus: Corpus, chosen: list[Ints], sign: float, upper: float, totals: int
+    corpus: Corpus,
+    chosen: list[Ints],
+    known: tuple[float, float, float],
+    sign: float,
+    upper: float,
+    totals: int,
 ) -> CorpusDecision:
-    """The decision for hypotheses, and an upper bound on sign times value of all others."""
-    known, bound = linear_expectation(corpus, chosen), sign * upper
-    sides = (
-        (known.lower, max(known.upper, bound))
-        if sign > 0
-        else (min(known.lower, bound), known.upper)
-    )
+    """The decision for hypotheses.
+
+    Args:
+        corpus: the loss and the models.
+        chosen: the hypotheses.
+        known: their value, and bounds on it.
+        sign: 1 where greater values are better, -1 where smaller ones are.
+        upper: an upper bound on sign times value of all others.
+        totals: how many totals were tried.
+    """
+    value, low, high = known
+    sides = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (sides[1] - sides[0]) / (2 * PRECISION)
-    exact = reach <= abs(known.value) or reach <= _step(corpus, chosen, known.value)
-    return CorpusDecision(_named(corpus, chosen), known.value, *sides, exact, totals)
+    exact = reach <= abs(value) or reach <= _step(corpus, chosen, value)
+    return CorpusDecision(_named(corpus, chosen), value, *sides, exact, totals)
 
 
 def _named(corpus: Corpus, hypotheses: Iterable[Any]) -> list[list[Label]]:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.limits import CORPUS_EXCHANGES
+from fsmeu.trellis.compiled import kernels
 
 __all__ = ["Hulls", "best_with_total", "hulls_of"]
 
@@ -71,44 +71,27 @@ def hulls_of(tables: Sequence[Floats]) -> Hulls:
     Args:
         tables: for each sentence the best worth of each count, -inf where there is none.
     """
-    first = np.zeros(len(tables), np.int64)
-    rows: list[tuple[float, float, int, int, int]] = []
-    start = size = 0.0
-    for s, table in enumerate(tables):
-        corners = _corners(table)
-        first[s] = corners[0]
-        start += float(table[corners[0]])
-        size += abs(float(table[corners[0]]))
-        order = -np.inf
-        for a, b in pairwise(corners):
-            gain = float(table[b] - table[a])
-            order = max(order, -gain / (b - a))  # falling slopes, whatever rounding does
-            rows.append((order, gain, b - a, s, b))
-    rows.sort(key=lambda row: row[0])  # stable: the pieces of a sentence stay in their order
-    gains = np.array([row[1] for row in rows])
-    lengths = np.array([row[2] for row in rows], np.int64)
+    widest = max(map(len, tables), default=0)
+    held = np.full((len(tables), widest), -np.inf)
+    for row, table in zip(held, tables, strict=True):
+        row[: len(table)] = table
+    slopes = np.empty(held.shape)
+    kernels("best_kernels", held.size).corners(held, slopes, np.zeros(widest, np.int64))
+    sentence, end = np.nonzero(~np.isnan(slopes))  # all corners, by sentence and count
+    opens = np.diff(sentence, prepend=-1) != 0
+    first, worth = end[opens], held[sentence, end]
+    gains = np.diff(worth, prepend=0.0)[~opens]
+    lengths = np.diff(end, prepend=0)[~opens]
+    sentence, end = sentence[~opens], end[~opens]
+    order = np.argsort(-slopes[sentence, end], kind="stable")  # those of a sentence in their order
     return Hulls(
-        knots=int(first.sum()) + np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        values=start + np.concatenate([[0.0], np.cumsum(gains)]),
+        knots=int(first.sum()) + np.append(0, np.cumsum(lengths[order])),
+        values=worth[opens].sum() + np.append(0.0, np.cumsum(gains[order])),
         first=first,
-        sentence=np.array([row[3] for row in rows], np.int64),
-        end=np.array([row[4] for row in rows], np.int64),
-        size=size + float(np.abs(gains).sum()),
+        sentence=sentence[order],
+        end=end[order],
+        size=float(np.abs(worth[opens]).sum() + np.abs(gains).sum()),
     )
-
-
-def _corners(table: Floats) -> list[int]:
-    """The counts at the corners of the concave hull, ascending."""
-    found: list[int] = []
-    for j in np.flatnonzero(np.isfinite(table)).tolist():
-        while len(found) > 1:
-            a, b = found[-2], found[-1]
-            # b stays if the slope falls there
-            if (table[b] - table[a]) * (j - b) > (table[j] - table[b]) * (b - a):
-                break
-            found.pop()
-        found.append(j)
-    return found
 
 
 def best_with_total(

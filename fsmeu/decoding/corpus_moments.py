@@ -8,9 +8,10 @@ x = S - E[S], D = d (1 + u x), hypotheses z with the total k are worth
 
 f being what a step adds to T. Of x, a sentence holds its own part, and the others a part whose
 moments follow from the cumulants of all less its own: so E[f x^j] needs the scores of its steps for
-powers of its own count alone, which are computed once. For any k, one dynamic program gives the
-best sums of a sentence by its count, and their concave hulls the best sums by total
-(``corpus_hulls``). T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord bound excludes totals.
+powers of its own count alone, which one sweep over moments gives (``trellis/jet_kernels.py``). For
+any k, one dynamic program gives the best sums of a sentence by its count, and their concave hulls
+the best sums by total (``corpus_hulls``). T >= 0 makes E[T (1 + u x)^-a] convex in u, and the chord
+bound excludes totals.
 
 The series leaves out at most B E[(u x)^J] of a value, B being the greatest absolute value that the
 file declares: T / D^a is the value up to b. At another total k' than that of u_k it is multiplied
@@ -23,6 +24,7 @@ import math
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,16 +32,24 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus_moments import Counts, counts_of
+from fsmeu.expectation.corpus_moments import (
+    Counts,
+    Sums,
+    counts_of,
+    greatest_count,
+    moment_roundings,
+    powers_of,
+    ratio_value,
+)
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
-from fsmeu.limits import CORPUS_SCORE_CELLS
+from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
-from fsmeu.trellis.roundings import UNIT, relative_error
+from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LargeCorpus", "best_by_moments"]
@@ -57,11 +67,15 @@ class LargeCorpus:
 
     Attributes:
         zs: label indices of the hypotheses.
+        value: their expected value.
+        error: a bound on its error.
         upper: an upper bound on sign times value of all hypotheses.
         tried: how many totals were tried.
     """
 
     zs: list[Ints]
+    value: float
+    error: float
     upper: float
     tried: int
 
@@ -74,24 +88,29 @@ class _Block:
         rows: their places in the corpus.
         n: their length.
         structure: the structure of both tapes and the models.
-        scores: scores of steps for powers of the own count less ``origin``, (batch, J, cells).
-        others: moments of all other counts, centred, plus origin less the own mean, (J, batch).
+        scores: scores of steps for powers of the own count, each divided by j!, (batch, J, cells).
+        chances: E[own count^j] / j!, (batch, J + 1).
     """
 
     rows: list[int]
     n: int
     structure: Structure
     scores: Floats
-    others: Floats
+    chances: Floats
 
-    def at(self, weights: Floats) -> Floats:
-        """Scores of steps for a function of x, sum over j of weights[j] x^j, (batch, cells)."""
+    def at(self, weights: Floats, others: Floats) -> Floats:
+        """Scores of steps for a function of x, sum over j of weights[j] x^j, (batch, cells).
+
+        Args:
+            weights: the function, (J,).
+            others: moments of all other counts less the own mean, (J + 1, batch).
+        """
         order = len(weights)
-        own = np.zeros((order, len(self.rows)))
+        own = np.zeros((len(self.rows), 1, order))
         for j in range(order):
             for a in range(j + 1):
-                own[a] += weights[j] * BINOMIAL[j, a] * self.others[j - a]
-        found: Floats = np.einsum("ab,bac->bc", own, self.scores)
+                own[:, 0, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
+        found: Floats = np.matmul(powers_of(own), self.scores[:, :order])[:, 0]
         return found
 
 
@@ -110,45 +129,78 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
         high += len(rows) * (len(structure.tapes.z.reachable(n)) - 1)
-        most += len(rows) * (len(structure.tapes.y.reachable(n)) - 1)
-        if not structure.is_nonnegative or structure.caps(n)[0]:
-            return None
+        most += len(rows) * greatest_count(corpus, rows, structure)
+    if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
+        return None
     ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
     if high < 3 or ratio is None or (sign * ratio.top[1] <= 0).any():
         return None
-    counts = counts_of(sentence_sums(corpus, [np.zeros(m.n, np.int64) for m in corpus.models]))
     largest = max(map(abs, bounds)) * (1 + 1e-12)
     top, below = (np.concatenate([one[:, :1], one], axis=1) for one in (ratio.top, ratio.below))
-    d = below[0] + below[2] * counts.mean
-    middle = int(counts.mean)
-    order = needed_order(counts.deviation * abs(below[2, middle] / d[middle]), _ENOUGH, 4)
     cells = sum(len(rows) * len(s.score_cells(corpus.models[rows[0]].n)) for rows, s in groups)
-    if order > _MOST_ORDER or cells * order > CORPUS_SCORE_CELLS:
-        return None
-    cumulants = counts.cumulants(order)
-    moments = central_moments(cumulants.sum(axis=1))
+    order, needed = 2, 4
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
-        blocks = list(pool.map(lambda g: _block(corpus, g[0], g[1], counts, cumulants), groups))
-        totals = _Totals(blocks, sign * top[1], below, d, ratio.power, moments, largest, most, pool)
+        while order < needed:
+            order = needed
+            if order > _MOST_ORDER or cells * (order + 1) > CORPUS_SCORE_CELLS:
+                return None
+            blocks = list(pool.map(partial(_block, corpus, order), groups))
+            counts = _counts(corpus, blocks)
+            d = below[0] + below[2] * counts.mean
+            middle = int(counts.mean)
+            spread = counts.deviation * abs(below[2, middle] / d[middle])
+            needed = needed_order(spread, _ENOUGH, 4)
+        totals = _Totals(blocks, counts, sign * top[1], below, d, ratio.power, largest, pool)
         search = totals.search(middle)
         best, upper = best_number(search)
         zs = search.best_at(best)
-    none = _without_any(corpus, sign, most, float(np.prod([one[0] for one in counts.own])), largest)
+    value, error = _value(corpus, blocks, totals, zs, float(most))
+    none = _without_any(corpus, sign, most, totals.rest / abs(counts.mean) ** order, largest)
     if none > search.value(best):
         return None
-    return LargeCorpus(zs, upper, len(search.tried))
+    return LargeCorpus(zs, value, error, upper, len(search.tried))
 
 
-def _block(
-    corpus: Corpus, rows: list[int], structure: Structure, counts: Counts, cumulants: Floats
-) -> _Block:
+def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
+    """Whether the joint count is at least 0, and 0 for hypotheses that count nothing."""
+    return structure.is_nonnegative and not structure.caps(corpus.models[rows[0]].n)[0]
+
+
+def _block(corpus: Corpus, order: int, group: tuple[list[int], Structure]) -> _Block:
     """The sentences of one length and structure."""
-    models, order = [corpus.models[row] for row in rows], len(cumulants) - 1
-    n = models[0].n
-    origin = np.round(counts.means[rows].mean())
-    basis = (np.arange(structure.r.columns[n]) - origin) ** np.arange(order)[:, None]
-    scores = structure.scores(arc_weights_many(models), basis)
-    return _Block(rows, n, structure, scores, counts.others(cumulants, rows, origin)[:order])
+    rows, structure = group
+    models = [corpus.models[row] for row in rows]
+    ends = np.zeros((len(rows), 1, order + 1))
+    ends[:, 0, 0] = 1.0
+    scores, chances = structure.moments(order + 1).scores(arc_weights_many(models), ends)
+    return _Block(rows, models[0].n, structure, scores, chances)
+
+
+def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
+    """The moments of the references' counts."""
+    size = blocks[0].chances.shape[1]
+    chances, most = np.zeros((len(corpus.models), size)), np.zeros(len(corpus.models))
+    for block in blocks:
+        chances[block.rows] = block.chances
+        most[block.rows] = greatest_count(corpus, block.rows, block.structure)
+    return counts_of(chances, most)
+
+
+def _value(
+    corpus: Corpus, blocks: list[_Block], totals: _Totals, zs: list[Ints], most: float
+) -> tuple[float, float]:
+    """The expected value of hypotheses by the scores of their steps, and a bound on its error."""
+    assert corpus.loss.split is not None
+    joint, hyp = np.zeros((len(zs), len(totals.counts.cumulants))), 0
+    for block in blocks:
+        labels = np.stack([zs[row] for row in block.rows])
+        mass = block.chances[:, :1]
+        joint[block.rows] = powers_of(block.structure.path_scores(block.scores, labels) / mass)
+        hyp += int(block.structure.path_counts(labels).sum())
+    sums = Sums(totals.counts, joint.T, totals.roundings)
+    ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
+    assert ratio is not None  # as for all totals
+    return ratio_value(ratio, sums, joint.shape[1] - 1, totals.largest)
 
 
 def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:
@@ -166,39 +218,50 @@ class _Totals:
 
     Attributes:
         blocks: the sentences.
+        counts: moments of the references' counts.
         slope: sign times b by total, (K + 1,).
         below: coefficients of D, (3, K + 1).
         d: its expectation, (K + 1,).
         power: a.
-        moments: E[x^j], (J + 1,).
         largest: the greatest absolute value.
-        most: the greatest count of all references.
         pool: the threads that blocks are given to.
     """
 
     blocks: list[_Block]
+    counts: Counts
     slope: Floats
     below: Floats
     d: Floats
     power: float
-    moments: Floats
     largest: float
-    most: int
     pool: ThreadPoolExecutor
+
+    @property
+    def rest(self) -> float:
+        """E[x^J]."""
+        return float(central_moments(self.counts.cumulants.sum(axis=1))[-1])
+
+    @property
+    def roundings(self) -> Floats:
+        """Bounds on the errors of joint counts, (sentences,)."""
+        found, order = np.zeros(len(self.counts.means)), len(self.counts.cumulants) - 1
+        for b in self.blocks:
+            part = moment_roundings(b.structure, b.n, order)
+            found[b.rows] = part * b.structure.greatest(b.n)[0]
+        return found
 
     def search(self, mean: int) -> ByNumber:
         """The values by total."""
-        u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.moments) - 1
+        u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.counts.cumulants) - 1
         gain, zero = self.slope * self.d**-self.power, np.zeros(high + 1)
         series, kept = series_of(self.power, 1.0, order), dict[int, Hulls]()
-        greatest = sum(float(len(b.rows) * b.structure.greatest(b.n)[0]) for b in self.blocks)
-        operations = max(b.structure.roundings(b.n) for b in self.blocks) + 16 * order + 64
-        off = relative_error(operations) * greatest
+        sides = [self.below[0] + self.below[2] * s for s in (0.0, self.counts.most.sum())]
+        others = [self.counts.others(block.rows) for block in self.blocks]
 
         def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
             """What a function of a block and the scores of its steps gives for each sentence."""
             weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
-            found = self.pool.map(lambda b: best(b, b.at(weights)), self.blocks)
+            found = self.pool.map(lambda b, o: best(b, b.at(weights, o)), self.blocks, others)
             for block, one in zip(self.blocks, found, strict=True):
                 rows |= dict(zip(block.rows, one, strict=True))
             return [rows[row] for row in range(len(rows))]
@@ -211,10 +274,9 @@ class _Totals:
             return bounds
 
         def over_at(k: int, ks: Ints) -> Floats:
-            sides = [self.below[0] + self.below[2] * s for s in (0.0, float(self.most))]
             apart = np.maximum(*(side[ks] / side[k] for side in sides)) * self.d[k] / self.d[ks]
-            rest = self.largest * self.moments[order] * u[k] ** order
-            found: Floats = rest * apart**self.power / gain[ks] + off
+            rest = self.largest * self.rest * u[k] ** order * apart**self.power / gain[ks]
+            found: Floats = rest + float(self.roundings @ self.counts.sizes(series, u[k]))
             return found
 
         def best_at(k: int) -> list[Ints]:

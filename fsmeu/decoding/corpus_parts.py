@@ -1,13 +1,9 @@
-"""What a decision for a corpus needs of its sentences, computed once.
+"""What a decision for a corpus needs of its sentences, and what steps are worth for a total.
 
-For each sentence the distribution of its reference's count, that of the sum over all other
-sentences, and the scores of its hypotheses' steps for functions of its reference's count.
-
-What a joint count is worth depends on the count of the sentence through the totals, and on much
-else that is not known yet. Kept are the scores for a few functions b_j(count): those for any other
-function are sums of them, up to what the basis cannot express. All functions of a count of few
-values are a basis; for a count of many values polynomials of low degree are, because the total of a
-corpus hardly feels one sentence.
+For each sentence the distribution of its reference's count, and that of the sum over all other
+sentences. For hypotheses with a total k, one more of a joint count in a sentence whose reference
+counts a is worth the mean of g(k, a + R) over the sum R of all other references' counts: one
+backward sweep over that function of a gives the scores of all steps.
 """
 
 from __future__ import annotations
@@ -16,27 +12,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
-from fsmeu.limits import (
-    CORPUS_SCORE_CELLS,
-    CORPUS_WINDOW_CELLS,
-)
+from fsmeu.expectation.result import check_finite
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CORPUS_SCORE_CELLS, CORPUS_WINDOW_CELLS
 from fsmeu.losses.algebra.split import Split
-from fsmeu.models import Model, arc_weights_many
+from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.sum_windows import SumWindow, all_but_one, sum_of_all
 
-__all__ = ["Block", "Parts", "parts_of"]
-
-_MOST_DEGREE = 7
-"""Chebyshev polynomials at equidistant places tell each other apart well up to some degree."""
+__all__ = ["Block", "Parts", "Worths", "parts_of", "paths_of", "tables_of", "worths_at"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +38,14 @@ class Block:
         rows: their places in the corpus.
         n: their length.
         structure: the structure of both tapes and the models.
-        basis: functions of the reference's count, (counts, functions).
-        scores: scores of steps for each function, (batch, functions, cells).
-        count: the joint count of each cell, (cells,).
-        errors: bounds on the error of the score of every path, for each joint count and function,
-            (joint counts, batch, functions).
-        fits: for each sentence the matrix (functions, counts) that takes a function of the count to
-            its coefficients, (batch, functions, counts).
+        models: the weights of the models.
         own: the distribution of the reference's count, (batch, counts).
     """
 
     rows: list[int]
     n: int
     structure: Structure
-    basis: Floats
-    scores: Floats
-    count: Ints
-    errors: Floats
-    fits: Floats
+    models: Sequence[ArcWeights]
     own: Floats
 
 
@@ -116,12 +97,12 @@ def parts_of(corpus: Corpus) -> Parts:
     cut = mass_to_cut(corpus)
     own = [window.masses for window in sums.windows]
     whole = sum_of_all(own, cut, 1)
-    _guard_windows(len(own) * whole.tables.shape[1])
+    each = "the distributions of the references' counts of all sentences but one"
+    _guard(len(own) * whole.tables.shape[1], CORPUS_WINDOW_CELLS, each)
     greatest, expected = np.zeros((2, len(models), joint))
     hyp: list[Bools] = []
     ref: list[Bools] = []
     blocks: list[Block] = []
-    functions = _functions(corpus)
     for rows in corpus.alike():
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         structure.guard("decode_corpus", n)
@@ -129,9 +110,12 @@ def parts_of(corpus: Corpus) -> Parts:
         ref += [structure.tapes.y.reachable(n)] * len(rows)
         masses = np.stack([own[row].tables[0] for row in rows])
         greatest[rows] = structure.greatest(n)
-        some = [models[row] for row in rows]
-        blocks.append(_block(rows, structure, some, masses, functions))
-        expected[rows] = _expected(structure, some, joint)
+        blocks.append(
+            Block(rows, n, structure, arc_weights_many([models[r] for r in rows]), masses)
+        )
+        expected[rows] = _expected(blocks[-1], joint)
+    cells = sum(len(b.rows) * len(b.structure.score_cells(b.n)) for b in blocks)
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
     return Parts(
         corpus=corpus,
         blocks=blocks,
@@ -144,45 +128,17 @@ def parts_of(corpus: Corpus) -> Parts:
     )
 
 
-def basis_of(size: int, functions: int) -> Floats:
-    """Functions of a count 0, ..., size - 1, (size, functions): all of them, or polynomials.
-
-    Args:
-        size: how many values the count has.
-        functions: how many functions there may be.
-    """
-    if functions >= size:
-        return np.eye(size)
-    degree = min(functions - 1, _MOST_DEGREE)
-    return chebyshev.chebvander(np.linspace(-1.0, 1.0, size), degree).astype(np.float64)
-
-
-def _block(
-    rows: list[int], structure: Structure, models: list[Model], own: Floats, functions: int
-) -> Block:
-    """The sentences of one length and structure."""
-    n = models[0].n
-    basis = basis_of(own.shape[1], functions)
-    scores = structure.scores(arc_weights_many(models), np.ascontiguousarray(basis.T))
-    chances = own @ np.abs(basis)  # (batch, functions)
-    rounding = 2.0 * relative_error(structure.roundings(n))
-    errors = rounding * structure.greatest(n)[:, None, None] * chances
-    count = structure.amounts.joint[structure.score_cells(n)[:, 1]]
-    fits = _fits(basis, own)
-    return Block(rows, n, structure, basis, scores, count, errors, fits, own)
-
-
-def _expected(structure: Structure, models: list[Model], counts: int) -> Floats:
+def _expected(block: Block, counts: int) -> Floats:
     """Bounds on the expectation of the absolute value of joint counts, (batch, counts).
 
     At each position, the greatest of all steps for each term.
     """
-    n = models[0].n
-    cells, found = structure.score_cells(n), np.zeros((len(models), counts))
+    structure, n = block.structure, block.n
+    cells, found = structure.score_cells(n), np.zeros((len(block.rows), counts))
     if not len(cells):
         return found
-    one = np.ones((1, int(structure.r.columns[n])))
-    scores = structure.scores(arc_weights_many(models), one, absolute=True)[:, 0]
+    one = np.ones((len(block.rows), counts, int(structure.r.columns[n])))
+    scores = structure.scores(block.models, one, absolute=True)[0][:, 0]
     term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
     begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
     most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)
@@ -191,44 +147,12 @@ def _expected(structure: Structure, models: list[Model], counts: int) -> Floats:
     return found
 
 
-def _functions(corpus: Corpus) -> int:
-    """How many functions of a count scores are kept for: as many as there is room for.
-
-    Raises:
-        SizeLimitError: there is no room for three.
-    """
-    cells = 0
-    for alike in corpus.alike():
-        structure, n = sentence_structure(corpus, alike[0]), corpus.models[alike[0]].n
-        cells += len(alike) * len(structure.score_cells(n))
-    functions = CORPUS_SCORE_CELLS // max(1, cells)
-    if functions < 3:
-        must = f"the scores of steps of a corpus may be up to {CORPUS_SCORE_CELLS // 3:,}"
-        remedy = "Decide parts of the corpus, or sentence by sentence with decode_many"
+def _guard(cells: int, limit: int, what: str) -> None:
+    if cells > limit:
+        remedy = "Declare a finite range in the file of the loss, decide parts of the corpus, or "
+        remedy += "sentence by sentence with decode_many"
+        must = f"{what} may be up to {limit:,} numbers"
         raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
-    return functions
-
-
-def _guard_windows(cells: int) -> None:
-    if cells > CORPUS_WINDOW_CELLS:
-        must = "the distributions of the references' counts of all sentences but one may have up to"
-        must = f"{must} {CORPUS_WINDOW_CELLS:,} cells together"
-        remedy = "Declare a finite range in the file of the loss, or decide parts of the corpus"
-        raise SizeLimitError(message("decode_corpus", must, f"{cells:,}", remedy))
-
-
-def _fits(basis: Floats, own: Floats) -> Floats:
-    """Least squares by the distribution of the count: (batch, functions, counts).
-
-    Any coefficients give true bounds, because what they leave over is looked at; these leave little
-    where the mass is.
-    """
-    size, functions = basis.shape
-    if size == functions:
-        return np.broadcast_to(np.eye(size), (len(own), size, size))
-    weights = np.sqrt(np.maximum(own, 1e-12))[:, :, None]
-    found: Floats = np.linalg.pinv(weights * basis) * weights.transpose(0, 2, 1)
-    return found
 
 
 def _totals(reachable: Sequence[Bools]) -> Bools:
@@ -240,3 +164,99 @@ def _totals(reachable: Sequence[Bools]) -> Bools:
         pairs = [np.convolve(a, b) > 0.5 for a, b in zip(parts[0::2], parts[1::2], strict=False)]
         parts = [one.astype(np.float64) for one in pairs] + parts[len(parts) - len(parts) % 2 :]
     return parts[0] > 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Worths:
+    """What steps are worth at a total.
+
+    Attributes:
+        scores: for each block, (batch, cells).
+        error: a bound on the error of the sum of worths of all sentences.
+    """
+
+    scores: list[Floats]
+    error: float
+
+
+def worths_at(parts: Parts, at: Floats) -> Worths:
+    """What steps are worth for a total k.
+
+    Args:
+        parts: the sentences.
+        at: g_q(k, r) for every total r of the reference, (counts, R + 1).
+    """
+    check_finite("decode_corpus", at)
+    greatest = np.abs(at).max(axis=1, initial=0.0)  # (counts,)
+    error = parts.whole.lost * float(parts.greatest.sum(axis=0) @ greatest)
+    found = []
+    for block in parts.blocks:
+        wanted = _wanted(parts, block, at)
+        found.append(block.structure.scores(block.models, wanted)[0][:, 0])
+        error += _error(parts, block, wanted, greatest)
+    return Worths(found, error)
+
+
+def _wanted(parts: Parts, block: Block, at: Floats) -> Floats:
+    """What joint counts are worth by the count of a sentence's own reference.
+
+    The mean over the sum of all other references' counts, (batch, joint counts, own counts).
+    """
+    size = block.own.shape[1]
+    found = np.zeros((len(block.rows), len(at), size))
+    for b, row in enumerate(block.rows):
+        other = parts.others[row]
+        reach = slice(other.low, other.low + other.tables.shape[1] + size - 1)
+        for q, values in enumerate(at):
+            found[b, q] = np.correlate(values[reach], other.tables[0], "valid")
+    return found
+
+
+def _error(parts: Parts, block: Block, wanted: Floats, greatest: Floats) -> float:
+    """A bound on the error of the sum of worths of the sentences of a block.
+
+    It has the roundings of scores and of best paths, and what the distributions of the other
+    sentences lack and are off by.
+
+    Args:
+        parts: the sentences.
+        block: those of the block.
+        wanted: what joint counts are worth, (batch, joint counts, counts).
+        greatest: the greatest slope of each joint count, (joint counts,).
+    """
+    most = parts.greatest[block.rows]  # (batch, joint counts)
+    expected = np.einsum("bqc,bc->bq", np.abs(wanted), np.abs(block.own))
+    rounding = 2.0 * relative_error(block.structure.roundings(block.n))
+    error = rounding * float((most * expected).sum())
+    others = [parts.others[row] for row in block.rows]
+    off = [o.lost + relative_error(o.operations + o.tables.shape[1] + 8) for o in others]
+    error += float((most @ greatest) @ np.array(off))
+    steps = relative_error((len(block.structure.tapes.terms) + 9) * block.n + 64)
+    return error + steps * float((most * np.abs(wanted).max(axis=2, initial=0.0)).sum())
+
+
+def tables_of(parts: Parts, worths: Worths) -> list[Floats]:
+    """For each sentence the best worth of each count of its own."""
+    found: list[Floats] = [np.zeros(1)] * len(parts.others)
+    for block, scores in zip(parts.blocks, worths.scores, strict=True):
+        tables = block.structure.best_by_count(scores, block.n)
+        check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
+        for row, table in zip(block.rows, tables, strict=True):
+            found[row] = table
+    return found
+
+
+def paths_of(parts: Parts, worths: Worths, ends: Ints) -> list[Ints]:
+    """Label indices of the best hypotheses of the sentences, each with a count of its own.
+
+    Args:
+        parts: the sentences.
+        worths: the worths of steps.
+        ends: the count of each sentence, (sentences,).
+    """
+    found: list[Ints] = [np.zeros(0, np.int64)] * len(parts.others)
+    for block, scores in zip(parts.blocks, worths.scores, strict=True):
+        paths = block.structure.best_paths(scores, block.n, ends[block.rows])
+        for row, path in zip(block.rows, paths, strict=True):
+            found[row] = path
+    return found

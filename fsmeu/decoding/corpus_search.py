@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock
 from fsmeu.decoding.corpus_hulls import Hulls, best_with_total, hulls_of
-from fsmeu.decoding.corpus_parts import Parts
+from fsmeu.decoding.corpus_parts import Parts, tables_of, worths_at
 from fsmeu.decoding.corpus_values import (
     Totals,
     in_window,
@@ -28,7 +28,6 @@ from fsmeu.decoding.corpus_values import (
     spread,
     totals_of,
 )
-from fsmeu.decoding.corpus_worths import tables_of, worths_at
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.limits import CORPUS_TOTALS
 from fsmeu.losses.semantics.domains import declared_range

@@ -79,12 +79,12 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
 
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None
-    sums = sentence_sums(corpus, zs)
-    known = moment_value(corpus, sums)
+    known = moment_value(corpus, zs)
     if known is not None:
         value, error = known
         check_range(loss.bound, n, np.array([value]))
         return Expectation(value, value - error, value + error, 1.0, lambda: _levels(corpus, zs))
+    sums = sentence_sums(corpus, zs)
     whole = sum_of_all(sums.windows, mass_to_cut(corpus), 1 + len(loss.split.joint_counts))
     masses, *expected = whole.tables
     slopes, offset = values_at(loss.split, n, int(sums.hyp.sum()), whole.counts, masses > 0)

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Floats, Ints
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import SentenceSums
-from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.limits import FEW_COUNTED
+from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.models import arc_weights_many
+from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import (
     BINOMIAL,
     PROMISED,
@@ -30,7 +33,19 @@ from fsmeu.trellis.moments import (
 )
 from fsmeu.trellis.roundings import UNIT, relative_error
 
-__all__ = ["Counts", "counts_of", "moment_value"]
+__all__ = [
+    "Counts",
+    "Sums",
+    "counts_of",
+    "greatest_count",
+    "moment_roundings",
+    "moment_value",
+    "powers_of",
+    "ratio_value",
+]
+
+Groups = list[tuple[list[int], Structure]]
+"""Sentences of one length, and the structure of both tapes and their models."""
 
 _MOST_ORDER = 12
 """The highest order of moments of a corpus."""
@@ -38,49 +53,70 @@ _MOST_ORDER = 12
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """The counts of the references of all sentences.
+    """Moments of the counts of the references of all sentences.
 
     Attributes:
-        own: the distribution of the count of each sentence.
-        means: its expectation, (sentences,).
-        mean: that of the total.
-        deviation: the standard deviation of the total.
+        means: the expectation of each sentence's count, (sentences,).
+        cumulants: its cumulants, (order + 1, sentences).
+        most: the greatest count of each sentence, (sentences,).
     """
 
-    own: list[Floats]
     means: Floats
-    mean: float
-    deviation: float
+    cumulants: Floats
+    most: Floats
 
-    def cumulants(self, order: int) -> Floats:
-        """The cumulants of the sentences' counts, (order + 1, sentences)."""
-        found = np.array([cumulants_of(_central(one, order)) for one in self.own])
-        return np.ascontiguousarray(found.T)
+    @property
+    def mean(self) -> float:
+        """The expectation of the total."""
+        return math.fsum(self.means)
 
-    def others(self, cumulants: Floats, rows: Sequence[int] | slice, origin: Floats) -> Floats:
-        """Moments of all counts but one's own, centred, plus origin less the own mean.
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the total."""
+        return math.sqrt(max(0.0, math.fsum(self.cumulants[2])))
 
-        An array (order + 1, rows): with the powers of the own count less the origin, these make up
-        the moments of x.
+    def others(self, rows: Sequence[int] | slice) -> Floats:
+        """Moments of all counts but one's own, centred, less one's own mean, (order + 1, rows).
+
+        With the powers of the own count these make up the moments of x.
         """
+        cumulants = self.cumulants
         rest = central_moments(cumulants.sum(axis=1, keepdims=True) - cumulants[:, rows])
-        return shifted(rest, origin - self.means[rows])
+        return shifted(rest, -self.means[rows])
+
+    def sizes(self, series: Floats, u: float) -> Floats:
+        """What roundings of moments are a part of, (sentences,).
+
+        The sum over j of |series[j] u^j| times a bound on E|x|^j in which all that is added up and
+        taken away counts: raw moments of a sentence are at most ``most`` to their power, and the
+        cumulant of order r is a sum of at most r! products of them, about the mean.
+        """
+        reach, order = 2.0 * self.most, len(series)
+        worst = [math.factorial(r) * float((reach**r).sum()) for r in range(order)]
+        moments = central_moments(np.abs(self.cumulants.sum(axis=1)[:order]) + worst)
+        moments[1] = math.sqrt(moments[2])
+        found = np.zeros(len(reach))
+        for j in range(order):
+            terms = (BINOMIAL[j, a] * reach**a * moments[j - a] for a in range(j + 1))
+            found += abs(series[j] * u**j) * sum(terms)
+        return found
 
 
-def counts_of(sums: SentenceSums) -> Counts:
-    """The counts of the references."""
-    own = [window.tables[0] / window.tables[0].sum() for window in sums.windows]
-    means = np.array([float(one @ np.arange(len(one))) for one in own])
-    variance = math.fsum(float(_central(one, 2)[2]) for one in own)
-    return Counts(own, means, math.fsum(means), math.sqrt(variance))
+def counts_of(chances: Floats, most: Floats) -> Counts:
+    """The moments of the counts.
+
+    Args:
+        chances: E[count^j] / j! times the mass of each sentence, (sentences, order + 1).
+        most: the greatest count of each, (sentences,).
+    """
+    raw = powers_of(chances / chances[:, :1]).T
+    return Counts(raw[1], cumulants_of(shifted(raw, -raw[1])), most)
 
 
-def _central(chances: Floats, order: int) -> Floats:
-    """Central moments 0, ..., order of a count with these chances, (order + 1,)."""
-    counts = np.arange(len(chances))
-    powers = (counts - chances @ counts) ** np.arange(order + 1)[:, None]
-    found: Floats = powers @ chances
-    return found
+def powers_of(coefficients: Floats) -> Floats:
+    """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
+    factors = np.array([float(math.factorial(j)) for j in range(coefficients.shape[-1])])
+    return coefficients * factors
 
 
 def shifted(moments: Floats, by: Floats) -> Floats:
@@ -92,35 +128,93 @@ def shifted(moments: Floats, by: Floats) -> Floats:
     return found
 
 
-def moment_value(corpus: Corpus, sums: SentenceSums) -> tuple[float, float] | None:
+def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | None:
     """The expected value of a corpus, hypotheses given, and a bound on its error.
 
     None where the value is no such ratio, or moments do not suffice for the promised precision.
     """
     form, sides = corpus.loss.split, declared_range(corpus.loss.bound, corpus.n)
-    if form is None or not sums.windows or not all(map(math.isfinite, sides)):
+    if form is None or not all(map(math.isfinite, sides)):
         return None
-    most = float(sum(len(window.tables[0]) - 1 for window in sums.windows))
-    ratio = ratio_of_totals(form, corpus.n, np.array([float(sums.hyp.sum())]), most)
-    if ratio is None:
+    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
+    most = sum(len(rows) * greatest_count(corpus, rows, s) for rows, s in groups)
+    if most < FEW_COUNTED:
         return None
-    counts, power = counts_of(sums), ratio.power
+    hyp = sum(s.path_counts(np.stack([zs[row] for row in rows])).sum() for rows, s in groups)
+    ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp)]), float(most))
+    order, needed = 4, 6  # four seldom suffice
+    while order < needed:
+        order = needed
+        if ratio is None or order > _MOST_ORDER:
+            return None
+        sums = _sums(corpus, groups, zs, order)
+        d = ratio.below[0, 0] + ratio.below[2, 0] * sums.counts.mean
+        needed = needed_order(float(abs(ratio.below[2, 0] / d)) * sums.counts.deviation)
+    value, error = ratio_value(ratio, sums, order, max(map(abs, sides)))
+    return (value, error) if error <= 100 * PROMISED * abs(value) else None
+
+
+def ratio_value(ratio: Ratio, sums: Sums, order: int, largest: float) -> tuple[float, float]:
+    """The expectation of a ratio of totals, and a bound on its error.
+
+    Args:
+        ratio: the ratio, for one total of the hypotheses.
+        sums: the moments of all sentences.
+        order: the order of the series.
+        largest: the greatest absolute value.
+    """
+    counts, power = sums.counts, ratio.power
     d = float(ratio.below[0, 0] + ratio.below[2, 0] * counts.mean)
     u, slope = float(ratio.below[2, 0]) / d, float(ratio.top[1, 0]) * d**-power
-    order = needed_order(abs(u) * counts.deviation, least=4)
-    if order > _MOST_ORDER:
-        return None
-    cumulants = counts.cumulants(order)
-    others = counts.others(cumulants, slice(None), counts.means)
-    mixed, size = np.zeros(order), 0.0
-    for row, window in enumerate(sums.windows):
-        powers = (window.counts - counts.means[row]) ** np.arange(order)[:, None]
-        own = powers @ window.tables[1] / window.tables[0].sum()
-        size += float(np.abs(window.tables[1]).sum()) + float(sums.cancelled[row, 0])
-        for j in range(order):
-            mixed[j] += float((BINOMIAL[j, : j + 1] * own[: j + 1]) @ others[j::-1, row])
-    value = slope * float((series_of(power, 1.0, order) * u ** np.arange(order)) @ mixed)
-    rest = max(map(abs, sides)) * float(central_moments(cumulants.sum(axis=1))[order]) * u**order
-    roundings = max(window.operations for window in sums.windows) + 32 * order + 64
-    error = rest + 2 * relative_error(roundings) * abs(slope) * size + 64 * UNIT * abs(value)
-    return (value, error) if error <= 100 * PROMISED * abs(value) else None
+    series, others = series_of(power, 1.0, order), counts.others(slice(None))
+    value = 0.0
+    for j in range(order):
+        terms = [BINOMIAL[j, a] * sums.joint[a] * others[j - a] for a in range(j + 1)]
+        value += slope * series[j] * u**j * math.fsum(np.sum(terms, axis=0))
+    rest = largest * float(central_moments(counts.cumulants.sum(axis=1))[order]) * u**order
+    size = float(sums.roundings @ counts.sizes(series, u))
+    return value, rest + abs(slope) * size + 64 * UNIT * abs(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Moments of all sentences, their hypotheses given.
+
+    Attributes:
+        counts: those of the references' counts.
+        joint: E[joint count * count^j], (order + 1, sentences).
+        roundings: bounds on the errors of joint counts, (sentences,).
+    """
+
+    counts: Counts
+    joint: Floats
+    roundings: Floats
+
+
+def _sums(corpus: Corpus, groups: Groups, zs: Sequence[Ints], order: int) -> Sums:
+    """The moments of all sentences up to an order.
+
+    Requires a loss that splits by tape with one joint count.
+    """
+    found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
+    for rows, structure in groups:
+        n, moments = corpus.models[rows[0]].n, structure.moments(order + 1)
+        most[rows] = greatest_count(corpus, rows, structure)
+        roundings[rows] = moment_roundings(structure, n, order) * structure.greatest(n)[0]
+        layered = arc_weights_many([corpus.models[row] for row in rows])
+        found[rows], _ = moments.sums(layered, [zs[row] for row in rows])
+    joint = powers_of(found[:, 1] / found[:, 0, :1]).T
+    return Sums(counts_of(found[:, 0], most), joint, roundings)
+
+
+def greatest_count(corpus: Corpus, rows: list[int], structure: Structure) -> int:
+    """The greatest count of references of some sentences of one length."""
+    return int(structure.r.columns[corpus.models[rows[0]].n]) - 1
+
+
+def moment_roundings(structure: Structure, n: int, order: int) -> float:
+    """A bound on the relative error of moments of sentences, and of series in them.
+
+    A step multiplies by exp(t) once more than it does where counts are kept.
+    """
+    return relative_error(structure.roundings(n) + (n + 16) * (order + 8))

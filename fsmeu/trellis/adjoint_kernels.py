@@ -9,19 +9,19 @@ from fsmeu.trellis.compiled import entry, inner, part
 
 __all__ = ["adjoint_batch"]
 
-_sums = part("sum_kernels")
-add = _sums.add
+_rows, _sums = part("count_kernels"), part("sum_kernels")
+add = _rows.add
 add_means = _sums.add_means
 class_sums = _sums.class_sums
 class_values = _sums.class_values
-dot = _sums.dot
+dot = _rows.dot
 ending = _sums.ending
 ending_values = _sums.ending_values
-fill = _sums.fill
-flow_of = _sums.flow_of
+fill = _rows.fill
+flow_of = _rows.flow_of
 forward = _sums.forward
 hypothesis_gains = _sums.hypothesis_gains
-padded = _sums.padded
+padded = _rows.padded
 set_sums = _sums.set_sums
 
 
@@ -75,7 +75,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
                 if p >= r.width[i + 1]:
                     break
                 if amount != 0.0:
-                    add(worth, p * wider, amount, back[q], r.class_of[p] * wider, wider)
+                    add(worth, p * wider, 0, amount, back[q], r.class_of[p] * wider, wider)
         entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slopes)
         for q in range(counts):
             set_sums(r, i, weights, first, back[q], sets)
@@ -88,7 +88,7 @@ def adjoint(r, h, amounts, values, weights, weight_at, n, start, final, labels, 
                     break
                 if amount != 0.0:
                     at = (r.use[u, 1] - r.arc_sets[kind]) * size
-                    add(later, p * size, amount, sets, at, size)
+                    add(later, p * size, 0, amount, sets, at, size)
             class_values(r, i, sets, older[q])
         hypothesis_gains(h, amounts, i, states[i], labels[i], gain, 0.0)
         worth, later = later, worth
@@ -110,7 +110,7 @@ def entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slope
         for e in range(r.group[g, 2], r.group[g + 1, 2]):
             group, arc = r.entry[e, 0] * size, first + r.entry[e, 2]
             slopes[arc] += dot(sums[0], group, worth, ahead, size)
-            add(class_worth, group, weights[arc], worth, ahead, size)
+            add(class_worth, group, 0, weights[arc], worth, ahead, size)
     for e in range(r.links[kind], r.links[kind + 1]):
         source, arc = r.link[e, 1], first + r.link[e, 2]
         if source >= r.width[i]:
@@ -118,11 +118,11 @@ def entry_slopes(r, i, weights, first, f, sums, worth, later, class_worth, slope
         ahead = r.link[e, 0] * wider + r.link[e, 3]
         if f.total[i, source] > 0.0:
             slopes[arc] += flow_of(f, i, source, worth, ahead)
-        add(later, source * size, weights[arc], worth, ahead, size)
+        add(later, source * size, 0, weights[arc], worth, ahead, size)
     for m in range(r.sums[kind], r.sums[kind + 1]):
         pair, group = r.summed[m, 0], r.summed[m, 1] * size
         if pair < r.width[i]:
-            add(later, pair * size, 1.0, class_worth, group, size)
+            add(later, pair * size, 0, 1.0, class_worth, group, size)
 
 
 @inner

@@ -16,7 +16,7 @@ import numpy as np
 
 from fsmeu.trellis.compiled import entry, inner, part, unsigned_of
 
-__all__ = ["best_batch", "decide_batch", "most_by_count"]
+__all__ = ["best_batch", "corners", "decide_batch", "most_by_count"]
 
 _sums = part("sum_kernels")
 ending, fill, flows, forward = _sums.ending, _sums.fill, _sums.flows, _sums.forward
@@ -322,3 +322,32 @@ def most_by_count(h, n, score, b, found):
     best(h, n, h.columns[n], score, b)
     for i in range(n + 1):
         best_ends(h, i, b, found[i, : h.columns[i]])
+
+
+@entry
+def corners(tables, slopes, places):
+    """Fills ``slopes`` (tables, k): at each corner of the concave hull the slope to it, else NaN.
+
+    The slope to the first corner is infinite; slopes never rise, whatever rounding does.
+
+    Args:
+        tables: numbers by count, -inf where there is none, (tables, k).
+        places: room for as many places, (k,).
+    """
+    for s in range(len(tables)):
+        table, found = tables[s], 0
+        for j in range(len(table)):
+            slopes[s, j] = np.nan
+            if table[j] == -np.inf:
+                continue
+            while found > 1:
+                a, b = places[found - 2], places[found - 1]
+                if (table[b] - table[a]) * (j - b) > (table[j] - table[b]) * (b - a):
+                    break  # the slope falls at b, which stays
+                found -= 1
+            places[found] = j
+            found += 1
+        for c in range(found):
+            a, b = places[max(c - 1, 0)], places[c]
+            slope = (table[b] - table[a]) / (b - a) if c > 0 else np.inf
+            slopes[s, b] = min(slope, slopes[s, a]) if c > 0 else slope

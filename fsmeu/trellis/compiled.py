@@ -8,7 +8,6 @@ then renames them).
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import sys
@@ -23,7 +22,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["entry", "inner", "kernels", "load_compiled", "part", "unsigned_of"]
+__all__ = [
+    "entry",
+    "inner",
+    "kernels",
+    "load_compiled",
+    "load_plain",
+    "part",
+    "ring",
+    "row_size",
+    "unsigned_of",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,26 +40,61 @@ _LOADING = RLock()
 
 _COMPILING: ContextVar[bool] = ContextVar("compiling", default=False)
 
+_RING: ContextVar[str] = ContextVar("ring", default="count_kernels")
+
 _FOLDER = Path(__file__).parent
 
 SMALL_WORK = 20_000
 """Products and sums of a query up to which Python is taken: about what loading the loops costs."""
 
 
-def kernels(name: str, work: int) -> ModuleType:
-    """A module of kernels of this package, for a query of about so many sums and products."""
+def kernels(name: str, work: int, rows: str = "count_kernels") -> ModuleType:
+    """A module of kernels of this package, for a query of about so many sums and products.
+
+    Args:
+        name: the module.
+        work: how many sums and products there are.
+        rows: the module of rows that it works on, and their length, after a colon, where it is the
+            same for all.
+    """
     small = work <= SMALL_WORK and not load_compiled.cache_info().currsize
-    return _plain(name) if small else load_compiled(name)
+    return load_plain(name, rows) if small else load_compiled(name, rows)
 
 
 def part(name: str) -> ModuleType:
     """A module of kernels for other kernels to call; compiled where these are."""
-    return load_compiled(name) if _COMPILING.get() else _plain(name)
+    return load_compiled(name, _RING.get()) if _COMPILING.get() else load_plain(name, _RING.get())
 
 
-def _plain(name: str) -> ModuleType:
+def ring() -> str:
+    """The module of the rows that kernels are loaded for."""
+    return _RING.get().partition(":")[0]
+
+
+def row_size() -> int:
+    """The length of the rows that kernels are loaded for, where it is the same for all."""
+    return int(_RING.get().partition(":")[2])
+
+
+@cache
+def load_plain(name: str, rows: str) -> ModuleType:
     """A module of kernels as it is written."""
-    return importlib.import_module(f"{__package__}.{name}")
+    return _loaded(f"{__package__}._plain_{name}_{rows}", name, rows)
+
+
+def _loaded(alias: str, name: str, rows: str) -> ModuleType:
+    """A module once more, under another name."""
+    spec = importlib.util.spec_from_file_location(alias, _FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[alias] = module  # where numba looks for what it finds in its cache
+    token = _RING.set(rows)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        _RING.reset(token)
+    return module
 
 
 def unsigned_of() -> Callable[[int], Any]:
@@ -83,28 +127,21 @@ def _jit(function: F, **options: Any) -> F:
 
 
 @cache
-def load_compiled(name: str) -> ModuleType:
-    """A module of kernels once more, its functions compiled."""
+def load_compiled(name: str, rows: str = "count_kernels") -> ModuleType:
+    """A module of kernels once more, its functions compiled; in a folder for the kind of rows."""
     from numba import config as numba_config
 
     config: Any = numba_config
-    alias = f"{__package__}._compiled_{name}"
-    spec = importlib.util.spec_from_file_location(alias, _FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[alias] = module  # where numba looks for what it finds in its cache
     with _LOADING:  # numba has one cache folder for all threads
-        folder, before = _cache_folder(), config.CACHE_DIR
-        if not folder.exists() and not _COMPILING.get():
+        folder, before = _cache_folder() / rows.replace(":", "_"), config.CACHE_DIR
+        if not folder.parent.exists() and not _COMPILING.get():
             print("fsmeu compiles its loops, once on this machine: about a minute", file=sys.stderr)
         token, config.CACHE_DIR = _COMPILING.set(True), str(folder)
         try:
-            spec.loader.exec_module(module)
+            return _loaded(f"{__package__}._compiled_{name}_{rows.replace(':', '_')}", name, rows)
         finally:
             _COMPILING.reset(token)
             config.CACHE_DIR = before
-    return module
 
 
 @lru_cache(maxsize=1)

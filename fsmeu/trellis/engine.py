@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from fsmeu.trellis.batches import (
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.composed import Composed
 from fsmeu.trellis.roundings import LEAST, Sums, relative_error
-from fsmeu.trellis.structure import Hypotheses, References, padded
+from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
 from fsmeu.trellis.tapes import Tapes, value_tables
 from fsmeu.trellis.terms import Amounts
 
@@ -58,6 +58,7 @@ class Structure:
         h: the tape of z with what is allowed.
         amounts: what terms add.
         weight_at: where the weights of each position begin among those of a model, (n + 1,).
+        rows: the kernels of the rows of y's tape: numbers by count, or moments of the count.
     """
 
     tapes: Tapes
@@ -68,12 +69,22 @@ class Structure:
     h: Hypotheses
     amounts: Amounts
     weight_at: Ints
+    rows: str = "count_kernels"
     _memo: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
     def counts(self) -> int:
         """The number of joint counts."""
         return len(self.tapes.form.joint_counts)
+
+    def moments(self, size: int) -> Structure:
+        """The same structure with rows of E[count^j] / j!, j < size, in place of counts."""
+        key = ("moments", size)
+        if key not in self._memo:
+            r = with_moments(self.r, size)
+            self._memo[key] = replace(self, r=r, rows=f"jet_kernels:{size}", _memo={})
+        found: Structure = self._memo[key]
+        return found
 
     def guard(self, where: str, n: int) -> None:
         """Refuses sweeps of length n that would hold too many numbers.
@@ -125,7 +136,7 @@ class Structure:
         longest = max(model.n for model in models)
         found = np.zeros((len(models), 1 + self.counts, int(self.r.columns[longest])))
         ended = np.zeros(len(models), np.int64)
-        run = kernels("sum_kernels", self._work(batch, 1 + self.counts))
+        run = kernels("sum_kernels", self._work(batch, 1 + self.counts), self.rows)
 
         def part(rows: slice) -> None:
             some = part_of(batch, rows)
@@ -209,26 +220,43 @@ class Structure:
         shown = first[self.h.kind] < self.h.width[:-1, None]  # (n, score rows + 1)
         return np.ascontiguousarray(np.argwhere(shown))
 
-    def scores(self, models: Sequence[ArcWeights], basis: Floats, absolute: bool = False) -> Floats:
-        """Scores for every function of y's count, (batch, functions, cells).
+    def scores(
+        self,
+        models: Sequence[ArcWeights],
+        ends: Floats,
+        absolute: bool = False,
+        nothing: float = 0.0,
+    ) -> tuple[Floats, Floats]:
+        """Scores of steps, (batch, lanes, cells), and where y's counter ends, (batch, row).
+
+        A score is E[amount that a step adds, times f(y's count)]. There is one lane, or one for
+        each of the coefficients of E[amount exp(t count) f].
 
         Args:
             models: models of this structure and of one length.
-            basis: functions of the count, (functions, counter).
+            ends: the function f of each sentence and joint count as a row, (batch, counts, row).
             absolute: whether amounts are taken without signs.
+            nothing: a mass up to which it is not moved on.
         """
         batch, n = self._batch(models), models[0].n
-        cells = self.score_cells(n)
-        found = np.zeros((len(models), len(basis), len(cells)))
-        f, sums, back, score, *_ = self._decision_rooms(n)
-        run = kernels("sum_kernels", self._work(batch, 2 * len(basis) * self.counts))
+        cells, size = self.score_cells(n), int(self.r.columns[n])
+        lanes = 1 if self.rows == "count_kernels" else size
+        found = np.zeros((len(models), lanes, len(cells)))
+        chances = np.zeros((len(models), size))
+        run = kernels("sum_kernels", self._work(batch, 2 * self.counts), self.rows)
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        group = np.zeros(self.counts, np.int64)
-        rooms = (f, sums, back, score, group)
-        run.score_batch(self.r, amounts, basis, batch, cells, rooms, found)
-        return found
+        group = np.arange(self.counts)
+
+        with self._rooms(("scores", lanes), n, self._decision_rooms) as rooms:
+            f, sums, back, *_ = rooms
+            score = np.zeros((n, len(amounts.joint) * lanes))
+            run.score_batch(
+                self.r, amounts, ends, batch, cells, nothing, (f, sums, back, score, group),
+                found, chances,
+            )  # fmt: skip
+        return found, chances
 
     def best_by_count(self, scores: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).
@@ -252,6 +280,33 @@ class Structure:
         rooms = (score, self._best_layers(n))
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
+
+    def path_counts(self, labels: Ints) -> Ints:
+        """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
+        found, pair = np.zeros((2, len(labels)), np.int64)
+        for i, label in enumerate(labels.T):
+            pair, _, counted = self.h.step[self.h.kind[i], pair, label].T
+            found = found + counted
+        return found
+
+    def path_scores(self, scores: Floats, labels: Ints) -> Floats:
+        """Sums of the scores of the steps of paths, (batch, lanes).
+
+        Args:
+            scores: scores of steps, (batch, lanes, cells).
+            labels: label indices of the paths, (batch, n).
+        """
+        n, h, batch = labels.shape[1], self.h, np.arange(len(labels))
+        place = np.full((n, len(self.amounts.joint)), scores.shape[2])
+        cells = self.score_cells(n)
+        place[cells[:, 0], cells[:, 1]] = np.arange(len(cells))
+        held = np.concatenate([scores, np.zeros((*scores.shape[:2], 1))], axis=2)
+        found, pair = np.zeros(scores.shape[:2]), np.zeros(len(labels), np.int64)
+        for i in range(n):
+            pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T
+            for rows in (*h.early[colour].T, *h.late[h.kind[i], pair].T):
+                found += held[batch, :, place[i, rows]]
+        return found
 
     def roundings(self, n: int) -> int:
         """A bound on the roundings behind each number, of sequences of length n."""
@@ -293,7 +348,8 @@ class Structure:
     def _layer_cells(self, n: int) -> tuple[int, int]:
         """The size of an array of one layer's pairs, and of one of classes."""
         columns = int(padded(self.r.columns[n]))
-        return int(self.r.width[n]) * columns + _ROOM, len(self.r.member) * columns + _ROOM
+        classes = len(self.r.member) * int(self.r.copies[0])
+        return int(self.r.width[n]) * columns + _ROOM, classes * columns + _ROOM
 
     @cached_property
     def _mass_cells(self) -> Ints:
@@ -328,11 +384,11 @@ class Structure:
 
     def _class_sums(self, n: int) -> tuple[Floats, Floats]:
         """Arrays for the rows and totals of classes."""
-        return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member))
+        return np.zeros(self._layer_cells(n)[1]), np.zeros(len(self.r.member) * self.r.copies[0])
 
     @contextmanager
     def _rooms(
-        self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
+        self, kind: Hashable, n: int, make: Callable[[int], tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
         """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
 
@@ -360,8 +416,8 @@ class Structure:
 
     def _decision_rooms(self, n: int) -> tuple[Any, ...]:
         columns, most = int(padded(self.r.columns[n])), int(self.h.columns[n])
-        classes = len(self.r.member) * columns + _ROOM
-        widest = int(np.diff(self.r.arc_sets).max(initial=0)) * columns + _ROOM
+        classes = self._layer_cells(n)[1]
+        widest = int(np.diff(self.r.arc_sets).max(initial=0) * self.r.copies[0]) * columns + _ROOM
         return (
             self._forward_layers(n),
             self._class_sums(n),

@@ -28,7 +28,7 @@ from fsmeu.arrays import Ints
 from fsmeu.fst.distinct import distinct, distinct_rows, first_places, row_keys
 from fsmeu.trellis.composed import Composed
 
-__all__ = ["Hypotheses", "References", "hypotheses", "padded", "references"]
+__all__ = ["Hypotheses", "References", "hypotheses", "padded", "references", "with_moments"]
 
 
 class _Features(NamedTuple):
@@ -100,14 +100,15 @@ class References(NamedTuple):
         member: the first pair of each class.
         link: target, pair before, weight, counted, whether the target has other links or entries.
         group: target, counted, first entry, whether it is the first of its target; and the end.
-        entry: class before, 0, weight.
+        entry: class before, or its row, 0, weight.
         summed: pairs of classes that are the source of an entry, and their class.
         arc_set: the first arc of each set, and the end.
-        arc: class after, counted, weight.
+        arc: class after, counted, weight; or row of the class after, 0, weight (``with_moments``).
         part: arc sets of classes; where those of each kind and class begin, (kinds, classes + 1).
         use: pair before, arc set, feature.
         show: pair after, feature.
         operations: for each kind, sums and products on the way from a pair to one after, at most.
+        copies: how many rows a class has, (1,).
     """
 
     kind: Ints
@@ -135,6 +136,7 @@ class References(NamedTuple):
     shows: Ints
     show: Ints
     operations: Ints
+    copies: Ints
 
 
 def references(composed: Composed) -> References:
@@ -192,7 +194,24 @@ def references(composed: Composed) -> References:
         shows=np.array(show.begins),
         show=show.rows(),
         operations=np.array(operations, np.int64),
+        copies=np.ones(1, np.int64),
     )
+
+
+def with_moments(r: References, size: int) -> References:
+    """The tables for rows of so many moments.
+
+    What is counted does not move a row, but multiplies it: the row of class c for an arc that
+    counts m is row c + classes * m.
+    """
+    classes = len(r.member)
+    arc, entry, group = r.arc.copy(), r.entry.copy(), r.group.copy()
+    arc[:, 0], arc[:, 1] = arc[:, 0] + classes * arc[:, 1], 0
+    entry[:, 0] += classes * np.repeat(group[:-1, 1], np.diff(group[:, 2]))
+    group[:, 1] = 0
+    most = int(max(r.group[:, 1].max(initial=0), r.arc[:, 1].max(initial=0)))
+    columns, copies = np.full_like(r.columns, size), np.array([1 + most])
+    return r._replace(columns=columns, arc=arc, entry=entry, group=group, copies=copies)
 
 
 def padded(columns: Ints) -> Ints:

@@ -6,11 +6,10 @@
 
 Kernels are plain Python, and run as such or compiled by numba (``compiled.py``): the same
 operations in the same order, so the same bits. Loops are written out, because array expressions
-and assigned slices take numba seconds to compile; sums of products take four numbers at a time,
-because numba does not reorder them.
+and assigned slices take numba seconds to compile.
 
-Rows of y's counter have the length ``padded``; what is past its values is 0. Places in flat arrays
-are unsigned where a loop is to be vectorised.
+What a row is, another module says: numbers by the value of y's counter (``count_kernels.py``), or
+moments of it (``jet_kernels.py``).
 
 The mass of pair p of layer i by count is ``f.scale[i, p]`` times a row of ``f.mass``, which begins
 at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f.place[i, p, 1]`` on
@@ -24,78 +23,16 @@ at ``f.place[i, p, 0]``, has the length ``f.place[i, p, 2]`` and counts from ``f
 
 from __future__ import annotations
 
-from fsmeu.trellis.compiled import entry, inner, unsigned_of
+from fsmeu.trellis.compiled import entry, inner, part, ring
 
 __all__ = ["mean_batch", "score_batch"]
 
 
-unsigned = unsigned_of()
-
-
-@inner
-def padded(columns):
-    """The length of a row of counts: one that four divides, or 1."""
-    return 1 if columns == 1 else (columns + 3) // 4 * 4
-
-
-@inner
-def fill(row, begin, end, number):
-    """Fills places begin, ..., end - 1 of an array with a number."""
-    for c in range(unsigned(begin), unsigned(end)):
-        row[c] = number
-
-
-@inner
-def add(into, goal, factor, row, at, size):
-    """Adds a multiple of so many numbers of an array to those of another."""
-    goal, at = unsigned(goal), unsigned(at)
-    for c in range(unsigned(size)):
-        into[goal + c] += factor * row[at + c]
-
-
-@inner
-def dot(one, a, other, b, size):
-    """The sum of products of so many numbers of two arrays: 1, or a number that four divides."""
-    a, b = unsigned(a), unsigned(b)
-    if size == 1:
-        return one[a] * other[b]
-    w, x, y, z, k = 0.0, 0.0, 0.0, 0.0, unsigned(0)
-    while k < unsigned(size):
-        w += one[a + k] * other[b + k]
-        x += one[a + k + unsigned(1)] * other[b + k + unsigned(1)]
-        y += one[a + k + unsigned(2)] * other[b + k + unsigned(2)]
-        z += one[a + k + unsigned(3)] * other[b + k + unsigned(3)]
-        k += unsigned(4)
-    return (w + x) + (y + z)
-
-
-@inner
-def add_arcs(into, goal, size, held, stride, arc, begin, end, weights, first):
-    """Adds to a row what arcs (number of a row of ``held``, shift, weight) lead to.
-
-    Four arcs at a time: the sums are loaded and stored once for them.
-    """
-    goal, size, stride = unsigned(goal), unsigned(size), unsigned(stride)
-    e, end, first = unsigned(begin), unsigned(end), unsigned(first)
-    one, two, three, four = unsigned(1), unsigned(2), unsigned(3), unsigned(4)
-    while e + three < end:
-        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
-        b = unsigned(arc[e + one, 0]) * stride + unsigned(arc[e + one, 1])
-        c = unsigned(arc[e + two, 0]) * stride + unsigned(arc[e + two, 1])
-        d = unsigned(arc[e + three, 0]) * stride + unsigned(arc[e + three, 1])
-        s, t = weights[first + unsigned(arc[e, 2])], weights[first + unsigned(arc[e + one, 2])]
-        u = weights[first + unsigned(arc[e + two, 2])]
-        v = weights[first + unsigned(arc[e + three, 2])]
-        for k in range(size):
-            more = (s * held[a + k] + t * held[b + k]) + (u * held[c + k] + v * held[d + k])
-            into[goal + k] += more
-        e += four
-    while e < end:
-        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
-        s = weights[first + unsigned(arc[e, 2])]
-        for k in range(size):
-            into[goal + k] += s * held[a + k]
-        e += one
+_rows = part(ring())
+add, add_arcs, add_flow = _rows.add, _rows.add_arcs, _rows.add_flow
+add_along, fill, padded = _rows.add_along, _rows.fill, _rows.padded
+class_after, counted_by = _rows.class_after, _rows.counted_by
+room, spread_out = _rows.room, _rows.spread_out
 
 
 @inner
@@ -109,17 +46,10 @@ def begin_row(f, layer, p, row, size, first, total):
 
 
 @inner
-def add_pair(into, goal, factor, f, layer, p):
-    """Adds a multiple of the masses of a pair to a row."""
-    row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
-    add(into, goal + shift, factor * f.scale[layer, p], f.mass, row, size)
-
-
-@inner
-def flow_of(f, layer, p, other, at):
-    """The sum over counts of the mass of a pair times a row of another array."""
-    row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
-    return f.scale[layer, p] * dot(f.mass, row, other, at + shift, size)
+def add_pair(into, goal, counted, factor, f, layer, p):
+    """Adds a multiple of the masses of a pair to a row, so much being counted after it."""
+    row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1] + counted, f.place[layer, p, 2]
+    add(into, goal, shift, factor * f.scale[layer, p], f.mass, row, size)
 
 
 @inner
@@ -134,8 +64,12 @@ def class_sums(r, i, f, layer, sums):
         if pair >= width:
             break
         if before[pair] > 0.0:
-            add_pair(row, group * size, 1.0, f, layer, pair)
+            add_pair(row, group * size, 0, 1.0, f, layer, pair)
             total[group] += before[pair]
+    if r.copies[0] > 1:
+        spread_out(row, 0, classes, size, r.copies[0])
+        for c in range(classes, classes * r.copies[0]):
+            total[c] = total[c - classes]
 
 
 @inner
@@ -159,8 +93,10 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
             break
         if group[g, 3]:
             top = begin_row(f, there, target, top, wider, 0.0, 0.0)
-        goal, moved = place[there, target, 0] + group[g, 1], 0.0
-        add_arcs(f.mass, goal, size, sums[0], size, r.entry, begin, end, weights, first)
+        goal, moved = place[there, target, 0], 0.0
+        add_arcs(
+            f.mass, goal, group[g, 1], size, sums[0], size, r.entry, begin, end, weights, first
+        )
         for e in range(begin, end):
             moved += weights[first + r.entry[e, 2]] * sums[1][r.entry[e, 0]]
         behind[target] += moved
@@ -173,7 +109,7 @@ def advance(r, i, weights, first, f, here, there, top, sums, nothing):
         if moved > nothing:
             behind[target] += moved
             if link[e, 4]:
-                add_pair(f.mass, place[there, target, 0] + counted, weight, f, here, source)
+                add_pair(f.mass, place[there, target, 0], counted, weight, f, here, source)
             else:
                 scale[there, target] = weight * scale[here, source]
                 place[there, target, 0] = place[here, source, 0]
@@ -200,14 +136,6 @@ def forward(r, weights, weight_at, n, start, f, sums, nothing):
 
 
 @inner
-def add_feature(amounts, table, feature, group, q, flow, score):
-    """Adds what flows through a feature of y to the scores of the rows of z that it meets."""
-    for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
-        if group[amounts.joint[amounts.row[e]]] == q:
-            score[amounts.row[e]] += amounts.amount[e] * flow
-
-
-@inner
 def set_sums(r, i, weights, first, beyond, values):
     """Fills ``values`` with the rows of all arc sets of position i, from those of classes after."""
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
@@ -215,7 +143,7 @@ def set_sums(r, i, weights, first, beyond, values):
     fill(values, 0, (end - begin) * size, 0.0)
     for s in range(begin, end):
         goal, a, b = (s - begin) * size, r.arc_set[s], r.arc_set[s + 1]
-        add_arcs(values, goal, size, beyond, wider, r.arc, a, b, weights, first)
+        add_arcs(values, goal, 0, size, beyond, wider, r.arc, a, b, weights, first)
 
 
 @inner
@@ -225,7 +153,9 @@ def class_values(r, i, values, back):
     fill(back, 0, len(r.member) * size, 0.0)
     for c in range(r.classes[i]):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
-            add(back, c * size, 1.0, values, (r.part[e] - r.arc_sets[kind]) * size, size)
+            add(back, c * size, 0, 1.0, values, (r.part[e] - r.arc_sets[kind]) * size, size)
+    if r.copies[0] > 1:
+        spread_out(back, 0, len(r.member), size, r.copies[0])
 
 
 @inner
@@ -237,6 +167,8 @@ def ending_values(r, n, end, first, final, back):
         weight = final[r.state[r.member[c]]]
         for k in range(r.columns[n]):
             back[c * size + k] = weight * end[first + k]
+    if r.copies[0] > 1:
+        spread_out(back, 0, len(r.member), size, r.copies[0])
 
 
 @inner
@@ -249,7 +181,7 @@ def flows(
     numbers f are ``end`` from ``first`` on. Joint counts are those of group q.
     """
     back, older, values = rooms
-    show, use, class_of = r.show, r.use, r.class_of
+    show, use, class_of, classes, copies = r.show, r.use, r.class_of, len(r.member), r.copies[0]
     ending_values(r, n, end, first, final, back)
     for i in range(n - 1, -1, -1):
         kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
@@ -261,18 +193,26 @@ def flows(
             if p >= width:
                 break
             if alive[p] > nothing:
-                flow = flow_of(f, i + 1, p, older, class_of[p] * wider)
-                add_feature(amounts, table, show[u, 1], group, q, flow, row)
+                at = class_of[p] * wider
+                add_flow(
+                    amounts, table, show[u, 1], group, q, f, i + 1, p, older, at, classes * wider,
+                    copies, row,
+                )  # fmt: skip
         set_sums(r, i, weights, weight_at[i], older, values)
-        begin = r.arc_sets[kind]
+        begin, sets = r.arc_sets[kind], r.arc_sets[kind + 1] - r.arc_sets[kind]
+        if copies > 1:
+            spread_out(values, 0, sets, size, copies)
         width, alive = r.width[i], f.total[i]
         for u in range(r.uses[kind], r.uses[kind + 1]):
             p = use[u, 0]
             if p >= width:
                 break
             if alive[p] > nothing:
-                flow = flow_of(f, i, p, values, (use[u, 1] - begin) * size)
-                add_feature(amounts, table, use[u, 2], group, q, flow, row)
+                at = (use[u, 1] - begin) * size
+                add_flow(
+                    amounts, table, use[u, 2], group, q, f, i, p, values, at, sets * size, copies,
+                    row,
+                )  # fmt: skip
         class_values(r, i, values, back)
 
 
@@ -303,25 +243,29 @@ def add_means(r, i, weights, first, f, here, there, mean, at, after, goal, gain)
         gain: what the joint count gains beside each feature of y.
     """
     kind, size, wider = r.kind[i], padded(r.columns[i]), padded(r.columns[i + 1])
+    classes = len(r.member)
+    if r.copies[0] > 1:
+        spread_out(mean, at, classes, size, r.copies[0])
     for c in range(r.classes[i]):
         for e in range(r.parts[kind, c], r.parts[kind, c + 1]):
             for a in range(r.arc_set[r.part[e]], r.arc_set[r.part[e] + 1]):
-                to = goal + r.arc[a, 0] * wider + r.arc[a, 1]
-                add(after, to, weights[first + r.arc[a, 2]], mean, at + c * size, size)
+                weight = weights[first + r.arc[a, 2]]
+                add_along(after, goal, wider, r.arc, a, weight, mean, at, c, classes, size)
     for u in range(r.uses[kind], r.uses[kind + 1]):
         p, amount = r.use[u, 0], gain[r.use[u, 2]]
         if p >= r.width[i]:
             break
         if amount != 0.0 and f.total[here, p] > 0.0:
             for a in range(r.arc_set[r.use[u, 1]], r.arc_set[r.use[u, 1] + 1]):
-                to = goal + r.arc[a, 0] * wider + r.arc[a, 1]
-                add_pair(after, to, amount * weights[first + r.arc[a, 2]], f, here, p)
+                to = goal + class_after(r.arc, a, classes) * wider
+                weight = amount * weights[first + r.arc[a, 2]]
+                add_pair(after, to, counted_by(r.arc, a, classes), weight, f, here, p)
     for u in range(r.shows[kind], r.shows[kind + 1]):
         p, amount = r.show[u, 0], gain[r.show[u, 1]]
         if p >= r.width[i + 1]:
             break
         if amount != 0.0 and f.total[there, p] > 0.0:
-            add_pair(after, goal + r.class_of[p] * wider, amount, f, there, p)
+            add_pair(after, goal + r.class_of[p] * wider, 0, amount, f, there, p)
 
 
 @inner
@@ -331,8 +275,7 @@ def ending(r, n, final, f, layer, chance):
         if f.total[layer, p] > 0.0:
             row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
             weight = final[r.state[p]] * f.scale[layer, p]
-            for k in range(min(size, r.columns[n] - shift)):
-                chance[shift + k] += weight * f.mass[row + k]
+            add(chance, 0, shift, weight, f.mass, row, min(size, room(r.columns[n], shift)))
 
 
 @inner
@@ -384,25 +327,30 @@ def mean_batch(r, h, amounts, batch, rooms, found, ended):
 
 
 @entry
-def score_batch(r, amounts, basis, batch, cells, rooms, scores):
-    """Fills ``scores`` (batch, functions, cells): flows for every function of y's count.
+def score_batch(r, amounts, ends, batch, cells, nothing, rooms, scores, chances):
+    """Fills ``scores`` (batch, lanes, cells): flows for a function of y's counter.
+
+    And ``chances``, (batch, row): where the counter ends.
 
     Args:
-        basis: the functions, (functions, counter).
+        ends: the function for each joint count, (batch, joint counts, row).
         cells: position and score row of each score that is kept.
+        nothing: a mass up to which it is not moved on.
     """
     f, sums, back, score, group = rooms
+    lanes = scores.shape[1]
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
-        forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, 0.0)
-        for j in range(len(basis)):
-            for i in range(n):
-                fill(score[i], 0, score.shape[1], 0.0)
-            if len(group) > 0:  # all joint counts are worth the same
-                flows(
-                    r, amounts, weights, batch.weight_at, n, basis[j], 0, batch.final[s], f, 0.0,
-                    group, 0, back, score,
-                )  # fmt: skip
-            for c in range(scores.shape[2]):
-                scores[s, j, c] = score[cells[c, 0], cells[c, 1]]
+        forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, nothing)
+        ending(r, n, batch.final[s], f, n, chances[s])
+        for i in range(n):
+            fill(score[i], 0, score.shape[1], 0.0)
+        for q in range(len(group)):
+            flows(
+                r, amounts, weights, batch.weight_at, n, ends[s, q], 0, batch.final[s], f, nothing,
+                group, q, back, score,
+            )  # fmt: skip
+        for c in range(len(cells)):
+            for j in range(lanes):
+                scores[s, j, c] = score[cells[c, 0], cells[c, 1] * lanes + j]

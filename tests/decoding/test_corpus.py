@@ -120,19 +120,6 @@ def test_bounds_hold_wherever_the_search_stops(name, kind, seed):
     assert all(low <= high for low, high in told)
 
 
-@pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
-def test_polynomials_of_a_count(name, monkeypatch):
-    """With few functions of a count, bounds are wider, and hold."""
-    monkeypatch.setattr(corpus_parts, "_functions", lambda corpus: 2)
-    wide = 0
-    for seed in range(4):
-        loss, meaning, models, listed = corpus(name, "field", seed + 20)
-        found = fsmeu.decode_corpus(loss, models)
-        check(found, loss, meaning, listed)
-        wide += not found.exact
-    assert wide
-
-
 def test_without_exchanges(monkeypatch):
     """Where totals between two pieces are not met, the gap of the relaxation is told."""
     monkeypatch.setattr(corpus_search, "best_with_total", lambda *given: None)

@@ -7,6 +7,9 @@ import fsmeu
 from fsmeu.decoding import corpus_moments
 from fsmeu.expectation import corpus_moments as expected
 from fsmeu.losses.algebra.ratios import ratio_of_totals
+from fsmeu.models import arc_weights_many
+from fsmeu.trellis.kept import structure_of
+from tests.support.kernels import run_kernels
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -61,6 +64,34 @@ def test_expectations_are_within_their_bounds(without_moments):
     assert value.value == pytest.approx(again.value, rel=1e-11)
     assert value.lower <= again.upper
     assert again.lower <= value.upper
+
+
+@pytest.mark.parametrize("name", ["chunk_fscore", "fscore", "chunk_recall"])
+@pytest.mark.parametrize("how", ["plain", "compiled"])
+def test_moments_of_a_sentence_are_those_of_its_counts(name, how, monkeypatch):
+    """Sweeps over moments give the sums over counts that sweeps over counts give."""
+    run_kernels(how, monkeypatch.setattr)
+    loss = fsmeu.load(name, labels=TAGS) if name != "fscore" else fsmeu.load(name)
+    models = list(sentences(3, 6, 1.0))
+    if name == "fscore":
+        random = np.random.default_rng(5)
+        models = [fsmeu.models.Bernoulli(random.random(n)) for n in (5, 1, 8)]
+    for model in models:
+        structure, n = structure_of(loss, model), model.n
+        layered = arc_weights_many([model])
+        z = np.random.default_rng(n).integers(len(model.labels), size=n)
+        counts, joint = structure.sums(layered, [z])[0][0]
+        moments = structure.moments(5).sums(layered, [z])[0][0]
+        powers = np.arange(len(counts)) ** np.arange(5.0)[:, None] / [[1], [1], [2], [6], [24]]
+        np.testing.assert_allclose(moments, [powers @ counts, powers @ joint], rtol=1e-13)
+        ones = np.eye(5)[None, :1]
+        scores, chances = structure.moments(5).scores(layered, ones)
+        np.testing.assert_allclose(chances[0], powers @ counts, rtol=1e-13)
+        for power, lane in zip(powers, scores[0], strict=True):
+            wanted, _ = structure.scores(layered, np.ascontiguousarray(power[None, None]))
+            np.testing.assert_allclose(lane, wanted[0, 0], rtol=1e-12, atol=1e-300)
+        found = structure.path_scores(scores, z[None])
+        np.testing.assert_allclose(found[0], powers @ joint, rtol=1e-12, atol=1e-15)
 
 
 def test_small_corpora_are_left_to_the_search():

@@ -1,0 +1,154 @@
+"""Rows of numbers by the value of y's counter, as kernels add them up.
+
+Rows have the length ``padded``; what is past the counter's values is 0. To count more moves a row.
+Places in flat arrays are unsigned where a loop is to be vectorised; sums of products take four
+numbers at a time, because numba does not reorder them.
+"""
+
+# ruff: noqa: D417
+
+from __future__ import annotations
+
+from fsmeu.trellis.compiled import inner, unsigned_of
+
+__all__ = [
+    "add",
+    "add_along",
+    "add_arcs",
+    "add_flow",
+    "class_after",
+    "counted_by",
+    "dot",
+    "fill",
+    "flow_of",
+    "padded",
+    "room",
+    "spread_out",
+]
+
+unsigned = unsigned_of()
+
+
+@inner
+def padded(columns):
+    """The length of a row of counts: one that four divides, or 1."""
+    return 1 if columns == 1 else (columns + 3) // 4 * 4
+
+
+@inner
+def room(columns, shift):
+    """How many numbers of a row that is moved by a shift are values of the counter."""
+    return columns - shift
+
+
+@inner
+def fill(row, begin, end, number):
+    """Fills places begin, ..., end - 1 of an array with a number."""
+    for c in range(unsigned(begin), unsigned(end)):
+        row[c] = number
+
+
+@inner
+def add(into, goal, shift, factor, row, at, size):
+    """Adds a multiple of a row that is so long to another, so much being counted after it."""
+    goal, at = unsigned(goal + shift), unsigned(at)
+    for c in range(unsigned(size)):
+        into[goal + c] += factor * row[at + c]
+
+
+@inner
+def class_after(arc, a, classes):
+    """The class that an arc leads to."""
+    return arc[a, 0]
+
+
+@inner
+def counted_by(arc, a, classes):
+    """What an arc counts."""
+    return arc[a, 1]
+
+
+@inner
+def add_along(into, goal, wider, arc, a, weight, rows, at, c, classes, size):
+    """Adds to the row of the class that an arc leads to a multiple of that of class c.
+
+    Args:
+        goal: where rows after begin, ``wider`` numbers each.
+        at: where rows before begin, ``size`` numbers each.
+    """
+    add(into, goal + arc[a, 0] * wider, arc[a, 1], weight, rows, at + c * size, size)
+
+
+@inner
+def spread_out(rows, at, classes, size, copies):
+    """Rows serve for all that is counted: there is nothing to fill."""
+
+
+@inner
+def dot(one, a, other, b, size):
+    """The sum of products of so many numbers of two arrays: 1, or a number that four divides."""
+    a, b = unsigned(a), unsigned(b)
+    if size == 1:
+        return one[a] * other[b]
+    w, x, y, z, k = 0.0, 0.0, 0.0, 0.0, unsigned(0)
+    while k < unsigned(size):
+        w += one[a + k] * other[b + k]
+        x += one[a + k + unsigned(1)] * other[b + k + unsigned(1)]
+        y += one[a + k + unsigned(2)] * other[b + k + unsigned(2)]
+        z += one[a + k + unsigned(3)] * other[b + k + unsigned(3)]
+        k += unsigned(4)
+    return (w + x) + (y + z)
+
+
+@inner
+def add_arcs(into, goal, shift, size, held, stride, arc, begin, end, weights, first):
+    """Adds to a row what arcs (number of a row of ``held``, counted, weight) lead to.
+
+    Forwards so much is counted after the rows, ``shift``; backwards what arcs count is before them.
+
+    Four arcs at a time: the sums are loaded and stored once for them.
+    """
+    goal, size, stride = unsigned(goal + shift), unsigned(size), unsigned(stride)
+    e, end, first = unsigned(begin), unsigned(end), unsigned(first)
+    one, two, three, four = unsigned(1), unsigned(2), unsigned(3), unsigned(4)
+    while e + three < end:
+        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
+        b = unsigned(arc[e + one, 0]) * stride + unsigned(arc[e + one, 1])
+        c = unsigned(arc[e + two, 0]) * stride + unsigned(arc[e + two, 1])
+        d = unsigned(arc[e + three, 0]) * stride + unsigned(arc[e + three, 1])
+        s, t = weights[first + unsigned(arc[e, 2])], weights[first + unsigned(arc[e + one, 2])]
+        u = weights[first + unsigned(arc[e + two, 2])]
+        v = weights[first + unsigned(arc[e + three, 2])]
+        for k in range(size):
+            more = (s * held[a + k] + t * held[b + k]) + (u * held[c + k] + v * held[d + k])
+            into[goal + k] += more
+        e += four
+    while e < end:
+        a = unsigned(arc[e, 0]) * stride + unsigned(arc[e, 1])
+        s = weights[first + unsigned(arc[e, 2])]
+        for k in range(size):
+            into[goal + k] += s * held[a + k]
+        e += one
+
+
+@inner
+def flow_of(f, layer, p, other, at):
+    """The sum over counts of the mass of a pair times a row of another array."""
+    row, shift, size = f.place[layer, p, 0], f.place[layer, p, 1], f.place[layer, p, 2]
+    return f.scale[layer, p] * dot(f.mass, row, other, at + shift, size)
+
+
+@inner
+def add_flow(amounts, table, feature, group, q, f, layer, p, other, at, copy, copies, score):
+    """Adds to scores of rows of z what flows through a pair that shows a feature of y.
+
+    Args:
+        group: the group of each joint count; those of group q are looked at.
+        other: backward values, those of what follows the pair from ``at`` on.
+        copy: how far apart rows are that count one more, where these differ.
+        score: the scores of a position, (score rows,).
+    """
+    flow = flow_of(f, layer, p, other, at)
+    for e in range(amounts.begins[table, feature], amounts.begins[table, feature + 1]):
+        if group[amounts.joint[amounts.row[e]]] == q:
+            score[amounts.row[e]] += amounts.amount[e] * flow
