@@ -215,7 +215,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     loss: Any = getattr(model, "loss_", None)
     if loss is not None and hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
-        found[loss.name] = float(loss.pair_values(zs, ys).mean())
+        named: Any = over_classes(loss, model.classes_, type(model).__name__)
+        found[loss.name] = float(named.pair_values(zs, ys).mean())
     return found
 
 
