@@ -253,10 +253,7 @@ class EUMClassifier(PlugInClassifier):
     (Koyejo et al. 2014, Algorithm 1; Narasimhan et al. 2014, Algorithm 1).
 
     Args:
-        loss: a built-in name, the path of a loss file, or a loss of the confusion table.
-        estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
-        calibration: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
-        folds: the number of folds for that.
+        loss, estimator, calibration, folds: as in ``DTAClassifier``.
         held_out: the share of the examples of each class that the threshold is chosen on.
         refit: fit the estimator again to all examples, once the threshold is chosen.
         random_state: which examples are held out.

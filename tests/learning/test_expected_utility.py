@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
-from fsmeu.errors import InputError
 from fsmeu.learning.expected_utility import (
     CountTree,
     MaxExpectedUtilityClassifier,
@@ -121,12 +119,6 @@ def test_the_gradient_equals_differences(loss):
 # -- the estimator --------------------------------------------------------------------------------
 
 
-@parametrize_with_checks([MaxExpectedUtilityClassifier(restarts=1, max_iter=30)])
-@pytest.mark.thirds
-def test_it_is_an_estimator(estimator, check):
-    check(estimator)
-
-
 def test_training_raises_the_expected_utility():
     rows, y = separated()
     made = MaxExpectedUtilityClassifier("fscore", l2=1e-3, **QUICK).fit(rows, y)
@@ -171,23 +163,3 @@ def test_batches_are_trained_on():
     whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
     assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)
     assert (made.predict(rows) == y).mean() > 0.75
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"loss": "fscor"}, "no built-in loss 'fscor'"),
-        ({"loss": 3}, "a loss is needed"),
-        ({"loss": "cost_matrix", "loss_params": {"cost": np.ones((3, 3))}}, "two labels"),
-        ({"loss_params": [1]}, "loss_params must be a dictionary"),
-        ({"loss": fsmeu.load("fscore"), "loss_params": {"beta": 2}}, "the name or the path"),
-        ({"batch_size": 0}, "batch_size must be a whole number"),
-        ({"l2": -1.0}, "l2 must be a finite number"),
-        ({"restarts": -1}, "restarts must be a whole number"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-    ],
-)
-def test_parameters_are_checked(params, message):
-    rows, y = separated(20)
-    with pytest.raises(InputError, match=message):
-        MaxExpectedUtilityClassifier(**params).fit(rows, y)

@@ -231,30 +231,6 @@ def test_weights_of_rows_that_repeat_counts():
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
 
 
-def root_of_q(eta, beta):
-    """The threshold among all values of eta that is best for F_beta, times nothing else."""
-    order = np.sort(eta)[::-1]
-    hits, count = np.cumsum(order), np.arange(1, len(eta) + 1)
-    return float(np.max(hits / (beta**2 * eta.sum() + count)))
-
-
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
-def test_threshold_is_best_for_f_beta(beta):
-    """With eta known, the threshold comes near F*_beta / (1 + beta^2), found over all cuts."""
-    random = np.random.default_rng(5)
-    eta = random.beta(0.5, 2.0, 40_000)
-    labels = (random.random(40_000) < eta).astype(int)
-    margins = np.log(eta / (1 - eta))[:, None]
-    learner = FOFOClassifier(step=1e-300, beta=beta, gamma_scale="auto", horizon=40_000)
-    learner.partial_fit(margins[:2], [0, 1])
-    learner = made(learner)
-    learner._begin(1, None)
-    learner.classes_, learner.n_features_in_ = np.array([0, 1]), 1
-    learner.weights_[:] = [[1.0, 0.0]]
-    learner.partial_fit(margins, labels)
-    assert learner.threshold_ == pytest.approx(root_of_q(eta, beta), abs=0.01)
-
-
 def test_probabilities_before_labels():
     """Those of the transcript; a learner of the same settings sees the same."""
     rows, labels = data()
