@@ -37,7 +37,6 @@ from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Potentials, from_potentials
-from fsmeu.models.base import prepare_many
 from fsmeu.models.checks import check_shape
 
 _LEAST_SCORE = -300.0
@@ -106,6 +105,26 @@ def log_likelihood(
     single[places, y] += 1.0
     np.add.at(double, (y[after - 1], y[after]), 1.0)
     return float(score) - log_partition, single, double
+
+
+def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
+    """Indices of the most probable labels at the positions of all sentences, (positions,).
+
+    This is the recursion of Viterbi (1967). Of sequences that are equally probable one is taken.
+    """
+    best = unary.copy()  # the greatest score of labels up to a position that end in each label
+    came = np.zeros(unary.shape, np.int64)  # the label before it
+    for i in range(1, len(lengths.at)):
+        rows = lengths.at[i]
+        ways = best[lengths.at[i - 1][: len(rows)], :, None] + pairwise  # (sentences, L, L)
+        came[rows] = ways.argmax(axis=1)
+        best[rows] += ways.max(axis=1)
+    # Right where a sentence ends; the other labels follow from the next one.
+    labels: Ints = best.argmax(axis=1)
+    for i in range(len(lengths.at) - 1, 0, -1):
+        rows = lengths.at[i]
+        labels[lengths.at[i - 1][: len(rows)]] = came[rows, labels[rows]]
+    return labels
 
 
 def models_of(
@@ -299,10 +318,8 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def predict_most_probable(self, X: Any) -> list[list[Any]]:
         """The most probable tags of each sentence (Viterbi), as sklearn-crfsuite predicts."""
-        models = models_of(*self._scores(X), range(len(self.classes_)))
-        prepare_many(models)
-        best = [np.array(model.most_probable(1)[0][0], np.int64) for model in models]
-        return [self.classes_[one].tolist() for one in best]
+        scores = self._scores(X)
+        return [one.tolist() for one in scores[-1].split(self.classes_[most_probable(*scores)])]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """The probability of each tag at each position of each sentence, by tag."""

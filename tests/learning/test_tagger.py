@@ -19,6 +19,7 @@ from fsmeu.learning.tagger import (
     chain_marginals,
     expected_values,
     log_likelihood,
+    most_probable,
 )
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
@@ -130,18 +131,18 @@ def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
     assert found[2] == pytest.approx(double, abs=1e-12)
 
 
-def test_the_most_probable_tags_equal_enumeration():
-    sentences, tags = drawn(4)
-    short = [one[:4] for one in sentences]
-    made = MaxExpectedUtilityTagger(utility_iterations=0).fit(sentences, tags)
-    best = [
-        max(scored(model.unary, model.pairwise), key=lambda one: one[1])[0]
-        for model in made.models(short)
-    ]
-    assert made.predict_most_probable([*short, []]) == [
-        *(made.classes_[list(one)].tolist() for one in best),
-        [],
-    ]
+@given(
+    st.integers(1, 3),
+    st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=30)
+def test_the_most_probable_labels_equal_enumeration(labels, lengths, seed):
+    unary, pairwise = tables(labels, lengths, seed)
+    where = Lengths(lengths)
+    best = [max(scored(rows, pairwise), key=lambda one: one[1])[0] for rows in where.split(unary)]
+    found = most_probable(unary, pairwise, where)
+    assert [tuple(one) for one in where.split(found)] == best
 
 
 def test_the_gradient_of_the_likelihood_equals_differences():
