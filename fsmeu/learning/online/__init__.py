@@ -166,8 +166,9 @@ class OnlineClassifier(BinaryClassifier):
         learned = (self._kind, self.state_, self.weights_, self.delays_, settings)
         with np.errstate(over="ignore", invalid="ignore"):  # told below
             predicted, chances = kernels.run(*learned, _flat(rows), (positive, weights, draws))
-        numbers = (self.weights_, self.state_, chances[weights != 0.0])
-        if not all(np.isfinite(part).all() for part in numbers):
+        known = np.isfinite(chances) | (weights == 0.0)
+        finite = np.isfinite(self.weights_).all() and np.isfinite(self.state_).all()
+        if not (known.all() and finite):
             must = "weights and their products with rows must stay finite"
             remedy = "Scale the features, or give a smaller step"
             raise InputError(message(type(self).__name__, must, "an overflow", remedy))

@@ -72,8 +72,9 @@ def _learn(kind, state, chances, y, weight, costs):
 @compiled
 def _ends(state):
     """Whether the stage is over and another follows."""
-    more = state[at.STAGE] < state[at.STAGES] or state[at.OPEN]
-    return state[at.DONE] >= state[at.LENGTH] and more
+    if state[at.DONE] < state[at.LENGTH]:
+        return False
+    return state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
 
 
 @compiled
