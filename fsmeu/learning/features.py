@@ -7,7 +7,6 @@ behind the outer one. A list of names stands for features of value 1.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -108,14 +107,14 @@ def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> 
     Features that have other names are left out.
     """
     column = {name: k for k, name in enumerate(names)}
-    values, columns, ends = array("d"), array("q"), array("q", [0])
+    values, columns, ends = list[float](), list[int](), [0]
     for position in chain.from_iterable(sentences):
         for name, value in feature_items(position):
             if name in column:
                 columns.append(column[name])
                 values.append(value)
         ends.append(len(columns))
-    held = (np.array(values), np.array(columns), np.array(ends))
+    held = (np.array(values, np.float64), np.array(columns, np.int64), np.array(ends, np.int64))
     matrix = csr_array(held, shape=(len(ends) - 1, len(column)))
     matrix.sum_duplicates()
     return matrix

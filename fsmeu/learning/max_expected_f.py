@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -87,11 +87,20 @@ class SmoothF:
         return np.append(1.0, np.where(squares > 0, squares, 1.0))
 
     def _blocks(self) -> Iterator[tuple[Rows, Floats, Floats]]:
-        """Blocks of rows with their classes and weights."""
+        """Blocks of rows with their classes and weights; the rows are not copied."""
         for a in range(0, self.rows.shape[0], _BLOCK):
             y = self.positive[a : a + _BLOCK]
             w = np.ones(len(y)) if self.weights is None else self.weights[a : a + _BLOCK]
-            yield self.rows[a : a + _BLOCK], y, w
+            yield _between(self.rows, a, a + len(y)), y, w
+
+
+def _between(rows: Rows, a: int, b: int) -> Rows:
+    """Rows a, ..., b - 1, on the memory of all rows; a slice of sparse ones would be a copy."""
+    if not issparse(rows):
+        return rows[a:b]
+    first, last = rows.indptr[a], rows.indptr[b]
+    held = (rows.data[first:last], rows.indices[first:last], rows.indptr[a : b + 1] - first)
+    return csr_array(held, shape=(b - a, rows.shape[1]), copy=False)
 
 
 _SAME = 1e-3
