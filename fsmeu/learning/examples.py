@@ -144,7 +144,10 @@ def _from_csv(path: Path, label: str | None, features: int | None) -> Examples:
             numbers.append(number)
         for held, column in zip(names, chosen, strict=True):
             held.append(sys.intern(cells[column].strip()))
-    rows = np.frombuffer(numbers).reshape(-1, len(others)) if numbers else np.zeros((0, width))
+    if not numbers:
+        got = "a header alone" if first[0] else "none"
+        raise InputError(message(str(path), "there must be examples", got))
+    rows = np.frombuffer(numbers).reshape(-1, len(others))
     columns = [_labels(held) for held in names]
     if len(columns) < 2:
         return Examples(rows, columns[0] if columns else None)
