@@ -24,8 +24,7 @@ from fsmeu.cli.output import line, note, place_for, screen, write_output
 from fsmeu.drawing.draw import Drawing, draw
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
 from fsmeu.drawing.pages import explore as explore_page
-from fsmeu.losses.library import library
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.loss import SpecLoss, library
 from fsmeu.losses.sum_over_paths import compile_summed
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}

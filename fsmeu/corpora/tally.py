@@ -18,7 +18,7 @@ from fsmeu.corpora.score import CORPUS, named, over_labels, scores_of, sums_up
 from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Label
-from fsmeu.losses.corpus import check_totals, sentence_counts, value_of_totals
+from fsmeu.losses.evaluate import check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.evaluator import BoundLoss
 

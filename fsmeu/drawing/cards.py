@@ -16,9 +16,9 @@ from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation
-from fsmeu.losses.function import FunctionLoss
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.protocol import FunctionLoss
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 

@@ -192,7 +192,7 @@ def draw(
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
         max_states: limit on the number of states that are built.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """

@@ -26,13 +26,11 @@ from fsmeu.drawing.picture import MASS, Box, Line, Picture, Shape
 from fsmeu.errors import FsmeuError, visible
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.evaluate import evaluate
-from fsmeu.losses.language.messages import WORDS
+from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import library
-from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.machine.machine import Machine
-from fsmeu.losses.machine.minimize import same_values
+from fsmeu.losses.loss import SpecLoss, bind_loss, library
+from fsmeu.losses.machine.machine import Machine, same_values
+from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.sum_over_paths import compile_summed
 
 _DRAWN, _SUMMED = 14, 10  # the most states of machines that are drawn

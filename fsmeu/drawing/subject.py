@@ -21,10 +21,9 @@ from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.arcs import ArcTable
 from fsmeu.fst.compose import max_states as general_limit
-from fsmeu.losses.language.dependencies import names_read, tapes
-from fsmeu.losses.language.syntax import Spec
+from fsmeu.fst.image import ArcTable
+from fsmeu.losses.language.syntax import Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss

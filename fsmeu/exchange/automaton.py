@@ -18,18 +18,19 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
-from fsmeu.fst.arcs import ArcTable, check_table
-from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
 from fsmeu.fst.image import (
     EPSILON,
+    ArcTable,
     Fst,
+    check_table,
     fst_from_table,
     names_of,
     symbol_name,
     table_from_fst,
     table_of_names,
 )
+from fsmeu.fst.layers import table_from_layered
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model

@@ -7,7 +7,7 @@ from math import comb
 import pytest
 
 import fsmeu as package
-from fsmeu.losses.library import library
+from fsmeu.losses.loss import library
 from tests.brute_force import fscore
 from tests.support.nightly import every_third
 

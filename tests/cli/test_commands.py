@@ -13,7 +13,7 @@ from fsmeu.cli import doctor
 from fsmeu.cli.demo import INDEPENDENT
 from fsmeu.cli.inputs import whereabouts
 from fsmeu.cli.main import COMMANDS
-from fsmeu.losses.library import grammar_folder, library
+from fsmeu.losses.loss import grammar_folder, library
 from tests import brute_force
 
 

@@ -11,7 +11,7 @@ from fsmeu.checking.examples import run_examples
 from fsmeu.checking.report import loss_to_measure
 from fsmeu.cli.main import app
 from fsmeu.drawing.gallery import usage
-from fsmeu.losses.library import grammar_folder, library, load, read_spec
+from fsmeu.losses.loss import grammar_folder, library, load, read_spec
 from tests.support.html import Page
 
 NAMES = ["fscore", "pk", "zero_one", "chunk_recall"]

@@ -18,7 +18,7 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
-from fsmeu.searn.policies import Mixture
+from fsmeu.searn.search import Mixture
 from fsmeu.searn.training import Trained
 
 OLD = b"the old content"

@@ -126,7 +126,7 @@ def test_labels_are_text_and_no_markup():
 SHOWING = """
 from fsmeu.expectation.composition import compose
 from fsmeu.expectation.expect import expect
-from fsmeu.losses.library import load
+from fsmeu.losses.loss import load
 from fsmeu.losses.sum_over_paths import compile_summed
 from fsmeu.models.chains import Bernoulli
 from tests.support.html import Page

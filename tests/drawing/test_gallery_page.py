@@ -3,7 +3,7 @@
 import pytest
 
 from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
-from fsmeu.losses.library import read_spec
+from fsmeu.losses.loss import read_spec
 from tests.drawing.conftest import colours, window
 
 pytest.importorskip("selenium", reason="selenium is not installed")
