@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
-from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, linear_registers, tapes
+from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
@@ -75,12 +74,9 @@ def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[
     return entries
 
 
-_COMMENT = re.compile(r"#[^\n]*")
-
-
 def signature(spec: Spec) -> str:
     """Kind, name and parameters, as the file writes them."""
-    inside = ", ".join(param_text(spec, param) for param in spec.params)
+    inside = ", ".join(param.text for param in spec.params)
     return f"{spec.kind} {spec.name}" + (f"({inside})" if inside else "")
 
 
@@ -97,7 +93,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
                 "default": _constant(spec, param.default),
                 "low": _constant(spec, param.low),
                 "high": _constant(spec, param.high),
-                "text": param_text(spec, param),
+                "text": param.text,
             }
             for param in spec.params
         ],
@@ -106,19 +102,6 @@ def header_data(spec: Spec) -> dict[str, Any]:
         "scheme": spec.scheme or None,
         "references": list(spec.references),
     }
-
-
-def param_text(spec: Spec, param: Param) -> str:
-    """A parameter with its type, default and range, as the file writes it."""
-    plain = _COMMENT.sub(lambda comment: " " * len(comment.group()), spec.source)
-    lines = plain.split("\n")[param.place.line - 1 :]
-    text = "\n".join([lines[0][param.place.column - 1 :], *lines[1:]])
-    depth = 0
-    for at, sign in enumerate(text):
-        if depth == 0 and sign in ",)":
-            return " ".join(text[:at].split())
-        depth += (sign in "([") - (sign in ")]")
-    return param.name
 
 
 def _constant(spec: Spec, expr: Expr | None) -> int | float | None:

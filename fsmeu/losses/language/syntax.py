@@ -183,7 +183,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a loss: its type, default and range (None where not given)."""
+    """A parameter: its type, default and range (None where not given), and all as written."""
 
     name: str
     type: str
@@ -191,6 +191,7 @@ class Param:
     low: Expr | None
     high: Expr | None
     place: Place
+    text: str
 
 
 @dataclass(frozen=True)
