@@ -126,7 +126,6 @@ class Properties:
         splits: True when what reads both tapes is only accumulated, the value being affine in it.
         z_ends: registers of z that the value looks at, where the loss splits.
         y_ends: registers of y that the value looks at, where the loss splits.
-        counters: True when each tape shows the value at most one counter, where the loss splits.
         additive: True when the value is a sum over positions.
         confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
         fractional: the value as a ratio of sums of counts, where it is the same one at every n.
@@ -143,7 +142,6 @@ class Properties:
     splits: bool
     z_ends: tuple[str, ...]
     y_ends: tuple[str, ...]
-    counters: bool
     additive: bool
     confusion: bool
     fractional: Fractional | None
@@ -170,7 +168,6 @@ def properties(bound: BoundLoss) -> Properties:
         splits=parts is not None,
         z_ends=parts.z.ends if parts is not None else (),
         y_ends=parts.y.ends if parts is not None else (),
-        counters=parts is not None and parts.counted,
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=fractional(form) if form is not None else None,
