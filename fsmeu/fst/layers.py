@@ -2,7 +2,7 @@
 
 Every label model becomes one of these, and so does a hypothesis. Arcs lead from layer i to layer
 i + 1 only, so states are in topological order by construction and every path reads exactly n
-labels.
+labels. They go to OpenFst and come from there.
 """
 
 from __future__ import annotations

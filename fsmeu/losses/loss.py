@@ -1,4 +1,4 @@
-"""The loss of a file: a spec with its labels and parameters filled in."""
+"""The loss of a file, by name or path: a spec with its labels and parameters filled in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The parts of a loss file as plain data: expressions, registers, and the spec that holds them."""
+"""The parts of a loss file as plain data, and what can be read off them without running the file.
+
+Algorithms are chosen by these properties and never by the name of a loss: which tapes a register
+reads, which registers only accumulate, and in which of them the value is linear.
+"""
 
 from __future__ import annotations
 

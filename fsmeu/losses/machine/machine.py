@@ -3,6 +3,10 @@
 Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total
 weight of hypothesis o machine o model is the expected value. Values that can be negative are
 shifted up by a constant that is kept beside the machine.
+
+A state that is met after d positions has a *class at depth d*: all that do the same to every
+continuation of length n - d. On the machine unrolled into layers these classes depend on nothing
+but the loss: two files that say the same loss have the same, however clumsy one of them is.
 """
 
 from __future__ import annotations
@@ -431,11 +435,9 @@ def _in_layers(machine: Machine) -> Machine:
 def _absorbed(machine: Machine) -> Machine:
     """The machine without states that others can stand in for.
 
-    A state is known by the depths at which it is met and its class at each of them. Another can
-    stand in for it when it is met at all of these depths, and more if it likes, and has the same
-    classes there: whoever is sent to it instead finds the same values after every continuation.
-    (States of which neither covers the other stay apart; to merge those as well is to find the
-    smallest automaton that is consistent with a sample, which is hard.)
+    A state can stand in for another when it is met at all depths at which that one is, perhaps at
+    more, and has the same classes there. (States of which neither covers the other stay apart; to
+    merge those as well is to find the smallest automaton that is consistent with a sample.)
     """
     layers, places = unroll(machine)
     classes, state = _classes(machine, layers, places), np.concatenate(layers)

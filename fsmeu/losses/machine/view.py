@@ -4,6 +4,11 @@ There are two views of one loss. With the hypothesis free, a step reads a pair o
 register is part of the state. With the hypothesis given, a step reads a label of y only, and
 registers that look at z alone are constants. In both, registers in which the value is linear may
 ride in the weight instead of the state.
+
+Some registers only add up and are looked at by the value alone; the others, the core, say what is
+added. With z given, two contents of the core after position i are one if they add the same on every
+continuation. In the F-score of chunks the core has the age of the open chunk of y: given z, all
+that matters of it is whether it is the age of the open chunk of z (``quotient_given_z``).
 """
 
 from __future__ import annotations
