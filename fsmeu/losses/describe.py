@@ -63,15 +63,10 @@ def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Hel
 def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[Entry]:
     """Entries of a memory, newest first, None for those before the start."""
     memory = memory_of(bound, register, n)
-    names: list[Entry] = [None, *(whole_or_float(value) for value in memory.values.tolist())]
-    if not memory.numeric:
-        texts = {code: text for text, code in bound.codes.items()}
-        names[1:] = [texts.get(value) for value in memory.values.tolist()]
-    entries = []
-    for _ in range(memory.depth):
-        packed, digit = divmod(packed, memory.base)
-        entries.append(names[digit])
-    return entries
+    texts = {code: text for text, code in bound.codes.items()}
+    entries = [memory.entry(float(packed), back) for back in range(memory.depth)]
+    held = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
+    return [None if x != x else name for x, name in zip(entries, held, strict=True)]
 
 
 def signature(spec: Spec) -> str:
