@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode import explain as explain
     from fsmeu.decoding.decode_many import decode_many as decode_many
     from fsmeu.drawing.draw import draw as draw
-    from fsmeu.drawing.pages.explore import explore as explore
+    from fsmeu.drawing.pages import explore as explore
     from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
     from fsmeu.drawing.plots import plot_levels as plot_levels
     from fsmeu.errors import FsmeuError as FsmeuError
@@ -75,7 +75,7 @@ _HOMES = {
         "decoding.decode": "decode explain",
         "decoding.decode_many": "decode_many",
         "drawing.draw": "draw",
-        "drawing.pages.explore": "explore",
+        "drawing.pages": "explore",
         "drawing.plots": "plot_hypotheses plot_levels",
         "errors": "FsmeuError",
         "exchange.networkx_graph": "from_networkx to_networkx",

@@ -18,7 +18,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
-from fsmeu.errors import SizeLimitError, message
+from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
     advising_default,
@@ -221,12 +221,19 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
         SizeLimitError: there are too many hypotheses for all sentences together, or states.
     """
     with advising_default():
-        sizes = [len(model.labels) ** model.n for model in corpus.models]
+        each = [
+            _allowed(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
+            for row, model in enumerate(corpus.models)
+        ]
+        sizes = [len(one) for one in each]
         count = math.prod(sizes)
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
             raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
-        each = [_allowed(None, len(m.labels), m.n, CANDIDATES) for m in corpus.models]
+        if not count:
+            row = sizes.index(0)
+            must = f"a sequence of length {corpus.models[row].n} must satisfy the constraint"
+            raise InputError(message(f"decode_corpus, models[{row}]", must))
         rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
         chosen = [one[row] for one, row in zip(each, rows, strict=True)]
         together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])

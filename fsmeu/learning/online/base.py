@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_random_state, v
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, SizeLimitError, check_bool, message, one_of
 from fsmeu.learning.base import BinaryClassifier, Rows, positive_number, real
-from fsmeu.learning.online.state import OWN, SEEN, fresh, measured
+from fsmeu.learning.online.state import OWN, SEEN, fresh, measured, skipped
 from fsmeu.limits import ONLINE_WEIGHTS
 
 __all__ = ["OnlineClassifier"]
@@ -48,6 +48,8 @@ def _flat(rows: Rows) -> tuple[Any, Any, Any]:
 
 Self = TypeVar("Self", bound="OnlineClassifier")
 SCHEDULES = ("sqrt", "constant")
+MEANS = {"False": 0, "True": 1, "suffix": 2}
+"""Vectors that the mean of weights needs beside each weight vector, by ``average``."""
 
 
 class OnlineClassifier(BinaryClassifier):
@@ -56,7 +58,8 @@ class OnlineClassifier(BinaryClassifier):
     Attributes:
         classes_: both classes, the positive one last.
         weights_: (classifiers, features + 1), the last column for the intercept.
-        delays_: what turns them into their mean over time; no rows where that is not asked for.
+        delays_: what turns them into their mean over time (``kernels.run``), (0, 1 or 2 times the
+            classifiers, features + 1).
         state_: what else the learner remembers (``state``).
         seed_: where its uniform numbers begin.
     """
@@ -73,7 +76,7 @@ class OnlineClassifier(BinaryClassifier):
         *,
         step: float = 1.0,
         schedule: str = "sqrt",
-        average: bool = False,
+        average: bool | str = False,
         fit_intercept: bool = True,
         measure: str = "f",
         beta: float = 1.0,
@@ -169,9 +172,11 @@ class OnlineClassifier(BinaryClassifier):
         return self._used()[:, -1]
 
     def _used(self) -> Floats:
+        count, seen = len(self.weights_), float(self.state_[SEEN])
         if not len(self.delays_):
             return self.weights_
-        return np.asarray(self.weights_ + self.delays_ / max(self.state_[SEEN], 1.0))
+        left = skipped(seen) if len(self.delays_) > count else 0.0
+        return np.asarray(self.weights_ + self.delays_[:count] / max(seen - left, 1.0))
 
     def _margins(self, X: Any) -> Floats:
         """Of each example by each classifier, (examples, classifiers)."""
@@ -192,8 +197,10 @@ class OnlineClassifier(BinaryClassifier):
             must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"
             raise SizeLimitError(message(where, must, f"{shape[0]:,} times {shape[1]:,}"))
         self.weights_ = np.zeros(shape)
+        average = self.average
+        chosen = average if isinstance(average, str) else str(check_bool(where, "average", average))
         self.delays_ = np.zeros(
-            shape if check_bool(where, "average", self.average) else (0, shape[1])
+            (MEANS[one_of(where, "average", chosen, MEANS)] * shape[0], shape[1])
         )
         self.state_ = self._start(fresh(self._size, self.measure, float(self.beta)), horizon)
         seed = check_random_state(getattr(self, "random_state", 0)).randint(2**31 - 1)

@@ -72,7 +72,8 @@ class OnlineLogisticClassifier(ThresholdClassifier):
     Args:
         step: c in the step lengths c / sqrt(t).
         schedule: "sqrt" for these, "constant" for steps of length c.
-        average: whether predictions use the mean of all weight vectors so far instead of the last.
+        average: whether predictions use the mean of all weight vectors so far instead of the last;
+            "suffix" for the mean of the last ones, from 1/2 to 3/4 of all (Rakhlin et al. 2012).
         fit_intercept: whether there is an intercept; it is learned like any weight.
         measure: "f" or "jaccard".
         beta: of F_beta.
@@ -167,7 +168,7 @@ class FOFOClassifier(ThresholdClassifier):
         *,
         step: float = 1.0,
         schedule: str = "sqrt",
-        average: bool = False,
+        average: bool | str = False,
         fit_intercept: bool = True,
         measure: str = "f",
         beta: float = 1.0,
@@ -240,7 +241,7 @@ class STAMPClassifier(OnlineClassifier):
         *,
         step: float = 1.0,
         schedule: str = "sqrt",
-        average: bool = False,
+        average: bool | str = False,
         fit_intercept: bool = True,
         measure: str = "f",
         beta: float = 1.0,
@@ -293,7 +294,7 @@ class OMCSLClassifier(OnlineClassifier):
         *,
         step: float = 1.0,
         schedule: str = "sqrt",
-        average: bool = False,
+        average: bool | str = False,
         fit_intercept: bool = True,
         measure: str = "f",
         beta: float = 1.0,

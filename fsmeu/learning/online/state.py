@@ -7,13 +7,14 @@ of false positives among the examples so far (a, b, c: F_beta 1 + beta^2, beta^2
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
 
-__all__ = ["coefficients", "fresh", "measured", "values_of"]
+__all__ = ["coefficients", "fresh", "measured", "skipped", "values_of"]
 
 LOGISTIC, OFO, FOFO, STAMP, OMCSL = 0, 1, 2, 3, 4  # the learners
 
@@ -50,6 +51,11 @@ def fresh(size: int, measure: str, beta: float) -> Floats:
     state = np.zeros(size)
     state[GAIN], state[KNOWN], state[MATCHED] = coefficients(measure, beta)
     return state
+
+
+def skipped(seen: float) -> float:
+    """How many of the first weight vectors a suffix mean leaves out: over 1/4, at most 1/2."""
+    return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
 def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:

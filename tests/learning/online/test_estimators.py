@@ -72,7 +72,7 @@ def test_file_of_a_learner(learner, tmp_path):
         (OFOClassifier(beta=1e200), "beta must be a number above 0 and at most 1e100"),
         (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
         (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
-        (OFOClassifier(average="no"), "average must be True or False"),
+        (OFOClassifier(average="no"), "average must be one of False, True, suffix"),
         (STAMPClassifier(epoch=1.5), "epoch must be a whole number"),
         (STAMPClassifier(growth=0), "growth must be"),
         (OMCSLClassifier(classifiers=0), "classifiers must be a whole number"),
