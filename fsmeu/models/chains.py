@@ -15,7 +15,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
-from fsmeu.limits import SHARED_ARCS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.checks import (
     alphabet_of,
@@ -29,6 +28,9 @@ from fsmeu.models.checks import (
     probability_array,
     real_array,
 )
+
+_SHARED_ARCS = 1 << 16
+"""Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
 
 
 class Chain(Parametrized):
@@ -379,7 +381,7 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
     arcs = tables.shape[1]
-    shared = arcs <= SHARED_ARCS
+    shared = arcs <= _SHARED_ARCS
     source, label, target = (_kept_arcs if shared else _transition_arcs)(arcs, size)
     width = arcs // size
     return [Layer(source, label, target, weight, width) for weight in tables]

@@ -20,7 +20,6 @@ from fsmeu.arrays import Floats
 from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Label
 from fsmeu.fst.layers import LogLayered
-from fsmeu.limits import NORMALISED_CELLS
 from fsmeu.models.base import Model
 from fsmeu.models.chains import Chain, initial_layers, transition_layers
 from fsmeu.models.checks import (
@@ -35,6 +34,9 @@ from fsmeu.models.paths import forward, normalized
 
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
+
+_NORMALISED_CELLS = 1 << 18
+"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 _MOST_SPREAD = 150.0
 """Scores that differ by no more than this are multiplied as they are: the least product of four of
@@ -170,7 +172,7 @@ def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
     for one in fields:
         alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
     for same in alike.values():
-        size = max(1, NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
+        size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
         for begin in range(0, len(same), size):
             yield same[begin : begin + size]
 
