@@ -214,7 +214,7 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
     return Layered(alphabet, one, layers, one, unambiguous=True)
 
 
-# -- to OpenFst and back ------------------------------------------------------------------------
+# -- to OpenFst and back ---------------------------------------------------------------------------
 
 
 def table_from_layered(layered: Layered) -> ArcTable:

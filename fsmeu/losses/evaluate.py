@@ -153,7 +153,7 @@ def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:
     return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
 
 
-# -- outputs ------------------------------------------------------------------------------------
+# -- outputs ---------------------------------------------------------------------------------------
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:

@@ -169,7 +169,7 @@ def _column_labels(labels: Sequence[Label] | Mapping[int, Label]) -> list[Any]:
         raise InputError(message("logits labels", must, list(labels))) from None
 
 
-# -- sklearn-crfsuite -----------------------------------------------------------------------------
+# -- sklearn-crfsuite ------------------------------------------------------------------------------
 
 _ROWS: WeakKeyDictionary[Any, tuple[Any, dict[str, Floats], Floats]] = WeakKeyDictionary()
 """For each tagger its table of weights as it was read, their rows by feature, the transitions."""
@@ -235,7 +235,7 @@ def _crf_weights(crf: Any, known: Any, names: list[Any]) -> tuple[dict[str, Floa
     return rows, pairwise
 
 
-# -- hmmlearn -------------------------------------------------------------------------------------
+# -- hmmlearn --------------------------------------------------------------------------------------
 
 
 @overload

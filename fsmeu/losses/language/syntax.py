@@ -287,7 +287,7 @@ class Spec:
     origin: str = ""
 
 
-# -- what can be read off a spec without running it ---------------------------------------------
+# -- what can be read off a spec without running it ------------------------------------------------
 
 
 _TAPES = frozenset({"z", "y", "i"})

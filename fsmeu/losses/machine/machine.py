@@ -317,7 +317,7 @@ class _Explored:
         return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(met, codes)], -1)
 
 
-# -- merging states -----------------------------------------------------------------------------
+# -- merging states --------------------------------------------------------------------------------
 
 
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
