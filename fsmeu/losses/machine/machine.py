@@ -290,7 +290,8 @@ class _Explored:
     @property
     def targets(self) -> Ints:
         """Target numbers (states, pairs), -1 where a step is not known or not taken."""
-        return np.maximum(self.steps[: len(self.codes)], -1)
+        targets: Ints = np.maximum(self.steps[: len(self.codes)], -1)
+        return targets
 
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
