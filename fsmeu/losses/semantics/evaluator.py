@@ -330,8 +330,8 @@ def _call(expr: Call) -> Function:
             case "min" | "max":
                 first = _extreme(first, others, *_CHOOSE[expr.function])
             case "sqrt":
-                _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
-                return np.sqrt(np.maximum(first, 0.0))
+                _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
+                return np.sqrt(first)
             case "log":
                 _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
                 first = np.log(first)
