@@ -17,7 +17,7 @@ from fsmeu.corpora.records import Record
 from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Model, from_json
-from fsmeu.models.interchange import parse_json
+from fsmeu.models.adapters import parse_json
 
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
 _OURS = ("id", "z", "y")
