@@ -42,8 +42,7 @@ from fsmeu.expectation.corpus_moments import (
     powers_of,
     ratio_value,
 )
-from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range

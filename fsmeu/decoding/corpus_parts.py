@@ -16,8 +16,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
-from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, CORPUS_WINDOW_CELLS
@@ -25,7 +24,7 @@ from fsmeu.losses.algebra.split import Split
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.sum_windows import SumWindow, all_but_one, sum_of_all
+from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 __all__ = ["Block", "Parts", "Worths", "parts_of", "paths_of", "tables_of", "worths_at"]
 
@@ -66,8 +65,8 @@ class Parts:
 
     corpus: Corpus
     blocks: list[Block]
-    others: list[SumWindow]
-    whole: SumWindow
+    others: list[Window]
+    whole: Window
     hyp: Bools
     ref: Bools
     greatest: Floats
@@ -94,7 +93,7 @@ def parts_of(corpus: Corpus) -> Parts:
     assert form is not None
     joint = len(form.joint_counts)
     greatest, expected = np.zeros((2, len(models), joint))
-    own: list[SumWindow] = [SumWindow(0, np.ones((1, 1)))] * len(models)
+    own: list[Window] = [Window(0, np.ones((1, 1)))] * len(models)
     hyp: list[Bools] = []
     ref: list[Bools] = []
     blocks: list[Block] = []
@@ -107,7 +106,7 @@ def parts_of(corpus: Corpus) -> Parts:
         layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):
-            own[row] = SumWindow(0, mass[None], 0.0, structure.roundings(n))
+            own[row] = Window(0, mass[None], 0.0, structure.roundings(n))
         blocks.append(Block(rows, n, structure, layered, masses))
     cut = mass_to_cut(corpus)
     whole = sum_of_all(own, cut, 1)
