@@ -179,7 +179,7 @@ class Steps:
             elif name in view.linear_names:
                 read = evaluate if register.sugar == "feature" else number
                 expr = view.gain_exprs[view.linear_names.index(name)]
-                gains = np.broadcast_to(read(expr, scope), shape)  # type: ignore[arg-type]
+                gains = np.asarray(read(expr, scope))  # type: ignore[arg-type]
                 if name in self._sums:
                     added.append(gains)
             else:
@@ -196,10 +196,11 @@ class Steps:
 
     def _numbered(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
         """The number of what is added to all sums in each cell, of this shape."""
-        ranks = [_ranks(one.ravel()) for one in added]
+        ranks = [np.broadcast_to(_ranks(one), shape).ravel() for one in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
-        columns = zip(*(one.ravel()[first].tolist() for one in added), strict=True)
-        keys = list(columns) if added else [()] * len(first)
+        at = np.unravel_index(first, shape)
+        columns = [np.broadcast_to(one, shape)[at].tolist() for one in added]
+        keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
         known = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
         return np.array(known, np.int64)[kinds].reshape(shape)
 
@@ -267,12 +268,12 @@ class Steps:
 
 
 def _ranks(values: Floats) -> Ints:
-    """Numbers from 0 that are in order and equal where values are, (cells,)."""
+    """Numbers from 0 that are in order and equal where values are, of the same shape."""
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
     if (whole == values).all():
         return distinct(whole)[1]
-    return np.unique(values, return_inverse=True)[1]
+    return np.unique(values, return_inverse=True)[1].reshape(values.shape)
 
 
 def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:
