@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from fsmeu.arrays import Ints
@@ -234,7 +234,11 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     if isinstance(chunks, SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
-    return str(joblib.hash((repr(sorted(parameters.items())), parts, repr(ys))))
+    found = blake2b(repr(sorted(parameters.items())).encode(), digest_size=16)
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    found.update(repr(ys).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def read_checkpoint(path: str | None, mark: str) -> Trained | None:
