@@ -199,9 +199,10 @@ class Form:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """What numpy's functions of it, and its operations with numpy's numbers, are."""
-        simple = {np.isfinite: np.True_, np.less: np.False_, np.maximum: self}
-        if ufunc in simple:  # as the evaluator asks before it takes a root
-            return simple[ufunc]
+        if ufunc is np.isfinite:
+            return np.True_
+        if ufunc is np.sign:  # the evaluator asks before it takes a root, whose user looks himself
+            return 1.0
         if ufunc is np.sqrt:
             return self.root()
         if ufunc not in _OPERATIONS:

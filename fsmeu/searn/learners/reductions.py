@@ -184,34 +184,31 @@ class AllPairs(_Reduction):
 
     With v_a = integral from 0 to c_a of 1 / |{b: c_b <= t}| dt, the pair (a, b) says which of both
     is less, with importance |v_a - v_b|. The regret of the decision is then at most twice the
-    binary regret (Beygelzimer et al. 2005).
+    binary regret (Beygelzimer et al. 2005). An action that is not allowed costs as much as the
+    worst that is: all actions meet when wins are counted, so that pairs with it must be learned.
     """
 
     _flat = True
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
-        gaps = pair_gaps(given.costs)
+        allowed = np.isfinite(given.costs)
+        worst = np.where(allowed, given.costs, -np.inf).max(axis=1, keepdims=True)
+        gaps = pair_gaps(np.where(allowed, given.costs, worst))
         models = []
         for a, b in combinations(range(given.costs.shape[1]), 2):
-            both = np.isfinite(given.costs[:, a]) & np.isfinite(given.costs[:, b])
-            gap = np.where(both, gaps[:, b], 0) - np.where(both, gaps[:, a], 0)
+            gap = gaps[:, b] - gaps[:, a]
             models.append(fitted(base, rows, gap > 0, np.abs(gap), seed))
         return "pairs", models
 
 
 def pair_gaps(costs: Floats) -> Floats:
-    """The numbers v_a of weighted all pairs, (N, A), from costs less the least of each row.
-
-    Actions that are not allowed have +inf, and stand in no pair.
-    """
+    """The numbers v_a of weighted all pairs, (N, A), from costs less the least of each row."""
     order = np.argsort(costs, axis=1, kind="stable")
     ranked = np.take_along_axis(costs, order, axis=1)
-    ranked = ranked - ranked[:, :1]
-    steps = np.diff(np.where(np.isfinite(ranked), ranked, 0.0), axis=1, prepend=0.0)
-    steps[~np.isfinite(ranked)] = np.inf
+    steps = np.diff(ranked, axis=1, prepend=ranked[:, :1])
     # Before the k-th cost in order (from 0), k costs lie at or below.
     counts = np.maximum(1, np.arange(costs.shape[1]))
-    found = np.empty_like(ranked)
+    found = np.empty_like(costs)
     np.put_along_axis(found, order, np.cumsum(steps / counts, axis=1), axis=1)
     return found
 
