@@ -128,7 +128,9 @@ class Trained:
             len({len(part) for part in parts}) == 1,
             {len(one) for one in final.models} <= {1},
             np.array_equal(held_out.folds, folds),  # type: ignore[arg-type]
-            {len(one) for one in held_out.models} <= {folds.max() + 1},
+            {len(one) for one in held_out.models[:-1]} <= {folds.max() + 1},
+            {len(one) for one in held_out.models[-1:]}
+            <= {folds.max() + 1, 1},  # 1: the last of all
             min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
             (held_out.optimal, *held_out.weights) == shares,
             all(isinstance(one["loss"], float) for one in self.reports),
