@@ -116,11 +116,7 @@ class Trained:
         return dict(vars(self))
 
     def check(self, folds: Ints) -> None:
-        """Refuses parts that do not belong together, given the fold of each example.
-
-        Raises:
-            ValueError, TypeError, KeyError, AttributeError: they do not.
-        """
+        """Refuses parts that do not belong together by any exception, given each example's fold."""
         final, held_out = self.final, self.held_out
         shares = (final.optimal, *final.weights)
         parts = (final.weights, final.models, held_out.models, self.reports)
@@ -224,11 +220,7 @@ def _learned(
 
 
 def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
-    """A hash of parameters, features and labels.
-
-    Raises:
-        InputError: the space is one's own, whose examples are of any kind.
-    """
+    """A hash of parameters, features and labels; an InputError for spaces of one's own."""
     if not isinstance(sentences, HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError(message("Searn", must, None, "Leave checkpoint out"))
@@ -244,11 +236,7 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
 
 
 def read_checkpoint(path: str | None, mark: str) -> Trained | None:
-    """What is in a file; None where there is none.
-
-    Raises:
-        InputError: the file is of other parameters or data.
-    """
+    """What is in a file, which must be of the same parameters and data; None for no file."""
     if path is None or not Path(path).exists():
         return None
     found = load(path)

@@ -231,12 +231,9 @@ class Steps:
         return np.array(list(starts_of(self._bound, self._sums, n).values()), np.float64)
 
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
-        """The value at some ends, (cells,).
+        """The value at some ends, (cells,), checked to be in the range that the file declares.
 
         ``ends`` are what it reads in the states, (registers, cells); sums are (sums, cells).
-
-        Raises:
-            LossFileError: a value is not defined, or outside of the range that the file declares.
         """
         held = dict(zip(self._constants, map(float, constants), strict=True))
         held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
