@@ -259,7 +259,7 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     n, mean = len(chain.marginals), fsum(chain.marginals)
     top, below, power, apart = _single_ratio(form, chain, sign)
     d = below[0] + below[1] * mean
-    u, scale, run = below[1] / d, d**-power, load_compiled("moment_kernels")
+    u, scale, run = below[1] / d, d**-power, load_compiled("chain_kernels")
     ks = np.arange(1, n)
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
@@ -328,7 +328,7 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     if len(nodes) * n > TILTED_CELLS:
         return None
     logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
-    far = load_compiled("moment_kernels").tilted_chain(
+    far = load_compiled("chain_kernels").tilted_chain(
         chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
     digits = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT

@@ -407,7 +407,7 @@ class Chain:
 def chain_of(first: Floats, steps: Floats) -> Chain:
     """The chain with its marginals."""
     marginals = np.zeros(len(steps) + len(first).bit_length() - 1)
-    run = load_compiled("moment_kernels")
+    run = load_compiled("chain_kernels")
     off = run.chain_marginals(first, steps, len(marginals), marginals)
     sides = [product(np.append(first[s], steps[:, s, y])) for s, y in ((0, 0), (-1, 1))]
     return Chain(first, steps, marginals, off, (sides[0], sides[1]))
@@ -425,7 +425,7 @@ def _chain_ratio(
     if not d:  # nor is D, which is never negative, and then the ratio is 0
         return 0.0, 0.0, 0.0
     jets = np.zeros((2, order + 1))
-    spread = load_compiled("moment_kernels").chain_jets(
+    spread = load_compiled("chain_kernels").chain_jets(
         chain.first, chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
         order, BINOMIAL, jets,
     )  # fmt: skip
@@ -459,7 +459,7 @@ def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, flo
         np.zeros(len(nodes)),
         np.zeros((len(nodes), n)),
     )
-    far = load_compiled("moment_kernels").tilted_chain(
+    far = load_compiled("chain_kernels").tilted_chain(
         chain.first, chain.steps, z, below[:0:-1].copy(), nodes, logs, shares
     )
     masses = weights * np.exp(logs - nodes * below[0])

@@ -157,6 +157,8 @@ class Form:
         raise NoFormError
 
     def _other(self, other: Any) -> Any:
+        if isinstance(other, Form) and type(other) is not type(self):
+            raise NoFormError
         return other if isinstance(other, Form) else self.lifted(float(other))
 
     def __add__(self, other: Any) -> Any:
