@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fsmeu.decoding.decode import explain as explain
     from fsmeu.decoding.decode_many import decode_many as decode_many
     from fsmeu.drawing.draw import draw as draw
-    from fsmeu.drawing.pages.explore import explore as explore
+    from fsmeu.drawing.pages import explore as explore
     from fsmeu.drawing.plots import plot_hypotheses as plot_hypotheses
     from fsmeu.drawing.plots import plot_levels as plot_levels
     from fsmeu.errors import FsmeuError as FsmeuError
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from fsmeu.expectation.gradient import gradient as gradient
     from fsmeu.expectation.gradient import value_and_gradient as value_and_gradient
     from fsmeu.fst import tags as constraints
-    from fsmeu.losses.corpus import evaluate_corpus as evaluate_corpus
-    from fsmeu.losses.corpus import evaluate_many as evaluate_many
-    from fsmeu.losses.evaluate import evaluate as evaluate
-    from fsmeu.losses.function import function_loss as function_loss
-    from fsmeu.losses.library import library as library
-    from fsmeu.losses.library import load as load
-    from fsmeu.losses.library import loads as loads
-    from fsmeu.losses.outputs import evaluate_outputs as evaluate_outputs
+    from fsmeu.losses.evaluate import evaluate_corpus as evaluate_corpus
+    from fsmeu.losses.evaluate import evaluate_many as evaluate_many
+    from fsmeu.losses.evaluate import evaluate_outputs as evaluate_outputs
+    from fsmeu.losses.loss import library as library
+    from fsmeu.losses.loss import load as load
+    from fsmeu.losses.loss import loads as loads
+    from fsmeu.losses.protocol import evaluate as evaluate
+    from fsmeu.losses.protocol import function_loss as function_loss
     from fsmeu.losses.sum_over_paths import compile_summed as compile_summed
     from fsmeu.models.derived import calibrate as calibrate
 
@@ -75,7 +75,7 @@ _HOMES = {
         "decoding.decode": "decode explain",
         "decoding.decode_many": "decode_many",
         "drawing.draw": "draw",
-        "drawing.pages.explore": "explore",
+        "drawing.pages": "explore",
         "drawing.plots": "plot_hypotheses plot_levels",
         "errors": "FsmeuError",
         "exchange.networkx_graph": "from_networkx to_networkx",
@@ -85,11 +85,9 @@ _HOMES = {
         "expectation.expect": "expect",
         "expectation.expect_many": "expect_many",
         "expectation.gradient": "gradient value_and_gradient",
-        "losses.corpus": "evaluate_corpus evaluate_many",
-        "losses.evaluate": "evaluate",
-        "losses.function": "function_loss",
-        "losses.library": "library load loads",
-        "losses.outputs": "evaluate_outputs",
+        "losses.evaluate": "evaluate_corpus evaluate_many evaluate_outputs",
+        "losses.loss": "library load loads",
+        "losses.protocol": "evaluate function_loss",
         "losses.sum_over_paths": "compile_summed",
         "models.derived": "calibrate",
     }.items()

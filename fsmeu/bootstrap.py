@@ -21,13 +21,7 @@ _ENDS = (0.025, 0.975)
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, and the interval that holds 95 of 100 of the values of drawn corpora.
-
-    Attributes:
-        value: that of the corpus itself.
-        low: the quantile at .025; None where nothing was drawn.
-        high: the quantile at .975; None where nothing was drawn.
-    """
+    """A value, with the interval that holds 95 of 100 of drawn corpora; None without draws."""
 
     value: float
     low: float | None = None
@@ -35,13 +29,7 @@ class Estimate:
 
 
 def drawn_weights(sentences: int, draws: int, seed: int) -> Iterator[Floats]:
-    """How often each sentence is in each corpus that is drawn, (some draws, sentences) at a time.
-
-    Args:
-        sentences: how many there are, and how many are drawn for each corpus.
-        draws: how many corpora.
-        seed: of the draws.
-    """
+    """How often each sentence is in each drawn corpus, (some draws, sentences) at a time."""
     random = np.random.default_rng(seed)
     size = max(1, _DRAWN_CELLS // max(1, sentences))
     for begin in range(0, draws, size):

@@ -14,7 +14,7 @@ class Card:
 
     def _repr_html_(self) -> str:
         """The card, as HTML."""
-        from fsmeu.drawing.pages.cards import card
+        from fsmeu.drawing.cards import card
 
         return card(self)
 
@@ -23,7 +23,7 @@ class Text(Card):
     """An object that ``print`` shows as a screen of text."""
 
     def __str__(self) -> str:
-        from fsmeu.drawing.pages.cards import printed
+        from fsmeu.drawing.cards import printed
 
         return printed(self)
 

@@ -159,17 +159,7 @@ def is_installed(package: str) -> bool:
 
 
 def need_installed(package: str, extra: str, what: str, instead: str = "") -> None:
-    """Refuses to go on without a package.
-
-    Args:
-        package: the name by which it is imported.
-        extra: the extra that installs it.
-        what: what it is needed for.
-        instead: what can be had without it.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Refuses to go on without a package of an extra, by a MissingExtra that says what to do."""
     if not is_installed(package):
         must = f"{package.replace('_', '-')} must be installed"
         remedy = f"Install it: pip install 'fsmeu[{extra}]'" + (f"; {instead}" if instead else "")

@@ -70,6 +70,9 @@ MOST_CORPUS_TABLE = 4_000_000
 """Tuples of totals of a corpus whose distribution is tabled: 32 MB, several times while summed."""
 CORPUS_SCORE_CELLS = 1 << 26
 """Scores of the steps of all sentences, times powers of a count: half a gigabyte."""
+SCORES_AT_ONCE = 1 << 20
+"""Scores of steps that are computed at once, before those that are negligible are left out: 8 MB
+for each power of a count."""
 CORPUS_WINDOW_CELLS = 1 << 26
 """Cells of the distributions of the count of all sentences but one, for each: half a gigabyte."""
 CORPUS_VALUES = 1 << 31

@@ -1,8 +1,10 @@
 """The experiments of Daumé, Langford and Marcu (2009), Search-based structured prediction.
 
     ./run python notebooks/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
-    ./run python notebooks/daume2009.py table out/searn [--keep]
+    ./run python notebooks/daume2009.py run TASK... --axis all [--train 300] [--test 300] [-o out]
+    ./run python notebooks/daume2009.py table out/searn [--keep SECTION]
     ./run python notebooks/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
+    ./run python notebooks/daume2009.py chain [--keep SECTION]
 
 ``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
 for all; `--list` names them); a second call with the same folder goes on where the first one ended.
@@ -16,6 +18,7 @@ chunking takes ten minutes or so of one processor with all seeds and baselines, 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,16 +26,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from result_files import save
+from result_files import FOLDER as RESULTS
+from result_files import load, save
 
 from fsmeu.cli.failures import Guarded
 from fsmeu.cli.output import emit, line, note, print_json, progress, write_output
 from fsmeu.errors import InputError, message, one_of
-from searn.experiment import Plan, as_data, curve, differences, experiment, rows_of
-from searn.registry import CURVES, TASKS
-from searn.results import Result, read_folder
-from searn.row import Difference, Row, Told
-from searn.task import Task
+from fsmeu.files import read_text
+from searn.chain import chain_losses
+from searn.experiment import Plan, as_data, curve, differences, experiment, plot_iterations, rows_of
+from searn.registry import CURVES, TASKS, WORDS, summaries
+from searn.results import Difference, Result, Row, Told, read_folder
+from searn.task import AXES, Sizes, Task
 
 app = typer.Typer(
     cls=Guarded,
@@ -41,6 +46,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+COMMANDS = "commands.txt"
+"""In a folder of results: the commands that made them."""
+_COMMAND = shlex.join(["./run", "python", "notebooks/daume2009.py", *sys.argv[1:]])
+
 _Tasks = Annotated[
     list[str] | None,
     typer.Argument(
@@ -51,6 +60,47 @@ _Tasks = Annotated[
 ]
 _Quick = Annotated[
     bool, typer.Option("--quick", help="A few sentences, one fold, one seed: under a minute.")
+]
+_Train = Annotated[
+    int | None,
+    typer.Option("--train", min=1, help="Train on so many sentences at most.", show_default=False),
+]
+_Test = Annotated[
+    int | None,
+    typer.Option("--test", min=1, help="Predict so many sentences at most.", show_default=False),
+]
+_Axes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--axis",
+        metavar="AXIS",
+        help=f"Also vary this: {', '.join(AXES[1:])}; 'all' is all. Repeatable.",
+        show_default=False,
+    ),
+]
+_Collections = Annotated[
+    str | None,
+    typer.Option(
+        "--collections",
+        metavar="FOLDER",
+        help="For summarisation: parsed documents and summaries, see searn/collection.py.",
+        show_default=False,
+    ),
+]
+_Words = Annotated[
+    list[int] | None,
+    typer.Option(
+        "--words",
+        min=1,
+        help=f"For summarisation: words of a summary; {WORDS}, or 100 and 250 with --collections.",
+        show_default=False,
+    ),
+]
+_Width = Annotated[
+    int,
+    typer.Option(
+        "--width", min=1, help="For summarisation: the beam that tells costs in training."
+    ),
 ]
 _Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds are averaged over.")]
 _Folder = Annotated[
@@ -89,8 +139,13 @@ _Finished = Annotated[
 ]
 _QuickRuns = Annotated[bool, typer.Option("--quick", help="Those of quick runs.")]
 _Keep = Annotated[
-    bool,
-    typer.Option("--keep", help="Write rows and curves to notebooks/results/daume2009.json."),
+    str | None,
+    typer.Option(
+        "--keep",
+        metavar="SECTION",
+        help="Write rows and curves to this section of notebooks/results/daume2009.json.",
+        show_default=False,
+    ),
 ]
 
 
@@ -100,6 +155,12 @@ def run_tasks(
     quick: _Quick = False,
     seeds: _Seeds = 3,
     output: _Folder = None,
+    train: _Train = None,
+    test: _Test = None,
+    axis: _Axes = None,
+    collections: _Collections = None,
+    words: _Words = None,
+    width: _Width = 20,
     held_out: _HeldOut = False,
     method: _Methods = None,
     folds: _Folds = None,
@@ -115,18 +176,25 @@ def run_tasks(
         _print_tasks(as_json)
         return
     chosen = _chosen(tasks)
+    _note_command(output)
     rows: dict[str, list[Row]] = {}
     numbers = range(1 if quick else seeds)
+    place = None if collections is None else Path(collections)
+    if place is not None and chosen != ["summarisation"]:
+        must = "collections are for the task summarisation alone"
+        raise InputError(message("--collections", must, ", ".join(chosen)))
+    summarised = summaries(place, words or ([WORDS] if place is None else [100, 250]), width)
     for name in chosen:
-        task = _narrowed(TASKS[name], method)
+        task = _narrowed({**TASKS, "summarisation": summarised}[name], axis, method)
         with progress("training") as bar:
-            plan = Plan(numbers, quick, held_out, folds, _folder(output), _teller(bar))
+            sizes = Sizes(train, test, quick)
+            plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
             mine = experiment(task, plan)
         rows[name] = rows_of(task, mine)
         if output is not None:
             _write(output, "searn.json", as_data([row for one in rows.values() for row in one]))
         if not as_json:
-            print_results(name, mine)
+            print_results(task, mine)
     if as_json:
         print_json(as_data([row for one in rows.values() for row in one]))
     elif len(rows) > 1:
@@ -140,6 +208,8 @@ def draw_curves(
     quick: _Quick = False,
     seeds: _Seeds = 3,
     iterations: _Iterations = 10,
+    train: _Train = None,
+    test: _Test = None,
     folds: _Folds = None,
     output: _Folder = None,
     as_json: _Json = False,
@@ -149,10 +219,12 @@ def draw_curves(
     Policy iteration: each new policy takes the place of the old one (beta = 1).
     """
     rows: list[Row] = []
+    _note_command(output)
     for name in _chosen(tasks or list(CURVES)):
         with progress("training") as bar:
             numbers = range(1 if quick else seeds)
-            plan = Plan(numbers, quick, False, folds, _folder(output), _teller(bar))
+            sizes = Sizes(train, test, quick)
+            plan = Plan(numbers, sizes, False, folds, _folder(output), _teller(bar))
             rows += curve(TASKS[name], plan, min(3, iterations) if quick else iterations)
         if output is not None:
             _write(output, "curves.json", as_data(rows))
@@ -161,12 +233,34 @@ def draw_curves(
     else:
         _print_curves(rows)
     if output is not None:
-        from searn.iterations import plot_iterations
-
         picture = Path(output) / "curves.png"
         plot_iterations(as_data(rows), picture)
         if not as_json:
             line(f"picture: {picture}")
+
+
+@app.command("chain")
+def show_chain(
+    quick: _Quick = False, seeds: _Seeds = 3, as_json: _Json = False, keep: _Keep = None
+) -> None:
+    """Counts wrong labels on the chain of Theorem 3 as it grows: MEMM and SEARN, equation 14.
+
+    The labels of a sentence of T positions that are wrong, the mean over seeds.
+    """
+    lengths = (2, 10) if quick else (2, 5, 10, 20, 50, 100, 200)
+    numbers = range(1 if quick else seeds)
+    rows = []
+    for length in lengths:
+        found = [chain_losses(length, 1000 if quick else 20_000, seed) for seed in numbers]
+        means = {name: sum(one[name] for one in found) / len(found) for name in found[0]}
+        rows.append({"T": length, **means})
+    cells = [
+        [f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()]
+        for row in rows
+    ]
+    emit(cells, tuple(rows[0]), as_json=rows if as_json else None, right=list(rows[0]))
+    if keep is not None:
+        _keep_section(keep, {"commands": [_COMMAND], "rows": rows})
 
 
 def _teller(bar: Any) -> Told:
@@ -180,14 +274,16 @@ def _teller(bar: Any) -> Told:
     return tell
 
 
-def _narrowed(task: Task, texts: Sequence[str] | None) -> Task:
-    """The task with those methods alone whose names are or hold one of the texts.
+def _narrowed(task: Task, axes: Sequence[str] | None, texts: Sequence[str] | None) -> Task:
+    """The task with the methods of some axes, whose names are or hold one of the texts.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such axis, or no such method.
     """
+    asked = {"main", *(one_of("--axis", "an axis", one, (*AXES, "all")) for one in axes or ())}
     if not texts:
-        return task
+        kept = [one for one in task.methods if one.axis in asked or "all" in asked]
+        return replace(task, methods=kept)
     names = {one.name for one in task.methods}
     found = {
         name
@@ -221,6 +317,23 @@ def _write(folder: str, name: str, data: Any) -> None:
     write_output(Path(folder) / name, json.dumps(data, indent=1))
 
 
+def _note_command(folder: str | None) -> None:
+    """Adds the command of this process to those that are noted in the folder."""
+    place = _folder(folder)
+    if place is None:
+        return
+    path = place / COMMANDS
+    held = read_text(path, "commands").splitlines() if path.is_file() else []
+    lines = dict.fromkeys([*held, _COMMAND])
+    write_output(path, "".join(f"{one}\n" for one in lines))
+
+
+def _keep_section(section: str, data: Mapping[str, Any]) -> None:
+    """Writes one section of the file of results that the notebooks read; others stay."""
+    held = load("daume2009") if (RESULTS / "daume2009.json").is_file() else {}
+    line(f"what was found: {save('daume2009', {**held, section: data})}")
+
+
 def _print_curves(rows: Sequence[Row]) -> None:
     steps = sorted({row.iteration for row in rows})
     cells = []
@@ -238,35 +351,43 @@ def _print_tasks(as_json: bool) -> None:
 
 @app.command("table")
 def show_table(
-    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = False
+    folder: _Finished, quick: _QuickRuns = False, as_json: _Json = False, keep: _Keep = None
 ) -> None:
     """Prints what the runs in a folder have found, beside the figures of Daumé et al. (2009).
 
     All tasks together first; then each with intervals, seconds and memory, and differences between
     methods on the same sentences.
     """
-    found = list(read_folder(Path(folder) / ("runs-quick" if quick else "runs")))
-    by_task = {name: [one for one in found if one.task == name] for name in TASKS}
-    by_task = {name: mine for name, mine in by_task.items() if mine}
-    if as_json or keep:
+    by_task = _results_in(Path(folder), "runs", quick)
+    if as_json or keep is not None:
         rows = [row for name, mine in by_task.items() for row in rows_of(TASKS[name], mine)]
         pairs = [one for name, mine in by_task.items() for one in differences(TASKS[name], mine)]
         data = {"rows": as_data(rows), "differences": as_data(pairs)}
-        curves = Path(folder) / "curves.json"
-        if keep:
-            drawn = json.loads(curves.read_text(encoding="utf-8")) if curves.is_file() else []
-            line(f"what was found: {save('daume2009', {**data, 'curves': drawn})}")
-        else:
+        if keep is None:
             print_json(data)
+            return
+        commands = read_text(Path(folder) / COMMANDS, "commands").splitlines()
+        curves = _results_in(Path(folder), "curves", quick, none=True)
+        drawn = [row for name, mine in curves.items() for row in rows_of(TASKS[name], mine)]
+        _keep_section(keep, {"commands": commands, **data, "curves": as_data(drawn)})
         return
     print_together({name: rows_of(TASKS[name], mine) for name, mine in by_task.items()})
     for name, mine in by_task.items():
-        print_results(name, mine)
+        print_results(TASKS[name], mine)
 
 
-def print_results(name: str, results: Sequence[Result]) -> None:
+def _results_in(
+    folder: Path, kind: str, quick: bool, none: bool = False
+) -> dict[str, list[Result]]:
+    """The results of a kind by task; without any if there may be none."""
+    place = folder / (f"{kind}-quick" if quick else kind)
+    found = [] if none and not place.is_dir() else list(read_folder(place))
+    by_task = {name: [one for one in found if one.task == name] for name in TASKS}
+    return {name: mine for name, mine in by_task.items() if mine}
+
+
+def print_results(task: Task, results: Sequence[Result]) -> None:
     """Prints the rows of one task, and differences between them."""
-    task = TASKS[name]
     _print_rows(rows_of(task, results), task.paper)
     _print_differences(differences(task, results))
 

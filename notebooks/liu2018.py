@@ -50,8 +50,10 @@ import io
 import json
 import lzma
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,6 +61,7 @@ from data_folder import data_folder
 from numpy.typing import NDArray
 from result_files import rounded, save
 from scipy.sparse import csr_array
+from scipy.special import expit, logit, ndtr
 from sklearn.datasets import load_svmlight_file
 
 from fsmeu.learning.online import (
@@ -167,36 +170,59 @@ class AtThreshold:
         return np.asarray(self.learner.predict_proba(rows)[:, 1] >= self.threshold, np.int64)
 
 
+def made(kind: Any, settings: dict[str, Any], step: float, examples: int) -> Any:
+    """An estimator with a step length; FOFO is told the number of examples."""
+    horizon = {"horizon": examples} if kind is FOFOClassifier else {}
+    return kind(step=step, **horizon, **settings)
+
+
 def by(kind: Any, **settings: Any) -> Learner:
     """Predictions by an estimator, as a function of its step length and the examples."""
 
     def predictions(step: float, rows: Any, labels: Bits) -> tuple[Bits, Any]:
-        if kind is FOFOClassifier:
-            settings["horizon"] = len(labels)
-        learner = kind(step=step, **settings)
+        learner = made(kind, settings, step, len(labels))
         return np.asarray(learner.predict_then_fit(rows, labels, classes=[0, 1])), learner
 
     return predictions
 
 
 AUTO = {"gamma_scale": "auto", "predict_with": "last"}
+TIMED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "FOFO": (FOFOClassifier, {}),
+    "auto, last": (FOFOClassifier, AUTO),
+    "OFO": (OFOClassifier, {}),
+    "LR": (OnlineLogisticClassifier, {}),
+    "STAMP": (STAMPClassifier, {}),
+    "OMCSL": (OMCSLClassifier, {"random_state": 0}),
+}
+"""Estimators that are drawn against time (Figures 3 and 4)."""
 LEARNERS: dict[str, tuple[Learner, list[float]]] = {
-    "FOFO": (by(FOFOClassifier), SHORT),
     "FOFO x64": (by(FOFOClassifier, gamma_scale=64.0), SHORT),
     "FOFO auto": (by(FOFOClassifier, gamma_scale="auto"), SHORT),
-    "auto, last": (by(FOFOClassifier, **AUTO), SHORT),
     "histogram": (by_histogram, SHORT),
-    "OFO": (by(OFOClassifier), SHORT),
-    "LR": (by(OnlineLogisticClassifier), SHORT),
-    "STAMP": (by(STAMPClassifier), LONG),
-    "OMCSL": (by(OMCSLClassifier, random_state=0), LONG),
+} | {
+    name: (by(kind, **settings), LONG if name in ("STAMP", "OMCSL") else SHORT)
+    for name, (kind, settings) in TIMED.items()
 }
 AVERAGED: dict[str, tuple[Learner, list[float]]] = {
     "FOFO, mean w": (by(FOFOClassifier, average=True), SHORT),
     "auto, last, mean w": (by(FOFOClassifier, average=True, **AUTO), SHORT),
+    "auto, last, suffix w": (by(FOFOClassifier, average="suffix", **AUTO), SHORT),
     "OFO, mean w": (by(OFOClassifier, average=True), SHORT),
+    "OFO, suffix w": (by(OFOClassifier, average="suffix"), SHORT),
 }
 """Learners whose weights are averaged (equation 5), for the offline tests."""
+
+
+def seconds(name: str, step: float, rows: Any, labels: Bits, ends: Bits) -> Floats:
+    """Processor time that an estimator has taken after so many examples, (points,)."""
+    learner, spent = made(*TIMED[name], step, len(labels)), []
+    for begin, end in pairwise([0, *ends.tolist()]):
+        part = rows[begin:end], labels[begin:end]
+        start = time.process_time()
+        learner.predict_then_fit(*part, classes=[0, 1])
+        spent.append(time.process_time() - start)
+    return np.cumsum(spent)
 
 
 @dataclass(frozen=True)
@@ -206,20 +232,68 @@ class Measured:
     Attributes:
         curves: the online F on the first part by learner, (shuffles, points).
         offline: F of what was learned on the third part by learner, (shuffles,).
+        seconds: processor time by learner at the points that are kept of a curve, (40,).
+        variants: by measure and learner, the measure at the end of the first part, (shuffles,).
     """
 
     curves: dict[str, Floats]
     offline: dict[str, Floats]
+    seconds: dict[str, Floats]
+    variants: dict[str, dict[str, Floats]]
 
 
-def tuned(rows: Any, labels: Bits, coarse: bool) -> dict[str, float]:
-    """The step of each learner with the greatest final online F."""
+def tuned(
+    learners: dict[str, tuple[Learner, list[float]]],
+    rows: Any,
+    labels: Bits,
+    coarse: bool,
+    **measure: Any,
+) -> dict[str, float]:
+    """The step of each learner with the greatest final online measure."""
     steps = {}
-    for name, (learn, every) in {**LEARNERS, **AVERAGED}.items():
+    for name, (learn, every) in learners.items():
         tried = every[::3] if coarse else every
-        scores = [running_measure(learn(step, rows, labels)[0], labels)[-1] for step in tried]
+        found = (learn(step, rows, labels)[0] for step in tried)
+        scores = [running_measure(guess, labels, **measure)[-1] for guess in found]
         steps[name] = tried[int(np.argmax(scores))]
     return steps
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "F.5": {"beta": 0.5},
+    "F2": {"beta": 2.0},
+    "Jaccard": {"measure": "jaccard"},
+}
+
+
+def variants(
+    rows: Any, labels: Bits, shuffles: int, given: argparse.Namespace
+) -> dict[str, dict[str, Floats]]:
+    """Final online measures by measure and learner, (shuffles,).
+
+    "FOFO for F1" was told another measure than the one it is judged by.
+    """
+    third, found = len(labels) // 3, {}
+    for measure, options in VARIANTS.items():
+        learners = {
+            "FOFO": (by(FOFOClassifier, **AUTO, **options), SHORT),
+            "FOFO for F1": (by(FOFOClassifier, **AUTO), SHORT),
+            "OFO": (by(OFOClassifier, **options), SHORT),
+            "LR": (by(OnlineLogisticClassifier, **options), SHORT),
+        }
+        ends: dict[str, list[float]] = {name: [] for name in learners}
+        steps: dict[str, float] = dict.fromkeys(learners, given.step)
+        for shuffle in range(shuffles):
+            order = np.random.default_rng(shuffle).permutation(len(labels))
+            first, second = order[:third], order[third : 2 * third]
+            if shuffle == 0 and given.step is None:
+                steps = tuned(learners, rows[second], labels[second], given.quick, **options)
+            shown, known = rows[first], labels[first]
+            for name, (learn, _) in learners.items():
+                guess = learn(steps[name], shown, known)[0]
+                ends[name].append(float(running_measure(guess, known, **options)[-1]))
+        found[measure] = {name: np.array(values) for name, values in ends.items()}
+    return found
 
 
 def measure(rows: Any, labels: Bits, shuffles: int, given: argparse.Namespace) -> Measured:
@@ -227,6 +301,7 @@ def measure(rows: Any, labels: Bits, shuffles: int, given: argparse.Namespace) -
     third = len(labels) // 3
     at = places(third) - 1
     every = {**LEARNERS, **AVERAGED}
+    spent: dict[str, Floats] = {}
     curves: dict[str, list[Floats]] = {name: [] for name in every}
     offline: dict[str, list[float]] = {name: [] for name in every}
     steps: dict[str, float] = dict.fromkeys(every, given.step)
@@ -234,41 +309,93 @@ def measure(rows: Any, labels: Bits, shuffles: int, given: argparse.Namespace) -
         order = np.random.default_rng(shuffle).permutation(len(labels))
         first, second, last = (order[k * third : (k + 1) * third] for k in range(3))
         if shuffle == 0 and given.step is None:
-            steps = tuned(rows[second], labels[second], given.quick)
+            steps = tuned(every, rows[second], labels[second], given.quick)
         shown, known, held, truth = rows[first], labels[first], rows[last], labels[last]
         for name, (learn, _) in every.items():
             predicted, learner = learn(steps[name], shown, known)
             curves[name].append(running_measure(predicted, known)[at])
             offline[name].append(float(running_measure(learner.predict(held), truth)[-1]))
+        if shuffle == 0:
+            spent = {
+                name: seconds(name, steps[name], shown, known, at[kept(len(at))] + 1)
+                for name in TIMED
+            }
     words = ", ".join(f"{name} {step:g}" for name, step in steps.items())
     print(f"  {third} examples, {labels.mean():.2%} positive; steps: {words}", file=sys.stderr)
-    found = Measured(*({k: np.array(v) for k, v in one.items()} for one in (curves, offline)))
+    both = ({k: np.array(v) for k, v in one.items()} for one in (curves, offline))
+    found = Measured(*both, spent, variants(rows, labels, shuffles, given))
     told = (f"{name} {found.curves[name][:, -1].mean():.4f}" for name in LEARNERS)
     print(f"  online F: {', '.join(told)}", file=sys.stderr)
     return found
 
 
-# -- the threshold where eta is known -------------------------------------------------------------
+# -- where eta is known ---------------------------------------------------------------------------
 
 
-def best_threshold(mean: float) -> float:
-    """The root of q for eta = logistic(N(mean, 2)), by quadrature and bisection."""
-    z = np.linspace(-9, 9, 200_001)
-    mass = np.exp(-z * z / 2)
-    mass /= mass.sum()
-    eta = 1 / (1 + np.exp(-(mean + 2 * z)))
-    rate, low, high = float(mass @ eta), 0.0, 0.5
-    for _ in range(60):
-        middle = (low + high) / 2
-        above = float(mass @ np.maximum(eta - middle, 0)) > rate * middle
-        low, high = (middle, high) if above else (low, middle)
-    return low
+@dataclass(frozen=True)
+class Population:
+    """Five normal features and eta = logistic(mean + 2 u x), u a unit vector: all by quadrature.
+
+    Attributes:
+        mean: the mean margin.
+    """
+
+    mean: float
+
+    @property
+    def grid(self) -> tuple[Floats, Floats, Floats]:
+        """Values of u x, their masses and eta, (points,) each."""
+        z = np.linspace(-9, 9, 20_001)
+        mass = np.exp(-z * z / 2)
+        return z, mass / mass.sum(), expit(self.mean + 2 * z)
+
+    @property
+    def rate(self) -> float:
+        """P(y = 1)."""
+        _, mass, eta = self.grid
+        return float(mass @ eta)
+
+    @property
+    def best_threshold(self) -> float:
+        """The root of q, which is half of the best F1, by bisection."""
+        low, high = 0.0, 0.5
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.slope(middle) < 0 else (low, middle)
+        return low
+
+    def slope(self, theta: float) -> float:
+        """q(theta)."""
+        _, mass, eta = self.grid
+        return self.rate * theta - float(mass @ np.maximum(eta - theta, 0))
+
+    def objective(self, theta: float) -> float:
+        """Q(theta), equation 6."""
+        _, mass, eta = self.grid
+        return 0.5 * float(mass @ np.maximum(eta - theta, 0) ** 2) + 0.5 * self.rate * theta**2
+
+    def f_score(self, weights: Floats, threshold: float) -> float:
+        """F1 of the classifier that finds logistic(weights (x, 1)) at least the threshold.
+
+        Given u x, the margin of x is normal. u has the first of the five directions.
+        """
+        z, mass, eta = self.grid
+        along, across = weights[0], max(float(np.linalg.norm(weights[1:5])), 1e-12)
+        positive = ndtr((weights[5] + along * z - logit(threshold)) / across)
+        return float(2 * mass @ (eta * positive) / (self.rate + mass @ positive))
+
+    def draw(self, random: np.random.Generator, n: int) -> tuple[Floats, Bits]:
+        """Rows, (n, 5), and labels, (n,)."""
+        rows = random.normal(size=(n, 5))
+        return rows, (random.random(n) < expit(self.mean + 2 * rows[:, 0])).astype(np.int64)
 
 
-def learned_threshold(margins: Floats, labels: Bits, scale: float | str) -> float:
+def learned_threshold(
+    margins: Floats, labels: Bits, scale: float | str, horizon: int | None = None
+) -> float:
     """The threshold of FOFO where the probability is given: weights stay as they are."""
     learner = FOFOClassifier(gamma_scale=scale)
-    learner._begin(1, len(labels))
+    learner._begin(1, horizon or len(labels))
     ones, weights = np.ones(len(labels)), (np.array([[1.0, 0.0]]), np.zeros((0, 2)))
     rows = (margins, np.empty(0, np.int64), np.arange(len(labels) + 1))
     given = (labels.astype(float), ones, ones)
@@ -276,26 +403,57 @@ def learned_threshold(margins: Floats, labels: Bits, scale: float | str) -> floa
     return float(learner.state_[MEAN])
 
 
-def threshold_errors(sizes: list[int], seeds: int) -> dict[tuple[str, str], Floats]:
-    """Mean |theta - theta*| for each rate and scale, (sizes,)."""
-    found = {}
+def threshold_errors(sizes: list[int], seeds: int) -> list[list[Any]]:
+    """Rows: rate, scale, sizes, mean |theta - theta*| and mean Q(theta) - Q(theta*), (sizes,)."""
+    found = []
     for rate, mean in RATES.items():
-        best = best_threshold(mean)
-        errors = np.zeros((len(SCALES), len(sizes), seeds))
+        known = Population(mean)
+        best = known.best_threshold
+        errors = np.zeros((len(SCALES), len(sizes), seeds, 2))
         for j, n in enumerate(sizes):
             for seed in range(seeds):
                 random = np.random.default_rng((seed, n))
                 margins = mean + 2 * random.normal(size=n)
-                labels = (random.random(n) < 1 / (1 + np.exp(-margins))).astype(np.int64)
+                labels = (random.random(n) < expit(margins)).astype(np.int64)
                 for k, scale in enumerate(SCALES.values()):
-                    errors[k, j, seed] = abs(learned_threshold(margins, labels, scale) - best)
-        found |= {(rate, name): errors[k].mean(axis=1) for k, name in enumerate(SCALES)}
+                    theta = learned_threshold(margins, labels, scale)
+                    gap = known.objective(theta) - known.objective(best)
+                    errors[k, j, seed] = abs(theta - best), gap
+        means = errors.mean(axis=2)
+        found += [[rate, name, sizes, *means[k].T] for k, name in enumerate(SCALES)]
     return found
 
 
-def slope(sizes: list[int], errors: Floats) -> float:
-    """Of log error against log n."""
-    return float(np.polyfit(np.log(sizes), np.log(errors), 1)[0])
+CONSISTENT: dict[str, tuple[Any, dict[str, Any]]] = {
+    "FOFO, last w": (FOFOClassifier, AUTO),
+    "FOFO, mean w": (FOFOClassifier, {**AUTO, "average": True}),
+    "FOFO, suffix w": (FOFOClassifier, {**AUTO, "average": "suffix"}),
+    "FOFO as printed, suffix w": (FOFOClassifier, {"average": "suffix"}),
+    "OFO, suffix w": (OFOClassifier, {"average": "suffix"}),
+}
+
+
+def consistency(sizes: list[int], seeds: int) -> list[list[Any]]:
+    """Rows: rate, learner, sizes, mean F* - F of what was learned, mean error of w, (sizes,).
+
+    Theorem 4 is about the first, Assumption 1 about the second, the distance to the true weights.
+    """
+    found = []
+    for rate, mean in RATES.items():
+        known = Population(mean)
+        best, truth = 2 * known.best_threshold, np.array([2.0, 0, 0, 0, 0, mean])
+        for name, (kind, settings) in CONSISTENT.items():
+            lost = np.zeros((len(sizes), seeds, 2))
+            for j, n in enumerate(sizes):
+                for seed in range(seeds):
+                    rows, labels = known.draw(np.random.default_rng((seed, n)), n)
+                    learner = made(kind, settings, 2.0, n)
+                    learner.partial_fit(rows, labels, classes=[0, 1])
+                    weights = np.append(learner.coef_[0], learner.intercept_)
+                    lost[j, seed, 0] = best - known.f_score(weights, learner.threshold_)
+                    lost[j, seed, 1] = np.linalg.norm(weights - truth)
+            found.append([rate, name, sizes, *lost.mean(axis=1).T])
+    return found
 
 
 def main() -> None:
@@ -320,27 +478,37 @@ def main() -> None:
             print(f"{name}:", file=sys.stderr)
             found[name] = measure(*task(name, held, given.scale), shuffles, given)
     sizes = [2**k for k in ((10, 12, 14) if given.quick else (10, 12, 14, 16, 18))]
-    errors = threshold_errors(sizes, 3 if given.quick else 10)
     tasks = {
         name: {
             "curves": {learner: summary(curve) for learner, curve in one.curves.items()},
             "online": {learner: curve[:, -1] for learner, curve in one.curves.items()},
             "offline": one.offline,
+            "seconds": one.seconds,
+            "variants": one.variants,
         }
         for name, one in found.items()
     }
-    thresholds = [[*key, sizes, values] for key, values in errors.items()]
-    result = {"tasks": tasks, "thresholds": thresholds}
+    seeds = 3 if given.quick else 10
+    result = {
+        "tasks": tasks,
+        "thresholds": threshold_errors(sizes, seeds),
+        "consistency": consistency(sizes, seeds),
+    }
     if given.quick:
         print(json.dumps(rounded(result, 6)))
     else:
-        print("what was found:", save("liu2018", result, 4))
+        print("what was found:", save("liu2018", result, 8))
 
 
 def summary(curve: Floats) -> list[Floats]:
     """Mean and standard deviation over shuffles, at 40 places, (2, 40)."""
-    kept = curve[:, np.linspace(0, curve.shape[1] - 1, 40).round().astype(int)]
-    return [kept.mean(axis=0), kept.std(axis=0)]
+    points = curve[:, kept(curve.shape[1])]
+    return [points.mean(axis=0).round(4), points.std(axis=0).round(4)]
+
+
+def kept(points: int) -> Bits:
+    """Which points of a curve are kept, (40,)."""
+    return np.linspace(0, points - 1, 40).round().astype(np.int64)
 
 
 if __name__ == "__main__":

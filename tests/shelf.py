@@ -2,7 +2,7 @@
 
 import fsmeu
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.library import read_spec
+from fsmeu.losses.loss import read_spec
 from tests.strategies import LossCase
 
 TYPES = ("X", "Y")

@@ -6,7 +6,7 @@ import pytest
 
 import fsmeu
 from fsmeu.checking.examples import run_examples
-from fsmeu.losses.library import grammar_folder, read_spec
+from fsmeu.losses.loss import grammar_folder, read_spec
 from tests.losses.meaning import World
 
 LOSSES = fsmeu.library()

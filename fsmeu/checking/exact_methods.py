@@ -19,8 +19,7 @@ import numpy as np
 from fsmeu.decoding.decode import EXACT, METHODS
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
-from fsmeu.losses.algebra.rewrite import replace_parts
-from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.algebra.split import replace_parts
 from fsmeu.losses.language.syntax import (
     Binary,
     Choice,
@@ -29,6 +28,7 @@ from fsmeu.losses.language.syntax import (
     Number,
     Register,
     Spec,
+    names_read,
     walk,
 )
 from fsmeu.losses.loss import SpecLoss

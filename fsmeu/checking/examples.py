@@ -10,9 +10,9 @@ from typing import Any
 from fsmeu.errors import FsmeuError, as_number
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
-from fsmeu.losses.evaluate import evaluate
 from fsmeu.losses.language.syntax import Example, Spec
 from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.protocol import evaluate
 from fsmeu.losses.semantics.evaluator import constant, constant_at
 
 TOLERANCE = 1e-9
@@ -52,7 +52,7 @@ def run_examples(
         params: parameters for the examples that do not bind them.
         labels: the labels, where the file leaves them open; else those that its examples use.
 
-    >>> from fsmeu.losses.library import read_spec
+    >>> from fsmeu.losses.loss import read_spec
     >>> all(result.holds for result in run_examples(read_spec("hamming")))
     True
     """

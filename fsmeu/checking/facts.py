@@ -16,7 +16,7 @@ from fsmeu.checking.report import Report
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Counterexample, Fractional
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
-from fsmeu.losses.windows import windows
+from fsmeu.losses.sum_over_paths import windows
 
 _ROWS = 7
 _PAST_WINDOWS = 100  # longer than any memory

@@ -17,11 +17,9 @@ from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.distinct import group
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.describe import Properties, properties
-from fsmeu.losses.language.dependencies import names_read, tapes
-from fsmeu.losses.language.syntax import Number, Param, Register, Spec
+from fsmeu.losses.language.syntax import Number, Param, Register, Spec, names_read, tapes
 from fsmeu.losses.loss import SpecLoss, bind_loss
-from fsmeu.losses.machine.machine import Machine, build_machine, machine_view
-from fsmeu.losses.machine.minimize import same_values
+from fsmeu.losses.machine.machine import Machine, build_machine, machine_view, same_values
 from fsmeu.losses.semantics.bind import table_sides
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
 
@@ -128,7 +126,7 @@ def report(
         labels: the labels, where the file leaves them open.
         longest: the greatest length to measure.
 
-    >>> from fsmeu.losses.library import read_spec
+    >>> from fsmeu.losses.loss import read_spec
     >>> found = report(read_spec("hamming"), longest=8)
     >>> found.holds, str(found.growth.states), found.properties.additive
     (True, 'n', True)

@@ -1,4 +1,4 @@
-"""`fsmeu draw`: a loss, a model or a composition as a picture, a machine file or a page."""
+"""`fsmeu draw` and `gallery`: losses, models and compositions as pictures, machine files, pages."""
 
 from __future__ import annotations
 
@@ -6,16 +6,25 @@ import re
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.text import Text
 
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
-from fsmeu.cli.inputs import check_labels_known, load_loss, read_model, sequence, sequences
+from fsmeu.cli.inputs import (
+    check_labels_known,
+    load_loss,
+    read_loss_file,
+    read_model,
+    sequence,
+    sequences,
+)
 from fsmeu.cli.output import line, note, place_for, screen, write_output
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.pages.explore import explore as explore_page
+from fsmeu.drawing.gallery import anchored, exhibit, gallery_page
+from fsmeu.drawing.pages import explore as explore_page
+from fsmeu.losses.loss import SpecLoss, library
 from fsmeu.losses.sum_over_paths import compile_summed
 
 _STYLES = {"title": "bold", "quiet": "dim", "value": "green", "route": "bold red", "plain": ""}
@@ -83,69 +92,65 @@ def draw_thing(
     """
     kind = form or (Path(output).suffix[1:].lower() if output else "")
     is_loss = loss is not None and not loss.lower().endswith(_MODEL_FILE)
-    modelled = source.probs is not None or source.model is not None
-    # Options that only some subjects have, by what was typed for each.
-    of_loss = {"--n": n, "--z": z, "--given-z": given_z, "--minimize": minimize, "--summed": summed}
-    of_loss |= {f"--{name}": value for name, value in vars(binding).items()}
-    view: dict[str, Any] = {"given_z": given_z, "merged": minimize}
-    page = explore or (kind == _PAGE and is_loss)
-    if not explore:  # with other options, html is the picture
-        others = (z, y, source.model, given_z, minimize, summed, short)
-        page = page and not any(others) and depth is None
+    picture = any((z, y, source.model, given_z, minimize, summed, short)) or depth is not None
     if loss is not None and kind == _MACHINE:
-        _write_machine(loss, n, z, output, (summed, minimize), binding)
+        _write_machine(load_loss(loss, binding), n, z, output, (summed, minimize))
         return
-    if loss is not None and page:
+    if loss is not None and (explore or (kind == _PAGE and is_loss and not picture)):
         length = _PAGE_N if n is None else n
         place = output or (_STDOUT if form else None)
         _write_page((loss, binding), length, source, limit or _PAGE_LIMIT, place, show)
         return
+    modelled = source.probs is not None or source.model is not None
+    of_loss = {"n": n, "z": z, "given-z": given_z, "minimize": minimize, "summed": summed}
     if not is_loss:
-        subject, view = _model_subject(loss, source, y, of_loss), {}
+        subject = _model_subject(loss, source, modelled, y, {**of_loss, **vars(binding)})
     elif summed:
-        alone = not (given_z or minimize or modelled) and z is None and y is None
-        subject, view = _summed_subject(str(loss), n, alone, binding), {}
+        if n is None or given_z or minimize or modelled or z is not None or y is not None:
+            refuse("draw", "--summed goes with --n alone", None, "Leave sequences and models out")
+        subject = {"thing": compile_summed(_ready(load_loss(str(loss), binding)), n)}
     else:
-        subject = _loss_subject(str(loss), n, (z, y), source, binding)
-    view |= {"depth": depth, "short": short, "limit": limit or _LIMIT}
-    drawing = draw(subject.pop("thing"), **subject, **view)
+        subject = _loss_subject(str(loss), (z, y), source, modelled, binding)
+        subject |= {"n": n, "given_z": given_z, "merged": minimize}
+    drawing = draw(**subject, depth=depth, short=short, limit=limit or _LIMIT)
     if output is None and form is None:
         _print(drawing)
-        return
-    _write(drawing, output or _STDOUT, form)
+    else:
+        _write(drawing, output or _STDOUT, form)
+
+
+def _ready(loss: SpecLoss) -> SpecLoss:
+    """The loss, of which all labels are known."""
+    check_labels_known(loss)
+    return loss
+
+
+def _refuse_terminal(what: str) -> NoReturn:
+    refuse(
+        "draw", f"a {what} is not written to a terminal", None, "Use -o FILE, or -o - and a pipe"
+    )
 
 
 def _write_machine(
-    name: str,
-    n: int | None,
-    z: str | None,
-    output: str | None,
-    kinds: tuple[bool, bool],
-    binding: opt.Binding,
+    loss: SpecLoss, n: int | None, z: str | None, output: str | None, kinds: tuple[bool, bool]
 ) -> None:
     """Writes a loss as an OpenFst machine: summed, minimized or as it is."""
     if output is None or (output == _STDOUT and sys.stdout.isatty()):
-        refuse(
-            "draw",
-            "a machine is not written to a terminal",
-            None,
-            "Use -o FILE, or -o - and a pipe",
-        )
-    loaded = load_loss(name, binding)
+        _refuse_terminal("machine")
     given = None
     if z is not None:
-        loaded, given, _ = sequences(loaded, z, "")
-    check_labels_known(loaded)
+        loss, given, _ = sequences(loss, z, "")
     if n is None and given is None:
         refuse("draw", "the length of the sequences must be given", None, "Add --n N, or --z Z")
     length = n if n is not None else len(given or ())
     summed, minimize = kinds
     if summed and minimize:
         refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
-    if summed:
-        machine: Any = compile_summed(loaded, length, given)
-    else:
-        machine = loaded.compile(length, given, minimize=minimize)
+    machine: Any = (
+        compile_summed(_ready(loss), length, given)
+        if summed
+        else _ready(loss).compile(length, given, minimize=minimize)
+    )
     write_output(output, machine.fst.write_to_string())
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"
     note(f"{machine.name}: {size}, shift {machine.shift!r}")
@@ -179,58 +184,43 @@ def _write_page(
 
 
 def _model_subject(
-    file: str | None, source: opt.ModelSource, y: str | None, others: dict[str, Any]
+    file: str | None, source: opt.ModelSource, given: bool, y: str | None, others: dict[str, Any]
 ) -> dict[str, Any]:
     """A model alone, with the path of y if that is given."""
-    two = source.probs is not None or source.model is not None
-    if file is None and not two:
+    if file is None and not given:
         remedy = "Name a loss, or add --model FILE or --probs P1,P2"
         refuse("draw", "a loss or a model must be given", None, remedy)
-    for option, given in others.items():
-        if given not in (None, False):
-            must = f"{option} goes with a loss, and there is none"
+    for option, value in others.items():
+        if value not in (None, False):
+            must = f"--{option} goes with a loss, and there is none"
             refuse("draw", must, None, "Name a loss, or leave it out")
-    if file is not None and two:
+    if file is not None and given:
         must = "a model file is drawn by itself"
         refuse(file, must, "two models", "Name a loss, or leave --model and --probs out")
     model = read_model(source if file is None else opt.ModelSource(None, file), "")
-    labels = None if y is None else sequence(model.alphabet, y, "reference y")
-    return {"thing": model, "y": labels}
-
-
-def _summed_subject(name: str, n: int | None, alone: bool, binding: opt.Binding) -> dict[str, Any]:
-    """The machine whose paths add up."""
-    loaded = load_loss(name, binding)
-    if n is None or not alone:
-        refuse("draw", "--summed goes with --n alone", None, "Leave sequences and models out")
-    check_labels_known(loaded)
-    return {"thing": compile_summed(loaded, n)}
+    return {"thing": model, "y": y and sequence(model.alphabet, y, "reference y")}
 
 
 def _loss_subject(
     name: str,
-    n: int | None,
     pair: tuple[str | None, str | None],
     source: opt.ModelSource,
+    modelled: bool,
     binding: opt.Binding,
 ) -> dict[str, Any]:
     """The loss, sequences and model as they go together; open labels are those that are used."""
     loss = load_loss(name, binding)
-    modelled = source.probs is not None or source.model is not None
     given = [text for text in pair if text is not None]
-    if n is None and not given and not modelled:
-        remedy = "Add --n N, or --z Z and --y Y"
-        refuse("draw", "the length of the sequences must be given", None, remedy)
-    label_model = read_model(source, name) if modelled else None
-    if label_model is not None and loss.labels_open:
-        loss = loss.with_labels(label_model.alphabet)
+    model = read_model(source, name) if modelled else None
+    if model is not None and loss.labels_open:
+        loss = loss.with_labels(model.alphabet)
     elif given:
         loss, *_ = sequences(loss, given[0], given[-1])
     z, y = (
         None if text is None else sequence(loss.alphabet, text, where)
         for text, where in zip(pair, ("hypothesis z", "reference y"), strict=True)
     )
-    return {"thing": loss, "n": n, "z": z, "y": y, "model": label_model}
+    return {"thing": loss, "z": z, "y": y, "model": model}
 
 
 def _write(drawing: Drawing, output: str, form: str | None) -> None:
@@ -242,9 +232,7 @@ def _write(drawing: Drawing, output: str, form: str | None) -> None:
     if form is None:
         refuse("draw", "on standard output, the format must be given: --format")
     if form in ("png", "pdf") and sys.stdout.isatty():
-        refuse(
-            "draw", f"a {form} file is not written to a terminal", None, "Use -o FILE, or a pipe"
-        )
+        _refuse_terminal(f"{form} file")
     content = drawing.render(form)
     _note_summary(drawing)
     write_output(output, content)
@@ -277,3 +265,28 @@ def _print(drawing: Drawing) -> None:
         for character, style in drawn:
             text.append(character, _STYLES[style])
         console.print(text, soft_wrap=True)
+
+
+def write_gallery(
+    output: Path = opt.option("--output -o DIR", "The folder to write index.html into.", value=...),
+    losses: list[str] | None = opt.argument(
+        "LOSS", "Built-in losses or paths of files; all built-in ones if none.", None
+    ),
+) -> None:
+    """Write a page that shows losses: definition, use, picture, properties, growth.
+
+    The page is made from the files themselves; it needs no network. Machines are drawn for short
+    sequences. Beside it are pages to explore the losses in, as 'fsmeu draw -o x.html' makes them.
+    """
+    names = list(dict.fromkeys(losses or library()))
+    specs = [read_loss_file(name) for name in names]
+    if output.exists() and not output.is_dir():
+        refuse(str(output), "-o must name a folder", "a file")
+    output.mkdir(parents=True, exist_ok=True)
+    where = output / "index.html"
+    exhibits = anchored([exhibit(spec) for spec in specs])
+    for one in exhibits:
+        if one.page is not None:
+            one.page.save(output / one.file)
+    write_output(where, gallery_page(exhibits))
+    line(str(where))

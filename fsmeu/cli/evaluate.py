@@ -10,8 +10,8 @@ from fsmeu.cli.inputs import load_loss, sequences
 from fsmeu.cli.output import emit, line, note, print_json
 from fsmeu.limits import TRACED_LABELS
 from fsmeu.losses.describe import Held, steps_of
+from fsmeu.losses.evaluate import evaluate_outputs
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.outputs import evaluate_outputs
 
 _NOTHING = "."
 

@@ -13,7 +13,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
 from fsmeu.cli.output import checked_picture, emit, line, note, print_json
 from fsmeu.corpora.run import ModelQuestion, as_line
-from fsmeu.drawing.plots import save_levels
+from fsmeu.drawing.plots import plot_levels, save_plot
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
@@ -75,7 +75,8 @@ def expect_value(
     alphabet = fitted(loaded, label_model, "expect", tags)[0].alphabet
     answer = expect(loaded, sequence(alphabet, z), label_model, engine=engine, keep=beam)
     if picture is not None:
-        save_levels(answer, picture, f"{loss} of {z}")
+        title = f"{loss} of {z}"
+        save_plot(picture, lambda ax: plot_levels(answer, title=title, ax=ax), (6.4, 3.4))
     outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
     if as_json:
         print_json({**_data(answer, levels), "outputs": outputs})

@@ -13,14 +13,13 @@ from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.parse import conditioned
 from fsmeu.errors import InputError, message
 from fsmeu.exchange.openfst import read_constraint
-from fsmeu.files import STDIN, read_text
+from fsmeu.files import STDIN, read_array, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.language.parse import MAX_SIZE
+from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import grammar_folder, library, read_spec
-from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.loss import SpecLoss, bind_loss, grammar_folder, library, read_spec
 from fsmeu.losses.semantics.bind import check_known
 from fsmeu.models import Model, as_model, from_json
 from fsmeu.models.checks import real_array
@@ -163,6 +162,8 @@ def read_model(source: ModelSource, loss_name: str, given: str | None = None) ->
 def _read_model(source: ModelSource, loss_name: str) -> Model:
     if source.probs is not None:
         return as_model([_probability(word) for word in words(source.probs)])
+    if source.model != STDIN and str(source.model).endswith(".npy"):
+        return as_model(read_array(str(source.model), str(source.model)))
     if source.model != STDIN:
         return from_json(Path(str(source.model)))
     if loss_name == STDIN:

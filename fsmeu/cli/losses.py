@@ -7,9 +7,9 @@ from fsmeu.cli.inputs import read_loss_file, whereabouts
 from fsmeu.cli.output import emit, note, print_json, screen, write_output
 from fsmeu.errors import visible
 from fsmeu.losses.describe import header_data, param_text
-from fsmeu.losses.language.messages import WORDS
+from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import library, read_spec
+from fsmeu.losses.loss import library, read_spec
 
 _TAGS = {
     "bio": "chunk tags (--types)",

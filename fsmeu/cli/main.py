@@ -25,7 +25,7 @@ COMMANDS = {
     "check": (_LOSSES, "check:check", "Check a loss file and say what follows from it."),
     "evaluate": (_LOSSES, "evaluate:evaluate_pair", "The value of a pair of label sequences."),
     "draw": (_LOSSES, "draw:draw_thing", "Draw or write the automaton of a loss or model."),
-    "gallery": (_LOSSES, "gallery:write_gallery", "Write a page that shows losses."),
+    "gallery": (_LOSSES, "draw:write_gallery", "Write a page that shows losses."),
     "expect": (_QUERIES, "expect:expect_value", "The expected value of a hypothesis."),
     "decode": (_QUERIES, "decode:decode_labels", "The labels with the best expected value."),
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),

@@ -20,7 +20,7 @@ from fsmeu.drawing.plots import plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError, message, one_of
 from fsmeu.learning.given_loss import confusion_loss, decision_scores
 from fsmeu.learning.saving import PROBABILISTIC, estimators
-from fsmeu.losses.library import load
+from fsmeu.losses.loss import load
 
 
 def classifiers() -> dict[str, Any]:

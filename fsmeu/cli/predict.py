@@ -13,7 +13,8 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.models import checked_decision_plot, classifiers, estimating, plot_decision
 from fsmeu.cli.output import emit, fourths, note, print_json, write_output
-from fsmeu.cli.taggers import predict_tags
+from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.score import tag_scores
 from fsmeu.errors import InputError, message
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain
@@ -55,7 +56,7 @@ def predict(
     """
     made = load(model)
     if isinstance(made, ColumnTagger) and hasattr(made, "searn_"):
-        predict_tags(made, file, output, beam, as_json)
+        _predict_tags(made, file, output, beam, as_json)
         return
     _check_classifier(made, model)
     if beam is not None:
@@ -121,3 +122,21 @@ def _data(
     if chances is not None:
         data["probabilities"] = chances.tolist() if several else chances[:, 0].tolist()
     return data
+
+
+def _predict_tags(made: Any, file: str, output: str, beam: int | None, as_json: bool) -> None:
+    """Writes sentences with a column of predicted tags, as 'fsmeu score' reads them."""
+    if beam is not None:
+        made.searn_.set_params(beam=beam)
+    sentences = read_sentences(file, least=made.width_)
+    inputs, given = sentences, None
+    if len(sentences[0][0]) == made.width_ + 1:
+        inputs, given = inputs_and_tags(sentences)
+    tags = made.predict(inputs)
+    found = None if given is None else tag_scores(tags, given)
+    if as_json:
+        print_json({"tags": tags, "measures": found})
+        return
+    write_output(output, written(sentences, tags))
+    if found is not None:
+        note(fourths(found))

@@ -37,7 +37,7 @@ from fsmeu.corpora.score import (
     rows_of,
     type_scores,
 )
-from fsmeu.drawing.plots import save_intervals
+from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.files import STDIN
@@ -318,4 +318,12 @@ def _plot_scores(path: Path, rows: Sequence[Row]) -> None:
         panel = panels.setdefault(f"{row.kind} {row.loss}", {})
         one = row.score
         panel.setdefault(row.level, {})[row.decision] = (one.value, one.low, one.high)
-    save_intervals(path, panels)
+    if not panels:
+        refuse("--plot", "there must be a score to plot", "none")
+    most = max(len(rows) for series in panels.values() for rows in series.values())
+
+    def plot(*axes: Any) -> None:
+        for ax, (title, series) in zip(axes, panels.items(), strict=True):
+            plot_intervals(series, ax, title)
+
+    save_plot(path, plot, (6.4, len(panels) * (1.1 + 0.4 * most)), (len(panels), 1))

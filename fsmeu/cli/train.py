@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from fsmeu.cli import options as opt
@@ -21,7 +21,8 @@ from fsmeu.cli.models import (
     plot_decision,
 )
 from fsmeu.cli.output import emit, file_for, write_output
-from fsmeu.cli.taggers import TaggerOptions, train_tagger
+from fsmeu.corpora.columns import inputs_and_tags, read_sentences
+from fsmeu.corpora.score import are_chunk_tags, tag_scores
 from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_plot
 from fsmeu.errors import one_of
 from fsmeu.learning.examples import read_examples
@@ -35,9 +36,40 @@ from fsmeu.learning.online.streaming import (
     two_classes,
 )
 from fsmeu.learning.saving import save
+from fsmeu.searn.features.templates import SETS, template_set
+from fsmeu.searn.searn import Searn
+from fsmeu.searn.tagger import ColumnTagger
 
 _COLUMN_FILES = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes")
 _PLOTS = (*PLOT_FORMATS, "csv", "json")
+
+
+_SETTINGS = ("loss", "space", "random_state", "bits", "crossed", "checkpoint", "verbose")
+
+
+@dataclass(frozen=True)
+class _Tagger:
+    """What a tagger is made of."""
+
+    panel = "Taggers"
+
+    searn: bool = opt.option("--searn", "Train a tagger by SEARN.")
+    templates: str | None = opt.option(
+        "--templates -t NAME",
+        "chunking, names or words; or a file with a template such as 'pos[-1] pos[0]' on each line "
+        "('cross word[0]' is crossed with the tag before).",
+        unset="chunking, or words where there is one column",
+    )
+    loss: str | None = opt.option(
+        "--loss -l LOSS",
+        "What is minimised, a built-in loss or a file.",
+        unset="chunk_fscore for tags O, B-X, I-X, else hamming",
+    )
+    space: str | None = opt.option(
+        "--space NAME",
+        "How tags are decided: left-to-right, word-at-a-time and others.",
+        unset="word-at-a-time for tags O, B-X, I-X, else left-to-right",
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +100,7 @@ class _Online:
 def train(
     reading: opt.ExampleFormat,
     stream: _Online,
-    tagger: TaggerOptions,
+    tagger: _Tagger,
     file: str | None = opt.argument(
         "FILE",
         "An svmlight, csv or npz file (X and y) of examples; or sentences in CoNLL columns, the "
@@ -115,7 +147,7 @@ def train(
         others = {"--online": stream.online, "--plot": plot, "--classifier": classifier}
         _check_others("a tagger", others)
         assert place is not None
-        found = train_tagger((file, test), place, tagger, param, seed)
+        found = _train_tagger((file, test), place, tagger, param, seed)
     else:
         others = {"--templates": tagger.templates, "--loss": tagger.loss, "--space": tagger.space}
         _check_others("a classifier", others)
@@ -136,6 +168,55 @@ def train(
     ]
     rows += [[], *([f"test {name}", f"{value:.4f}"] for name, value in tests.items())]
     emit(rows, ("", "value"), right=("value",), as_json=found if as_json else None)
+
+
+def _train_tagger(
+    files: tuple[str, str | None],
+    place: Path,
+    given: _Tagger,
+    param: list[str] | None,
+    seed: int,
+) -> dict[str, Any]:
+    """Trains a tagger by SEARN and saves it; returns what it has seen and how good it is."""
+    inputs, tags = inputs_and_tags(read_sentences(files[0], least=2))
+    others = None if files[1] is None else inputs_and_tags(read_sentences(files[1], least=2))
+    chunks = are_chunk_tags(tags)
+    templates = given.templates or ("chunking" if len(inputs[0][0]) > 1 else "words")
+    loss = given.loss or ("chunk_fscore" if chunks else "hamming")
+    space = given.space or ("word-at-a-time" if chunks else "left-to-right")
+    model = _made_tagger(templates, loss, space, parameters(param), seed)
+    begin = process_time()
+    with estimating("train", "training", model.searn.iterations) as tell:
+        model.fit(inputs, tags, on_iteration=lambda number, _: tell(completed=number))
+    seconds = process_time() - begin
+    save(model, place)
+    found: dict[str, Any] = {
+        "sentences": len(inputs),
+        "words": sum(len(one) for one in inputs),
+        "tags": len({tag for one in tags for tag in one}),
+        "templates": templates,
+        "loss": loss,
+        "space": space,
+        "seconds": round(seconds, 3),
+    }
+    if others is not None:
+        found["test"] = tag_scores(model.predict(others[0]), others[1])
+    return found
+
+
+def _made_tagger(templates: str, loss: str, space: str, given: dict[str, Any], seed: int) -> Any:
+    known = [name for name in inspect.signature(Searn).parameters if name not in _SETTINGS]
+    for key in given:
+        one_of("--param", "a parameter", key, known)
+    estimator = Searn(loss, space=space, random_state=seed, **given)
+    chosen = template_set(templates)
+    if templates in SETS:
+        return ColumnTagger(templates, searn=estimator)
+    static, crossed = (
+        [" ".join(f"{column}[{offset}]" for column, offset in template) for template in part]
+        for part in (chosen.static, chosen.crossed)
+    )
+    return ColumnTagger(static, crossed=crossed, searn=estimator)
 
 
 def _check_others(what: str, given: dict[str, Any]) -> None:

@@ -27,11 +27,10 @@ from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
-from fsmeu.losses.corpus import added_counts, check_totals, sentence_counts, value_of_totals
-from fsmeu.losses.evaluate import registers_of_pairs, values_of_registers
-from fsmeu.losses.library import load
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
+from fsmeu.losses.loss import SpecLoss, load
 from fsmeu.losses.semantics.evaluator import BoundLoss
+from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models import Model
 from fsmeu.models.base import marginals_many, prepare_many
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.decoding.clock import Clock, checked_seconds
+from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
 from fsmeu.decoding.split import unmet_condition
@@ -26,7 +28,10 @@ from fsmeu.expectation.corpus import linear_expectation
 from fsmeu.expectation.corpus_query import Corpus, corpus_of
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.fst.alphabet import Label
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.models import Model
 from fsmeu.parallel import checked_jobs
 
 __all__ = ["CorpusDecision", "decode_corpus"]
@@ -73,6 +78,7 @@ def decode_corpus(
     loss: Loss,
     models: Iterable[Any],
     *,
+    constraint: Any = None,
     gap: float = 0.0,
     seconds: float | None = None,
     progress: Tell | None = None,
@@ -83,12 +89,14 @@ def decode_corpus(
 
     Sentences are independent given the model. The loss must be one that ``decode`` decides by
     ``counting`` or ``additive``: the value linear in what reads both sequences, and otherwise
-    looking at one count of each.
+    looking at one count of each. Where labels are independent and of two kinds, it may be any value
+    of their confusion table: all sentences are then decided as one sequence.
 
     Args:
         loss: a loss or utility of a file, whose value looks at counts alone.
         models: the label models, one for each sentence; vectors of probabilities stand for
             ``Bernoulli``.
+        constraint: a regular expression over labels or an acceptor, which each sequence satisfies.
         gap: how far apart the bounds may stay; with 0 they are closed as far as can be. Large
             corpora, whose totals are bounded by moments, are decided at once: neither this nor
             ``seconds`` is looked at.
@@ -110,13 +118,17 @@ def decode_corpus(
         raise InputError(message("decode_corpus", must, progress))
     clock, threads = Clock(checked_seconds(seconds)), checked_jobs("decode_corpus", jobs)
     engine = one_of("decode_corpus", "engine", engine, ENGINES)
-    corpus = corpus_of(loss, models, "decode_corpus")
+    free = corpus_of(loss, models, "decode_corpus")
+    corpus = replace(free, constraint=constraint)
     sign = 1.0 if loss.kind == "utility" else -1.0
     if engine == "openfst":
         hypotheses, best = best_corpus_hypotheses(corpus, sign)
         sides = (best.value, best.lower, best.upper, best.exact)
         return CorpusDecision(_named(corpus, hypotheses), *sides, 0)
     unmet = unmet_condition(corpus.loss.split)
+    one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
+    if one is not None:
+        return _as_one(corpus, one)
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
@@ -129,7 +141,7 @@ def decode_corpus(
     large = best_by_moments(corpus, sign, threads)
     if large is not None:
         known = (large.value, large.value - large.error, large.value + large.error)
-        decided = _decided(corpus, large.zs, known, sign, large.upper, large.tried)
+        decided = _decided(free, large.zs, known, sign, large.upper, large.tried)
         if progress is not None:
             progress(decided.lower, decided.upper)
         return decided
@@ -138,9 +150,21 @@ def decode_corpus(
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
     worths = worths_at(parts, slopes_at(parts, found.total, sign))
     chosen = paths_of(parts, worths, found.ends)
-    best = linear_expectation(corpus, chosen)
+    best = linear_expectation(free, chosen)
     known = (best.value, best.lower, best.upper)
-    return _decided(corpus, chosen, known, sign, float(found.upper.max()), len(found.cuts))
+    return _decided(free, chosen, known, sign, float(found.upper.max()), len(found.cuts))
+
+
+def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
+    """The decision for all sentences as one sequence."""
+    found = decode(corpus.loss, model)
+    ends = np.cumsum([0, *(one.n for one in corpus.models)]).tolist()
+    labels = [found.labels[begin:end] for begin, end in pairwise(ends)]
+    sides, value = declared_range(corpus.loss.bound, corpus.n), found.value
+    low, high = value - PRECISION * abs(value), value + PRECISION * abs(value)
+    if not found.exact:
+        low, high = (low, sides[1]) if corpus.loss.kind == "utility" else (sides[0], high)
+    return CorpusDecision(labels, value, low, high, found.exact, found.candidates)
 
 
 def _decided(

@@ -21,7 +21,7 @@ by the greatest D(k') / D(k) there is, d(k) / d(k') and the power.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +34,7 @@ from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.expectation.corpus_moments import (
     Counts,
+    Groups,
     Sums,
     counts_of,
     greatest_count,
@@ -43,10 +44,11 @@ from fsmeu.expectation.corpus_moments import (
 )
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.corpus_sums import sentence_structure
-from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED
+from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_counts, path_scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
@@ -56,6 +58,9 @@ __all__ = ["LargeCorpus", "best_by_moments"]
 
 _MOST_ORDER = 8
 """The highest order: scores are kept for as many powers."""
+
+_NEGLIGIBLE = 1e-14
+"""A score, and in proportion those for powers of a count, that is left out."""
 
 _ENOUGH = 2e-11
 """The part of a value that the remainder of the series is meant to be."""
@@ -84,17 +89,21 @@ class LargeCorpus:
 class _Block:
     """Sentences of one length and structure.
 
+    Of all scores, those that are not negligible are kept: one for a sentence and a cell.
+
     Attributes:
         rows: their places in the corpus.
         n: their length.
         structure: the structure of both tapes and the models.
-        scores: scores of steps for powers of the own count, each divided by j!, (batch, J, cells).
+        place: sentence and cell of each score, (2, scores).
+        scores: scores of steps for powers of the own count, each divided by j!, (scores, J + 1).
         chances: E[own count^j] / j!, (batch, J + 1).
     """
 
     rows: list[int]
     n: int
     structure: Structure
+    place: Ints
     scores: Floats
     chances: Floats
 
@@ -106,12 +115,30 @@ class _Block:
             others: moments of all other counts less the own mean, (J + 1, batch).
         """
         order = len(weights)
-        own = np.zeros((len(self.rows), 1, order))
+        own = np.zeros((len(self.rows), order))
         for j in range(order):
             for a in range(j + 1):
-                own[:, 0, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
-        found: Floats = np.matmul(powers_of(own), self.scores[:, :order])[:, 0]
+                own[:, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
+        return self.dense(np.einsum("sj,sj->s", powers_of(own)[self.place[0]], self.scores[:, :-1]))
+
+    def dense(self, scores: Floats) -> Floats:
+        """Scores of all cells, (batch, cells, ...), of which others than these are 0."""
+        cells = len(self.structure.score_cells(self.n))
+        found = np.zeros((len(self.rows), cells, *scores.shape[1:]))
+        found[tuple(self.place)] = scores
         return found
+
+    @property
+    def most(self) -> int:
+        """The greatest count of a reference."""
+        return int(self.structure.r.columns[self.n]) - 1
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
+        part = moment_roundings(self.structure, self.n, self.chances.shape[1] - 1)
+        shown = 2 * len(self.structure.tapes.terms) * self.n
+        return part * float(self.structure.greatest(self.n)[0]) + _NEGLIGIBLE * shown
 
 
 def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus | None:
@@ -128,7 +155,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     high = most = 0
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
-        high += len(rows) * (len(structure.tapes.z.reachable(n)) - 1)
+        high += len(rows) * (len(structure.ends(n)) - 1)
         most += len(rows) * greatest_count(corpus, rows, structure)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None
@@ -137,14 +164,15 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
         return None
     largest = max(map(abs, bounds)) * (1 + 1e-12)
     top, below = (np.concatenate([one[:, :1], one], axis=1) for one in (ratio.top, ratio.below))
-    cells = sum(len(rows) * len(s.score_cells(corpus.models[rows[0]].n)) for rows, s in groups)
     order, needed = 2, 4
     with ThreadPoolExecutor(jobs) as pool:  # kernels work side by side
         while order < needed:
             order = needed
-            if order > _MOST_ORDER or cells * (order + 1) > CORPUS_SCORE_CELLS:
+            if order > _MOST_ORDER:
                 return None
-            blocks = list(pool.map(partial(_block, corpus, order), groups))
+            blocks = list(pool.map(partial(_block, corpus, order), _parts(corpus, groups)))
+            if sum(block.scores.size for block in blocks) > CORPUS_SCORE_CELLS:
+                return None
             counts = _counts(corpus, blocks)
             d = below[0] + below[2] * counts.mean
             middle = int(counts.mean)
@@ -166,14 +194,26 @@ def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
     return structure.is_nonnegative and not structure.caps(corpus.models[rows[0]].n)[0]
 
 
+def _parts(corpus: Corpus, groups: Groups) -> Iterator[tuple[list[int], Structure]]:
+    """The groups, divided so that all scores of a part are few."""
+    for rows, structure in groups:
+        cells = len(structure.score_cells(corpus.models[rows[0]].n))
+        size = max(1, SCORES_AT_ONCE // max(1, cells))
+        for begin in range(0, len(rows), size):
+            yield rows[begin : begin + size], structure
+
+
 def _block(corpus: Corpus, order: int, group: tuple[list[int], Structure]) -> _Block:
     """The sentences of one length and structure."""
     rows, structure = group
     models = [corpus.models[row] for row in rows]
     ends = np.zeros((len(rows), 1, order + 1))
     ends[:, 0, 0] = 1.0
-    scores, chances = structure.moments(order + 1).scores(arc_weights_many(models), ends)
-    return _Block(rows, models[0].n, structure, scores, chances)
+    least = _NEGLIGIBLE * float(structure.r.columns[models[0].n]) ** np.arange(order + 1)
+    scores, kept, chances = structure.moments(order + 1).scores(
+        arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
+    )
+    return _Block(rows, models[0].n, structure, np.array(np.nonzero(kept)), scores[kept], chances)
 
 
 def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
@@ -181,8 +221,7 @@ def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
     size = blocks[0].chances.shape[1]
     chances, most = np.zeros((len(corpus.models), size)), np.zeros(len(corpus.models))
     for block in blocks:
-        chances[block.rows] = block.chances
-        most[block.rows] = greatest_count(corpus, block.rows, block.structure)
+        chances[block.rows], most[block.rows] = block.chances, block.most
     return counts_of(chances, most)
 
 
@@ -195,8 +234,10 @@ def _value(
     for block in blocks:
         labels = np.stack([zs[row] for row in block.rows])
         mass = block.chances[:, :1]
-        joint[block.rows] = powers_of(block.structure.path_scores(block.scores, labels) / mass)
-        hyp += int(block.structure.path_counts(labels).sum())
+        h, cells = block.structure.h, block.structure.score_cells(block.n)
+        scores = path_scores(h, cells, block.dense(block.scores), labels)
+        joint[block.rows] = powers_of(scores / mass)
+        hyp += int(path_counts(h, labels).sum())
     sums = Sums(totals.counts, joint.T, totals.roundings)
     ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
     assert ratio is not None  # as for all totals
@@ -244,10 +285,9 @@ class _Totals:
     @property
     def roundings(self) -> Floats:
         """Bounds on the errors of joint counts, (sentences,)."""
-        found, order = np.zeros(len(self.counts.means)), len(self.counts.cumulants) - 1
-        for b in self.blocks:
-            part = moment_roundings(b.structure, b.n, order)
-            found[b.rows] = part * b.structure.greatest(b.n)[0]
+        found = np.zeros(len(self.counts.means))
+        for block in self.blocks:
+            found[block.rows] = block.rounding
         return found
 
     def search(self, mean: int) -> ByNumber:

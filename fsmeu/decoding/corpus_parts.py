@@ -17,7 +17,7 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
 from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure, sentence_sums
+from fsmeu.expectation.corpus_sums import sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, CORPUS_WINDOW_CELLS
@@ -93,27 +93,26 @@ def parts_of(corpus: Corpus) -> Parts:
     form, models = corpus.loss.split, corpus.models
     assert form is not None
     joint = len(form.joint_counts)
-    sums = sentence_sums(corpus, [np.zeros(model.n, np.int64) for model in models])
-    cut = mass_to_cut(corpus)
-    own = [window.masses for window in sums.windows]
-    whole = sum_of_all(own, cut, 1)
-    each = "the distributions of the references' counts of all sentences but one"
-    _guard(len(own) * whole.tables.shape[1], CORPUS_WINDOW_CELLS, each)
     greatest, expected = np.zeros((2, len(models), joint))
+    own: list[SumWindow] = [SumWindow(0, np.ones((1, 1)))] * len(models)
     hyp: list[Bools] = []
     ref: list[Bools] = []
     blocks: list[Block] = []
     for rows in corpus.alike():
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         structure.guard("decode_corpus", n)
-        hyp += [structure.tapes.z.reachable(n)] * len(rows)
+        hyp += [structure.ends(n)] * len(rows)
         ref += [structure.tapes.y.reachable(n)] * len(rows)
-        masses = np.stack([own[row].tables[0] for row in rows])
         greatest[rows] = structure.greatest(n)
-        blocks.append(
-            Block(rows, n, structure, arc_weights_many([models[r] for r in rows]), masses)
-        )
-        expected[rows] = _expected(blocks[-1], joint)
+        layered = arc_weights_many([models[row] for row in rows])
+        expected[rows], masses = _expected(structure, layered)
+        for row, mass in zip(rows, masses, strict=True):
+            own[row] = SumWindow(0, mass[None], 0.0, structure.roundings(n))
+        blocks.append(Block(rows, n, structure, layered, masses))
+    cut = mass_to_cut(corpus)
+    whole = sum_of_all(own, cut, 1)
+    each = "the distributions of the references' counts of all sentences but one"
+    _guard(len(own) * whole.tables.shape[1], CORPUS_WINDOW_CELLS, each)
     cells = sum(len(b.rows) * len(b.structure.score_cells(b.n)) for b in blocks)
     _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
     return Parts(
@@ -128,23 +127,21 @@ def parts_of(corpus: Corpus) -> Parts:
     )
 
 
-def _expected(block: Block, counts: int) -> Floats:
-    """Bounds on the expectation of the absolute value of joint counts, (batch, counts).
+def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
+    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
 
     At each position, the greatest of all steps for each term.
     """
-    structure, n = block.structure, block.n
-    cells, found = structure.score_cells(n), np.zeros((len(block.rows), counts))
-    if not len(cells):
-        return found
-    one = np.ones((len(block.rows), counts, int(structure.r.columns[n])))
-    scores = structure.scores(block.models, one, absolute=True)[0][:, 0]
-    term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
-    begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
-    most = np.maximum.reduceat(scores, begins, axis=1)  # (batch, positions and terms)
-    count = structure.amounts.joint[cells[begins, 1]]
-    np.add.at(found.T, count, most.T)
-    return found
+    n, counts = models[0].n, structure.counts
+    one = np.ones((len(models), counts, int(structure.r.columns[n])))
+    scores, _, chances = structure.scores(models, one, absolute=True)
+    cells, found = structure.score_cells(n), np.zeros((len(models), counts))
+    if len(cells):
+        term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
+        begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
+        most = np.maximum.reduceat(scores[..., 0], begins, axis=1)  # (batch, positions and terms)
+        np.add.at(found.T, structure.amounts.joint[cells[begins, 1]], most.T)
+    return found, chances
 
 
 def _guard(cells: int, limit: int, what: str) -> None:
@@ -192,7 +189,7 @@ def worths_at(parts: Parts, at: Floats) -> Worths:
     found = []
     for block in parts.blocks:
         wanted = _wanted(parts, block, at)
-        found.append(block.structure.scores(block.models, wanted)[0][:, 0])
+        found.append(block.structure.scores(block.models, wanted)[0][..., 0])
         error += _error(parts, block, wanted, greatest)
     return Worths(found, error)
 

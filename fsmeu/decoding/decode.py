@@ -119,7 +119,7 @@ def decode(
         engine: "lattice" decides by ``method``; "openfst" composes all allowed sequences with loss
             and model as one explicit machine and values every one of them, where there are few.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> decode(load("fscore"), [0.9, 0.5, 0.3]).labels
     [1, 1, 0]
     """

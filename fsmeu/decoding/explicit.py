@@ -18,7 +18,7 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.precision import PRECISION, checked
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
-from fsmeu.errors import SizeLimitError, message
+from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
     Composition,
     advising_default,
@@ -29,15 +29,14 @@ from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import bind_labels
 from fsmeu.expectation.result import check_finite
-from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.constraint import Constraint, as_constraint, restricted, walk
 from fsmeu.fst.distance import minus_log, signed_parts, weights_of_inputs
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, table_from_fst
 from fsmeu.fst.layers import any_layers
 from fsmeu.limits import CANDIDATES, ELEMENTS_PER_STATE
-from fsmeu.losses.corpus import counts_read, value_of_totals
+from fsmeu.losses.evaluate import counts_read, value_of_totals
 from fsmeu.losses.language.syntax import Number
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
@@ -222,12 +221,19 @@ def best_corpus_hypotheses(corpus: Corpus, sign: float) -> tuple[list[Ints], _Be
         SizeLimitError: there are too many hypotheses for all sentences together, or states.
     """
     with advising_default():
-        sizes = [len(model.labels) ** model.n for model in corpus.models]
+        each = [
+            _allowed(corpus.constraint_at(row), len(model.labels), model.n, CANDIDATES)
+            for row, model in enumerate(corpus.models)
+        ]
+        sizes = [len(one) for one in each]
         count = math.prod(sizes)
         if count > CANDIDATES:
             must = f"there may be at most {CANDIDATES:,} hypotheses for all sentences together"
             raise SizeLimitError(message("decode_corpus", must, f"{float(count):.6g}"))
-        each = [_allowed(None, len(m.labels), m.n, CANDIDATES) for m in corpus.models]
+        if not count:
+            row = sizes.index(0)
+            must = f"a sequence of length {corpus.models[row].n} must satisfy the constraint"
+            raise InputError(message(f"decode_corpus, models[{row}]", must))
         rows = np.unravel_index(np.arange(count), sizes) if sizes else ()
         chosen = [one[row] for one, row in zip(each, rows, strict=True)]
         together = np.column_stack([np.zeros((count, 0), np.int64), *chosen])

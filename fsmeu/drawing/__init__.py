@@ -1,9 +1,9 @@
 """Drawing: machines as pictures and text, distributions and measures as plots, pages to explore.
 
 - ``draw.draw``, ``draw.Drawing``: pictures in a notebook, a terminal or a file
-- ``pages``: ``explore`` (a loss to walk through and try out), ``gallery``, ``cards`` in notebooks
-- ``plots``: ``levels_plot`` (distributions of a utility), ``measure_plots`` (curves, thresholds)
+- ``pages.explore`` (a loss to walk through and try out), ``gallery``, ``cards`` in notebooks
+- ``plots``: levels of a distribution, curves, thresholds, intervals
 
-A picture is made in steps: ``scene`` (what is asked for, its parts, names and captions), ``layout``
-(places), ``render`` (shapes, and the formats and texts that they become).
+A picture is made in steps: ``subject`` (what is asked for), ``frame`` (names and captions),
+``layout`` with ``lines`` (places), ``picture`` (shapes), ``formats`` and ``text``.
 """

@@ -9,15 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from fsmeu.drawing.layout.layered import Placement, place
-from fsmeu.drawing.render.bars import Summary, summarize, summary_picture
-from fsmeu.drawing.render.dot import dot, summary_dot
-from fsmeu.drawing.render.formats import paint, svg, tikz
-from fsmeu.drawing.render.picture import Picture, machine_picture
-from fsmeu.drawing.render.text import Cell, Row, canvas, listing, summary_listing
-from fsmeu.drawing.scene.frame import Frame, make_frame
-from fsmeu.drawing.scene.parts import Route
-from fsmeu.drawing.scene.subject import Subject, find_subject
+from fsmeu.drawing.formats import dot, paint, summary_dot, svg, tikz
+from fsmeu.drawing.frame import Frame, make_frame
+from fsmeu.drawing.layout import Placement, place
+from fsmeu.drawing.picture import Picture, Summary, machine_picture, summarize, summary_picture
+from fsmeu.drawing.subject import Route, Subject, find_subject
+from fsmeu.drawing.text import Cell, Row, canvas, listing, summary_listing
 from fsmeu.errors import check_bool, check_int, one_of, shorten
 from fsmeu.exchange.automaton import Automaton
 from fsmeu.files import as_path, write_file
@@ -98,7 +95,7 @@ class Drawing:
     @property
     def html(self) -> str:
         """The picture as a page to move and zoom in."""
-        from fsmeu.drawing.pages.explore import picture_page
+        from fsmeu.drawing.pages import picture_page
 
         return picture_page(self)
 
@@ -144,7 +141,7 @@ class Drawing:
         return self.svg
 
     def _repr_html_(self) -> str:
-        from fsmeu.drawing.pages.cards import card
+        from fsmeu.drawing.cards import card
 
         return card(self)
 
@@ -195,7 +192,7 @@ def draw(
         limit: up to how many states are drawn one by one; of more, a summary is drawn.
         max_states: limit on the number of states that are built.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> print(draw(load("hamming"), n=1).text.splitlines()[0])
     loss hamming, n = 1: 2 states, 4 arcs
     """

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.drawing.render.bars import binned
-from fsmeu.drawing.render.formats import need_matplotlib
-from fsmeu.errors import EmptyError, InputError, message, one_of, shorten, visible
+from fsmeu.drawing.picture import binned
+from fsmeu.errors import (
+    EmptyError,
+    InputError,
+    message,
+    need_installed,
+    one_of,
+    shorten,
+    visible,
+)
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation
 from fsmeu.files import as_path, write_file
@@ -28,7 +35,6 @@ from fsmeu.models import Model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PLOT_FORMATS = ("png", "pdf", "svg")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -51,7 +57,7 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = (6.4, 4.0)) -> Axes:
     Raises:
         MissingExtra: matplotlib is not installed.
     """
-    need_matplotlib("a plot", "")
+    need_installed("matplotlib", "plot", "a plot", "")
     if ax is not None:
         return ax
     from matplotlib import pyplot as plt
@@ -87,47 +93,38 @@ def checked_plot(path: str | os.PathLike[str], instead: str = "") -> tuple[Path,
         must = f"the format of a plot must be one of {', '.join(PLOT_FORMATS)}"
         raise InputError(message("plot", must, "no ending"))
     one_of("plot", "the format of a plot", kind, PLOT_FORMATS)
-    need_matplotlib("a plot", instead)
+    need_installed("matplotlib", "plot", "a plot", instead)
     return where, kind
-
-
-def new_figure(size: tuple[float, float]) -> Figure:
-    """A figure that needs no window system."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=size, layout="constrained")
-
-
-def save_figure(path: str | os.PathLike[str], figure: Figure) -> Path:
-    """Where a figure was written, in the format that the name's ending says."""
-    where, kind = checked_plot(path)
-    held = io.BytesIO()
-    figure.savefig(held, format=kind, dpi=160)
-    return write_file(where, held.getbuffer())
 
 
 def save_plot(
     path: str | os.PathLike[str],
-    plot: Callable[[Axes], object],
+    plot: Callable[..., object],
     size: tuple[float, float] = (6.4, 4.0),
+    grid: tuple[int, int] = (1, 1),
 ) -> Path:
     """Where a plot was written; no window system is needed.
 
     Args:
         path: a name that ends in one of ``PLOT_FORMATS``.
-        plot: draws on axes.
+        plot: draws on axes, one argument for each panel.
         size: width and height in inches.
+        grid: rows and columns of panels.
     """
-    checked_plot(path)
-    figure = new_figure(size)
-    plot(figure.subplots())
-    return save_figure(path, figure)
+    where, kind = checked_plot(path)
+    from matplotlib.figure import Figure
+
+    figure, held = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    plot(*figure.subplots(*grid, squeeze=False).ravel())
+    figure.savefig(held, format=kind, dpi=160)
+    return write_file(where, held.getbuffer())
 
 
 def plot_levels(
     expectations: Expectation | Mapping[str, Expectation] | Iterable[Expectation],
     *,
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
+    title: str = "",
     ax: Axes | None = None,
 ) -> Axes:
     """Plots one distribution as bars, or several in rows above one another.
@@ -136,6 +133,7 @@ def plot_levels(
         expectations: one, a list of them, or a dictionary with their names.
         quantiles: shares of probability between 0 and 1; marked for one distribution. For several,
             a line leads from the least of these quantiles to the greatest.
+        title: what stands above it.
         ax: where to draw; axes of a new figure if left out.
 
     Returns:
@@ -155,6 +153,7 @@ def plot_levels(
         _plot_one(axes, next(iter(named.values())), quantiles)
     else:
         _plot_rows(axes, named, quantiles)
+    axes.set_title(visible(title), fontsize="medium", parse_math=False)
     return axes
 
 
@@ -185,22 +184,6 @@ def plot_hypotheses(
     axes = plot_levels(named, quantiles=quantiles, ax=ax)
     axes.set_xlabel(f"{loss.kind} {visible(loss.name)}", parse_math=False)
     return axes
-
-
-def save_levels(expectation: Expectation, path: str | os.PathLike[str], title: str = "") -> Path:
-    """Writes the plot of one distribution into a file; no window system is needed.
-
-    Args:
-        expectation: what to plot.
-        path: a name that ends in .png, .pdf or .svg.
-        title: what stands above it.
-    """
-
-    def plot(axes: Axes) -> None:
-        plot_levels(expectation, ax=axes)
-        axes.set_title(visible(title), fontsize="medium", parse_math=False)
-
-    return save_plot(path, plot, (6.4, 3.4))
 
 
 def _name_of(z: Model | list[Any]) -> str:
@@ -426,26 +409,3 @@ def plot_intervals(series: Mapping[str, Mapping[str, Interval]], ax: Axes, title
     if len(series) > 1:
         legend(ax, loc="best")
     return ax
-
-
-def save_intervals(
-    path: str | os.PathLike[str], panels: Mapping[str, Mapping[str, Mapping[str, Interval]]]
-) -> Path:
-    """Where the plot was written: a panel for each title, one above the other.
-
-    Args:
-        path: a name that ends in .png, .pdf or .svg.
-        panels: by title, what ``plot_intervals`` takes.
-
-    Raises:
-        EmptyError: there is no panel.
-    """
-    checked_plot(path)
-    if not panels:
-        raise EmptyError(message("plot of intervals", "there must be a panel"))
-    most = max(len(rows) for series in panels.values() for rows in series.values())
-    figure = new_figure((6.4, len(panels) * (1.1 + 0.4 * most)))
-    axes = figure.subplots(len(panels), 1, squeeze=False).ravel()
-    for ax, (title, series) in zip(axes, panels.items(), strict=True):
-        plot_intervals(series, ax, title)
-    return save_figure(path, figure)

@@ -18,52 +18,40 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.expectation.composition import Composition
 from fsmeu.fst.alphabet import Alphabet, listed, plain
-from fsmeu.fst.arcs import ArcTable, check_table
-from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.distance import forward
 from fsmeu.fst.image import (
     EPSILON,
+    ArcTable,
     Fst,
+    check_table,
     fst_from_table,
     names_of,
     symbol_name,
     table_from_fst,
     table_of_names,
 )
+from fsmeu.fst.layers import table_from_layered
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.sum_over_paths import SummedMachine
 from fsmeu.models import Model
 
-__all__ = ["Automaton", "as_automaton", "fst_with_symbols", "is_fst", "number_text", "of_fst"]
-
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """A machine with what a person wants to know of it.
+    """A machine with what a person wants to know of it."""
 
-    Attributes:
-        name: what it is.
-        table: states and arcs; weights are -log of factors.
-        inputs: the name of each number on the input tape.
-        outputs: the same for the output tape.
-        registers: what stands behind each state, by register.
-        texts: the same as it is shown, where numbers say too little.
-        ending: where a path may end.
-        values: what ending there is worth, nan where that is not known.
-        masses: probability of passing through each state, if there is a model.
-        acceptor: True when both tapes are one.
-    """
-
-    name: str
-    table: ArcTable
-    ending: Bools
-    values: Floats
+    name: str  # what it is
+    table: ArcTable  # states and arcs; weights are -log of factors
+    ending: Bools  # where a path may end
+    values: Floats  # what ending there is worth, nan where that is not known
+    # the names of the numbers on each tape
     inputs: Mapping[int, str] = field(default_factory=dict)
     outputs: Mapping[int, str] = field(default_factory=dict)
+    # what stands behind each state, by register, and how it is shown where numbers say too little
     registers: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    masses: Floats | None = None
-    acceptor: bool = False
+    masses: Floats | None = None  # probability of passing through each state, if there is a model
+    acceptor: bool = False  # True when both tapes are one
 
     @property
     def states(self) -> int:

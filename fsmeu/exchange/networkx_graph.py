@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message
 from fsmeu.exchange.automaton import Automaton, as_automaton
-from fsmeu.fst.arcs import MAX_NUMBER, ArcTable
-from fsmeu.fst.image import EPSILON
+from fsmeu.fst.image import EPSILON, MAX_NUMBER, ArcTable
 
 if TYPE_CHECKING:
     import networkx as nx  # type: ignore[import-untyped]

@@ -9,8 +9,7 @@ from typing import Any
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton, fst_with_symbols, is_fst, of_fst
 from fsmeu.files import TABLES, read_bytes, read_text
-from fsmeu.fst.binary import MACHINE_START, read_machine
-from fsmeu.fst.image import Fst
+from fsmeu.fst.image import MACHINE_START, Fst, read_machine
 from fsmeu.fst.tags import SCHEMES
 
 __all__ = ["from_openfst", "read_constraint", "to_openfst"]

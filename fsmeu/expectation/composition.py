@@ -22,19 +22,16 @@ from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation
-from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.convert import fst_from_layered
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
-from fsmeu.fst.image import Fst, fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import Layer, Layered, all_arcs, pair_layers
+from fsmeu.fst.image import ArcTable, Fst, by_depth, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
 from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
-from fsmeu.losses.sum_over_paths import signed_parts
-from fsmeu.losses.windows import Windows, windows
+from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
 

@@ -4,8 +4,9 @@ Sentences are independent given the model. What ``evaluate_corpus`` says of coun
 holds here: ``expect_corpus`` is its expectation over the references.
 
 Where the loss splits by tape and looks at one count of each, the expectation comes from a product
-tree over sentences of polynomials in the reference's count (``corpus_sums``). Other values of
-counts need the joint distribution of all of them (``corpus_tables``), whose size is guarded.
+tree over sentences of polynomials in the reference's count (``corpus_sums``). Independent labels of
+two kinds are one sequence, for any value of their confusion table. Other values of counts need the
+joint distribution of all of them (``corpus_tables``), whose size is guarded.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.expectation.corpus_query import Corpus, encoded_corpus
+from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 
@@ -46,7 +49,9 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
         SizeLimitError: the distribution of the counts is too large.
     """
     corpus, given = encoded_corpus(loss, zs, models, "expect_corpus")
-    form = corpus.loss.split
+    form, one = corpus.loss.split, corpus.as_one()
+    if one is not None and corpus.n >= LONG_SEQUENCE:
+        return expect(corpus.loss, one.alphabet.decode(np.concatenate(given)), one)
     if form is not None and form.counted:
         from fsmeu.trellis.tape import UncountableError
 
@@ -54,6 +59,8 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
             return linear_expectation(corpus, given)
         except UncountableError:
             pass
+    if one is not None:
+        return expect(corpus.loss, one.alphabet.decode(np.concatenate(given)), one)
     from fsmeu.expectation.corpus_tables import expectation_of_tables
 
     return expectation_of_tables(corpus, given)

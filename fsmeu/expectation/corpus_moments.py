@@ -22,6 +22,7 @@ from fsmeu.limits import FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_counts
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import (
     BINOMIAL,
@@ -35,6 +36,7 @@ from fsmeu.trellis.roundings import UNIT, relative_error
 
 __all__ = [
     "Counts",
+    "Groups",
     "Sums",
     "counts_of",
     "greatest_count",
@@ -140,7 +142,7 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
     most = sum(len(rows) * greatest_count(corpus, rows, s) for rows, s in groups)
     if most < FEW_COUNTED:
         return None
-    hyp = sum(s.path_counts(np.stack([zs[row] for row in rows])).sum() for rows, s in groups)
+    hyp = sum(path_counts(s.h, np.stack([zs[row] for row in rows])).sum() for rows, s in groups)
     ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp)]), float(most))
     order, needed = 4, 6  # four seldom suffice
     while order < needed:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.expectation.query import fitted, further_tags, refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.losses.corpus import check_totals
+from fsmeu.fst.constraint import Constraint, as_constraint
+from fsmeu.losses.evaluate import check_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.models import Model, as_model
+from fsmeu.models import Independent, Model, as_model
+from fsmeu.models.chains import binary_marginals
 
 __all__ = ["Corpus", "corpus_of", "encoded_corpus"]
 
@@ -30,16 +32,39 @@ class Corpus:
         loss: the loss, over the labels of the first model in their order.
         losses: the loss over the labels of each model in their order.
         models: the label model of each sentence.
+        constraint: what hypotheses must satisfy, as ``decode`` takes it.
     """
 
     loss: SpecLoss
     losses: list[SpecLoss]
     models: list[Model]
+    constraint: Any = None
 
     @property
     def n(self) -> int:
         """The total length."""
         return sum(model.n for model in self.models)
+
+    def constraint_at(self, row: int) -> Constraint | None:
+        """What the hypothesis of a sentence must satisfy."""
+        model = self.models[row]
+        return as_constraint(self.constraint, model.alphabet, model.n)
+
+    def as_one(self) -> Model | None:
+        """All sentences as one sequence, for values of a confusion table that sums over them.
+
+        None where labels are not independent, or sentences must satisfy a constraint.
+        """
+        if self.loss.confusion is None or self.constraint is not None or not self.models:
+            return None
+        labels, rows = self.models[0].labels, []
+        for model in self.models:
+            p = binary_marginals(model)
+            if p is None or model.labels != labels:
+                return None
+            rows.append(p)
+        p = np.concatenate(rows)
+        return Independent(np.stack([1.0 - p, p], axis=1), labels)
 
     def alike(self) -> list[list[int]]:
         """The sentences that can be swept together: of one length, structure and label order.

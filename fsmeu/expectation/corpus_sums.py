@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
+from fsmeu.errors import InputError, message
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.fst.compose import guard_size, guard_work
+from fsmeu.fst.constraint import walk
 from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.engine import Structure
@@ -75,5 +77,16 @@ def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
 
 
 def sentence_structure(corpus: Corpus, row: int) -> Structure:
-    """The structure of both tapes and the model of a sentence."""
-    return structure_of(corpus.losses[row], corpus.models[row])
+    """The structure of both tapes and the model of a sentence, and of what is allowed.
+
+    Raises:
+        InputError: no sequence satisfies the constraint.
+    """
+    loss, model, constraint = corpus.losses[row], corpus.models[row], corpus.constraint_at(row)
+    if constraint is None:
+        return structure_of(loss, model)
+    allowed = walk(constraint, len(loss.alphabet), model.n)
+    if not len(allowed.ends):
+        must = f"a sequence of length {model.n} must satisfy the constraint"
+        raise InputError(message(f"decode_corpus, models[{row}]", must))
+    return structure_of(loss, model, allowed.layers())

@@ -23,10 +23,9 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import MOST_CORPUS_TABLE
-from fsmeu.losses.algebra.rewrite import starts_of
-from fsmeu.losses.corpus import sentence_counts, value_of_totals
-from fsmeu.losses.language.dependencies import names_read, tapes
-from fsmeu.losses.language.syntax import Binary, Expr, Name, Number
+from fsmeu.losses.algebra.split import starts_of
+from fsmeu.losses.evaluate import sentence_counts, value_of_totals
+from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, names_read, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import Pool, domain_of
 from fsmeu.models import Model

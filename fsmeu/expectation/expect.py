@@ -22,14 +22,14 @@ from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
 from fsmeu.expectation.result import Expectation, check_finite
 from fsmeu.limits import CHEAP_STATES
-from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.outputs import (
+from fsmeu.losses.evaluate import (
     expected_outputs,
     output_loss,
     output_names,
     output_values,
     output_view,
 )
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range
 from fsmeu.trellis.roundings import Sums
@@ -64,7 +64,7 @@ def expect(
             4); ``lower`` and ``upper`` then hold the truth between them.
         max_states: limit on the number of states that may be built.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> round(expect(load("fscore"), "110", [0.9, 0.5, 0.3]).value, 6)
     0.731333
     """

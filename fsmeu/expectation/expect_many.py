@@ -52,7 +52,7 @@ def expect_many(
         scheduler: the address of a Dask scheduler, or a client of ``distributed``, whose workers
             compute.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> expect_many(load("hamming"), ["10", "111"], [[0.9, 0.5], [0.5, 0.5, 0.5]])
     array([0.3, 0.5])
     """

@@ -37,7 +37,7 @@ def gradient(loss: Loss, z: Any, model: Any, *, engine: str = "lattice") -> Grad
             dE/dp of shape (n, L), ``Markov`` and ``from_potentials`` a dictionary of arrays.
         engine: "lattice" or "openfst".
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> gradient(load("hamming"), "10", [0.9, 0.5])
     array([-0.5,  0.5])
     """

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-import pywrapfst
-
-from fsmeu.errors import FstError, SizeLimitError, check_int, limit_from, message
-from fsmeu.fst.engine import pynini
+from fsmeu.errors import FstError, MissingExtra, SizeLimitError, check_int, limit_from, message
 from fsmeu.limits import ARCS_PER_STATE
+
+try:
+    import pynini as pynini
+    import pywrapfst
+except ImportError as error:
+    _remedy = (
+        "Install it: pip install pynini==2.1.7; where there is no wheel of it (Linux on ARM), "
+        "./run demo in a checkout of fsmeu builds one"
+    )
+    _must = "it must be installed, as the finite-state machines are OpenFst's"
+    raise MissingExtra(message("pynini", _must, str(error), _remedy)) from error
 
 _MOST_STATES = 5_000_000
 """States of a machine, by default: with four arcs of 24 bytes each they take half a gigabyte."""
@@ -29,13 +37,7 @@ def max_states(limit: int | None = None) -> int:
 
 
 def guard_size(where: str, states: int, limit: int | None = None, least: bool = False) -> None:
-    """Refuses to build a machine whose estimated size is past the limit.
-
-    Args:
-        where: what it is.
-        states: the estimate.
-        limit: the limit, if not the general one.
-        least: whether there may be more than that, not fewer.
+    """Refuses a machine of more states, by an estimate (perhaps the least), than the limit.
 
     Raises:
         SizeLimitError: naming the estimate, the limit, and how to raise it, as all guards do.
@@ -89,10 +91,7 @@ def _guard(where: str, refused: bool, must: str, advice: str) -> None:
 def compose(left: pynini.Fst, right: pynini.Fst, names: tuple[str, str]) -> pynini.Fst:
     """The composition; states that lead nowhere are kept, so that sizes are those of the algebra.
 
-    Args:
-        left: a transducer.
-        right: a transducer of the same arc type, its arcs sorted by input label.
-        names: what the operands are called in an error.
+    The arcs of ``right`` are sorted by input label; ``names`` stand for the operands in an error.
 
     Raises:
         FstError: the arc types or the symbols of the operands differ.

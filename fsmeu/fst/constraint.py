@@ -12,9 +12,9 @@ import numpy as np
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
-from fsmeu.fst.determinize import acceptor_table, is_machine
+from fsmeu.fst.image import Fst
 from fsmeu.fst.layers import Layer, Layered
-from fsmeu.fst.regex import regex_acceptor
+from fsmeu.fst.regex import acceptor_table, regex_acceptor
 from fsmeu.limits import ARCS_PER_STATE
 
 
@@ -51,10 +51,8 @@ class Constraint:
 class Walk:
     """A constraint position by position: states that an allowed sequence of length n can be in.
 
-    Attributes:
-        next: for each position, the state after reading a label, (states, labels); -1 for none.
-        widths: the number of states before each position, and at the end.
-        ends: the states at the end, in which a sequence may end.
+    ``next`` has for each position the state after reading a label, (states, labels), -1 for none;
+    ``widths`` the number of states before each, and at the end; ``ends`` those in which it may end.
     """
 
     next: tuple[Ints, ...]
@@ -110,13 +108,7 @@ def _numbered(targets: Ints, after: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """A constraint that only looks at neighbouring labels, as truth values.
-
-    Attributes:
-        first: whether a sequence may begin with a label, (labels,).
-        pairs: whether a label (last axis) may follow another, (labels, labels).
-        last: whether a sequence may end with a label, (labels,).
-    """
+    """A constraint on neighbouring labels: which may be first, follow which, and be last."""
 
     first: Bools
     pairs: Bools
@@ -156,7 +148,7 @@ def as_constraint(given: Any, alphabet: Alphabet, n: int | None = None) -> Const
     if callable(getattr(given, "over", None)):
         made: Constraint = given.over(alphabet)
         return made
-    if is_machine(given):
+    if isinstance(given, Fst):
         return Constraint(*acceptor_table(given, alphabet, n))
     return Constraint(*regex_acceptor(given, alphabet, n))
 

@@ -16,8 +16,7 @@ import numpy as np
 import pynini
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.fst.arcs import ArcTable, without_zero_arcs
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import ArcTable, fst_from_table, table_from_fst, without_zero_arcs
 
 _QUANTUM = 2.0**-60  # to which determinization rounds weights; a double has no finer digits
 _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 loses mass
@@ -26,10 +25,7 @@ _DELTA = 1e-300  # differences that OpenFst takes for none; its default of 1e-6 
 def total_weight(table: ArcTable, ending: Floats | None = None) -> float:
     """The summed weight of all accepting paths of an acyclic machine, final weights included.
 
-    Args:
-        table: the machine.
-        ending: one more factor of ending in each state, of any sign, (states,); positive and
-            negative factors are summed apart.
+    ``ending``, (states,), is one more factor of any sign; signs are summed apart.
     """
     if ending is None:
         return _accepted(table)
@@ -47,9 +43,7 @@ def forward(table: ArcTable) -> Floats:
 def backward(table: ArcTable, ending: Floats) -> Floats:
     """The summed weight of all paths from each state to the end, each times ``ending`` there.
 
-    Args:
-        table: an acyclic machine; its final weights are not looked at.
-        ending: the factor of ending in each state, of any sign, (states,).
+    ``ending`` is of any sign, (states,); final weights are not looked at.
     """
     order = np.argsort(table.target, kind="stable")
     turned = replace(
@@ -68,10 +62,6 @@ def weights_of_inputs(table: ArcTable, sequences: Ints) -> Floats:
     """The summed weight of the accepting paths that read each sequence, (sequences,).
 
     OpenFst determinizes the input tape of the machine: then each sequence has one path.
-
-    Args:
-        table: an acyclic machine; epsilons on its input tape are removed first.
-        sequences: numbers on the input tape, (sequences, length).
     """
     acceptor = fst_from_table(_without_epsilons(table))
     weight = np.zeros(len(sequences))

@@ -1,43 +1,198 @@
-"""Arrays to OpenFst and back through its binary image: full doubles, no Python loop over arcs.
+"""Arrays to OpenFst and back through its binary images: full doubles, no Python loop over arcs.
 
 A weight read through pynini's objects comes as a text of nine digits, and adding arcs one at a time
-costs as much as the algebra does. The binary image has neither fault. Machines are written as
-``vector`` images and read as ``const`` images, because the latter keep all arcs in one block.
+costs as much as the algebra does. A ``const`` image has neither fault: all states, then all arcs.
+
+OpenFst trusts what it reads: a wrong count makes it ask for more memory than there is, a wrong
+target makes its algorithms read outside their arrays, and either ends the whole process. So files
+from outside, vector ones as well, are read here, every number checked against the size of the file.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NoReturn
 
 import numpy as np
 import pywrapfst
 from numpy.typing import NDArray
 from pywrapfst import SymbolTable, SymbolTableView
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FstError, InputError, as_whole, message
 from fsmeu.fst.alphabet import Alphabet, is_text
-from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.binary import MACHINE_START, read_machine
-from fsmeu.fst.engine import pynini
+from fsmeu.fst.compose import guard_arcs, guard_size, pynini
+
+MAX_NUMBER = 2**31 - 1
+"""Greatest number of a label on a tape."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArcTable:
+    """A weighted machine in the log semiring: every weight is -log of a real number.
+
+    Attributes:
+        start: the start state, or -1 when there are no states.
+        source: states that the arcs leave, in ascending order.
+        ilabel: input labels as OpenFst numbers them (0 is epsilon).
+        olabel: output labels.
+        weight: -log of each arc's factor.
+        target: states that the arcs enter.
+        final: -log of each state's final weight; +inf where a state is not final.
+    """
+
+    start: int
+    source: Ints
+    ilabel: Ints
+    olabel: Ints
+    weight: Floats
+    target: Ints
+    final: Floats
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return len(self.final)
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return len(self.source)
+
+    @cached_property
+    def offsets(self) -> Ints:
+        """Where each state's arcs begin; one entry more than there are states."""
+        counts = np.bincount(self.source, minlength=self.states)
+        return np.concatenate([[0], np.cumsum(counts)])
+
+    @cached_property
+    def factor(self) -> Floats:
+        """The factor of each arc, a real number."""
+        return np.exp(-self.weight)
+
+    @cached_property
+    def _depths(self) -> tuple[Ints, list[Ints]]:
+        """What ``by_depth`` finds, once."""
+        return _by_depth(self)
+
+
+def check_table(table: ArcTable, where: str) -> None:
+    """Refuses, by an FstError, states, labels and weights that OpenFst would take on trust."""
+    last = table.states - 1
+    if not -1 <= table.start <= last:
+        raise FstError(message(where, f"the start must be a state, 0 to {last}", table.start))
+    if table.arcs and not (table.target.min() >= 0 and table.target.max() <= last):
+        raise FstError(message(where, f"each arc must lead to a state, 0 to {last}"))
+    if table.arcs and not all(
+        tape.min() >= 0 and tape.max() <= MAX_NUMBER for tape in (table.ilabel, table.olabel)
+    ):
+        raise FstError(message(where, f"the labels of arcs must be numbers 0 to {MAX_NUMBER}"))
+    if np.isnan(table.weight).any() or np.isnan(table.final).any():
+        raise FstError(message(where, "each weight must be a number", "nan"))
+
+
+def without_zero_arcs(table: ArcTable) -> ArcTable:
+    """The machine without arcs of weight zero, which some of OpenFst's algorithms fail on."""
+    kept = table.weight < np.inf
+    return ArcTable(
+        start=table.start,
+        source=table.source[kept],
+        ilabel=table.ilabel[kept],
+        olabel=table.olabel[kept],
+        weight=table.weight[kept],
+        target=table.target[kept],
+        final=table.final,
+    )
+
+
+def by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
+    """Depth of each state (-1 when unreachable) and the arcs that leave each depth.
+
+    Args:
+        table: a machine in which all paths to a state have the same length (a composition with a
+            layered acceptor is one).
+
+    Raises:
+        FstError: two paths of different length meet in a state, or there is a cycle.
+    """
+    return table._depths
+
+
+def _by_depth(table: ArcTable) -> tuple[Ints, list[Ints]]:
+    depth = np.full(table.states, -1, np.int64)
+    arcs_at: list[Ints] = []
+    if table.start < 0:
+        return depth, arcs_at
+    frontier = np.array([table.start], np.int64)
+    depth[frontier] = 0
+    while True:
+        arcs = _leaving(table, frontier)
+        if not len(arcs):
+            return depth, arcs_at
+        arcs_at.append(arcs)
+        reached = table.target[arcs]
+        if (depth[reached] >= 0).any():
+            must = "all paths to a state must have the same length (no cycles, one length only)"
+            raise FstError(message("machine", must))
+        order = np.arange(len(reached))
+        depth[reached] = order
+        frontier = reached[depth[reached] == order]
+        depth[frontier] = len(arcs_at)
+
+
+def _leaving(table: ArcTable, states: Ints) -> Ints:
+    """Indices of the arcs that leave these states, in the order of the states."""
+    begin = table.offsets[states]
+    counts = table.offsets[states + 1] - begin
+    ends = np.cumsum(counts)
+    arcs: Ints = np.repeat(begin - ends + counts, counts) + np.arange(ends[-1])
+    return arcs
+
 
 Fst = pynini.Fst
 """An OpenFst machine, as pynini hands it out."""
 
-_ARC_TYPE = b"log64"
-_VECTOR_VERSION = 2
-_EXPANDED_MUTABLE = 0x3
-_STATE_WORDS, _ARC_WORDS = 4, 5
+_MAGIC = 2125659606
+MACHINE_START = struct.pack("<i", _MAGIC)
+"""The first bytes of an OpenFst file."""
+_HEADER = "<iiQqqq"
+"""Version, flags, properties, start, number of states, number of arcs."""
+_EXPANDED = 1
+_ALIGNED = 4
+_HAS_SYMBOLS = (1, 2)
+_SYMBOLS_MAGIC = 2125658996
+_WEIGHTS = {b"log64": "<f8", b"log": "<f4", b"standard": "<f4"}
+_VERSIONS = {b"vector": (2,), b"const": (1, 2)}
+_LEAST_SYMBOL = 12
+EPSILON = "<eps>"
+_MOST = 2**63
 
 
 def fst_from_table(
-    table: ArcTable,
-    isymbols: pywrapfst.SymbolTable | None = None,
-    osymbols: pywrapfst.SymbolTable | None = None,
+    table: ArcTable, isymbols: SymbolTable | None = None, osymbols: SymbolTable | None = None
 ) -> Fst:
     """The OpenFst vector machine (log64 arcs) of an arc table, bit for bit."""
-    fst = Fst.read_from_string(_header(table) + _vector_body(table).tobytes())
+    rows, cells = (
+        np.zeros(size, kind)
+        for size, kind in zip((table.states, table.arcs), _const_dtypes("<f8"), strict=True)
+    )
+    rows["final"], rows["begin"], rows["arcs"] = (
+        table.final,
+        table.offsets[:-1],
+        np.diff(table.offsets),
+    )
+    for tape, count in (("ilabel", "ieps"), ("olabel", "oeps")):
+        epsilons = table.source[getattr(table, tape) == 0]
+        rows[count] = np.bincount(epsilons, minlength=table.states)
+    for name in ("ilabel", "olabel", "weight", "target"):
+        cells[name] = getattr(table, name)
+    texts = b"".join(struct.pack("<i", len(text)) + text for text in (b"const", b"log64"))
+    header = struct.pack(_HEADER, 2, 0, _EXPANDED, table.start, table.states, table.arcs)
+    image = MACHINE_START + texts + header + rows.tobytes() + cells.tobytes()
+    fst = Fst.read_from_string(image)
     if isymbols is not None:
         fst.set_input_symbols(isymbols)
     if osymbols is not None:
@@ -86,45 +241,166 @@ def _const_image(fst: Fst, where: str) -> bytes:
     return image
 
 
-def _header(table: ArcTable) -> bytes:
-    texts = b"".join(struct.pack("<i", len(t)) + t for t in (b"vector", _ARC_TYPE))
-    numbers = struct.pack(
-        "<iiQqqq",
-        _VECTOR_VERSION,
-        0,
-        _EXPANDED_MUTABLE,
-        table.start,
-        table.states,
-        table.arcs,
+# -- reading ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class MachineFile:
+    """Arcs, weights as doubles whatever the arc type, and names of numbers on both tapes."""
+
+    table: ArcTable
+    inputs: dict[int, str]
+    outputs: dict[int, str]
+
+
+@np.errstate(invalid="ignore")  # weights that are no numbers are refused
+def read_machine(image: bytes, where: str, limited: bool = True) -> MachineFile:
+    """The machine in the bytes of an OpenFst file, a vector or const one.
+
+    Args:
+        image: the bytes.
+        where: what they are called in an error.
+        limited: whether the general limits on states and arcs hold.
+
+    Raises:
+        FstError: the bytes are not a whole machine of log64, log or standard arcs.
+        SizeLimitError: there are more states or arcs than the limit.
+    """
+    reader = _Reader(image, where)
+    if reader.numbers("<i") != (_MAGIC,):
+        reader.refuse("they do not begin as one does")
+    kind, arc_type = reader.text(), reader.text()
+    version, flags, _, start, states, arcs = reader.numbers(_HEADER)
+    if kind not in _VERSIONS or version not in _VERSIONS[kind]:
+        reader.refuse("the type must be vector or const, of a known version")
+    if arc_type not in _WEIGHTS:
+        reader.refuse("the arc type is another one")
+    names = [reader.symbols() if flags & has else {} for has in _HAS_SYMBOLS]
+    if kind == b"vector":
+        final, counts, cells = _vector(reader, _WEIGHTS[arc_type], states)
+    else:
+        pad = version == 1 or bool(flags & _ALIGNED)
+        final, counts, cells = _const(reader, _WEIGHTS[arc_type], pad, states, arcs)
+    if reader.left:
+        reader.refuse(f"{reader.left:,} bytes are left over")
+    if limited:
+        guard_size(where, len(counts))
+        guard_arcs(where, len(cells))
+    ilabel, olabel, target = (
+        cells[name].astype(np.int64) for name in ("ilabel", "olabel", "target")
     )
-    return MACHINE_START + texts + numbers
+    source, weight = np.repeat(np.arange(len(counts)), counts), cells["weight"].astype(np.float64)
+    table = ArcTable(start, source, ilabel, olabel, weight, target, final)
+    check_table(table, where)
+    return MachineFile(table, names[0], names[1])
 
 
-def _vector_body(table: ArcTable) -> NDArray[np.uint32]:
-    """State records of four words, each followed by its arc records of five words."""
-    counts = np.diff(table.offsets)
-    state_at = _STATE_WORDS * np.arange(table.states) + _ARC_WORDS * table.offsets[:-1]
-    arc_at = _STATE_WORDS * (table.source + 1) + _ARC_WORDS * np.arange(table.arcs)
-    words = np.empty(_STATE_WORDS * table.states + _ARC_WORDS * table.arcs, np.uint32)
-    _put(words, state_at, table.final.astype("<f8"))
-    _put(words, state_at + 2, counts.astype("<i8"))
-    _put(words, arc_at, table.ilabel.astype("<i4"))
-    _put(words, arc_at + 1, table.olabel.astype("<i4"))
-    _put(words, arc_at + 2, table.weight.astype("<f8"))
-    _put(words, arc_at + 4, table.target.astype("<i4"))
-    return words
+class _Reader:
+    """Takes bytes from the front, never more than there are."""
+
+    def __init__(self, image: bytes, where: str) -> None:
+        self.image, self.where, self.at = image, where, 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been taken."""
+        return len(self.image) - self.at
+
+    def refuse(self, why: str) -> NoReturn:
+        must = "the bytes must be a whole OpenFst machine of log64, log or standard arcs"
+        raise FstError(message(self.where, f"{must}, but {why}", repr(self.image[:24])))
+
+    def skip(self, size: int) -> int:
+        """Passes over so many bytes; where they begin."""
+        if not 0 <= size <= self.left:
+            self.refuse("they end too soon")
+        self.at += size
+        return self.at - size
+
+    def numbers(self, form: str) -> tuple[Any, ...]:
+        return struct.unpack_from(form, self.image, self.skip(struct.calcsize(form)))
+
+    def text(self) -> bytes:
+        (size,) = self.numbers("<i")
+        begin = self.skip(size)
+        return self.image[begin : begin + size]
+
+    def rows(self, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+        if not 0 <= count <= self.left // kind.itemsize:
+            self.refuse("they end too soon")
+        return np.frombuffer(self.image, kind, count, self.skip(count * kind.itemsize))
+
+    def symbols(self) -> dict[int, str]:
+        """The names of a symbol table by number."""
+        if self.numbers("<i") != (_SYMBOLS_MAGIC,):
+            self.refuse("a symbol table does not begin as one does")
+        self.text()
+        _, count = self.numbers("<qq")
+        if not 0 <= count <= self.left // _LEAST_SYMBOL:
+            self.refuse("they end within a symbol table")
+        names: dict[int, str] = {}
+        for _ in range(count):
+            name = self.text()
+            (number,) = self.numbers("<q")
+            try:
+                names[number] = name.decode()
+            except UnicodeDecodeError:
+                self.refuse("a name in a symbol table is not UTF-8")
+        if len(set(names.values())) < count or -1 in names:
+            self.refuse("the names and numbers of a symbol table must differ, and none be -1")
+        return names
 
 
-def _put(words: NDArray[np.uint32], at: Ints, values: NDArray[np.generic]) -> None:
-    """Writes each value's words at its place."""
-    size = values.dtype.itemsize // 4
-    parts = np.ascontiguousarray(values).view(np.uint32).reshape(len(values), size)
-    for k in range(size):
-        words[at + k] = parts[:, k]
+def _vector(reader: _Reader, weight: str, states: int) -> tuple[Floats, Ints, NDArray[Any]]:
+    """Final weights, numbers of arcs, and arcs: a record for each state, then those of its arcs.
+
+    A file that says -1 has as many states as there are.
+    """
+    arc = np.dtype([("ilabel", "<i4"), ("olabel", "<i4"), ("weight", weight), ("target", "<i4")])
+    final: list[float] = []
+    blocks = [np.zeros(0, arc)]
+    while reader.left and len(final) != states:
+        ending, count = reader.numbers("<dq" if weight == "<f8" else "<fq")
+        final.append(ending)
+        blocks.append(reader.rows(arc, count))
+    if reader.left or states not in (-1, len(final)):
+        reader.refuse(f"the header says {states:,} states")
+    counts = np.array([len(block) for block in blocks[1:]], np.int64)
+    return np.array(final, np.float64), counts, np.concatenate(blocks)
 
 
-EPSILON = "<eps>"
-_MOST = 2**63
+def _const(
+    reader: _Reader, weight: str, pad: bool, states: int, arcs: int
+) -> tuple[Floats, Ints, NDArray[Any]]:
+    """The same of all state records, then all arc records, at multiples of 16 if padded."""
+    blocks = []
+    for kind, count in zip(_const_dtypes(weight), (states, arcs), strict=True):
+        reader.skip(-reader.at % 16 if pad else 0)
+        blocks.append(reader.rows(kind, count))
+    rows, cells = blocks
+    counts = rows["arcs"].astype(np.int64)
+    begins = np.cumsum(counts) - counts
+    if counts.sum() != arcs or (counts > 0) @ (rows["begin"] != begins):
+        reader.refuse("the arcs of the states must follow each other")
+    return rows["final"].astype(np.float64), counts, cells
+
+
+def _const_dtypes(weight: str) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """The records of states and arcs in a const file, as a compiler lays them out."""
+    size = np.dtype(weight).itemsize
+    counts = [(name, "<u4") for name in ("begin", "arcs", "ieps", "oeps")]
+    arc = np.dtype(
+        {
+            "names": ["ilabel", "olabel", "weight", "target"],
+            "formats": ["<i4", "<i4", weight, "<i4"],
+            "offsets": [0, 4, 8, 8 + size],
+            "itemsize": 8 + 2 * size,
+        }
+    )
+    return np.dtype([("final", weight), *counts]), arc
+
+
+# -- symbol tables ---------------------------------------------------------------------------------
 
 
 def symbol_table(alphabet: Alphabet) -> SymbolTable:

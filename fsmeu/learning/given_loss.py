@@ -22,8 +22,7 @@ from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.alphabet import plain as python_value
 from fsmeu.losses.algebra.confusion import value_of_counts
-from fsmeu.losses.library import load, read_spec
-from fsmeu.losses.loss import SpecLoss, bind_loss
+from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
 from fsmeu.losses.protocol import Loss, check_loss
 
 

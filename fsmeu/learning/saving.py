@@ -30,8 +30,7 @@ from fsmeu.errors import FsmeuError, InputError, as_whole, message, shorten
 from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
-from fsmeu.losses.library import loads
-from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.loss import SpecLoss, loads
 
 Kind = TypeVar("Kind", bound=type)
 Arrays = dict[str, NDArray[Any]]

@@ -20,12 +20,11 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
-from fsmeu.losses.evaluate import trace_pairs
-from fsmeu.losses.language.dependencies import linear_registers, tapes
-from fsmeu.losses.language.syntax import Expr, Param, Register, Spec
+from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
+from fsmeu.losses.semantics.walk import trace_pairs
 
 Entry = int | float | str | None
 Held = Entry | list[Entry]

@@ -1,211 +1,215 @@
-"""The value of one pair of sequences, or of many at once (Jansche 2007, Algorithm 3)."""
+"""The value of a loss for a corpus: what it would be if it were asked once, at the end.
+
+Counts are summed over the sentences; every other register starts anew with each of them. The value
+is taken once, of the sums. So F1 of a corpus is that of all its items together (micro-averaged), as
+conlleval, seqeval and scikit-learn report it, not the mean of the F1 of sentences.
+
+In a step, ``i`` and ``n`` are position and length within the sentence; in the value (and in a
+declared range) ``n`` is the total length of the corpus. A share of positions, such as ``bad / n``,
+is thus that of all positions. ``bad / (n - k + 1)``, the share of windows of one sequence, is taken
+by its letter: as many windows as one sequence of the total length has.
+
+This makes sense where the value looks at counts alone. It is refused where it looks at a state, a
+flag, an age or a memory: what these are after several sentences is not said.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, LossFileError, message
+from fsmeu.errors import InputError, message
 from fsmeu.fst.alphabet import listed
-from fsmeu.losses.language.dependencies import (
-    increment,
-    reads_clock,
-    steps_read_length,
-    unread_registers,
-)
-from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.losses.semantics.domains import (
-    MOST_WHOLE,
-    check_range,
-    memories_of,
-)
-from fsmeu.losses.semantics.evaluator import (
-    BoundLoss,
-    Lanes,
-    Memory,
-    Scope,
-    function_of,
-)
-from fsmeu.losses.semantics.walk import at_end, registers_at, walk
-
-_MANY_PAIRS = 100
-"""Pairs from which a walk over arrays is faster than one by one."""
-_KEPT_STEPS = 1 << 16
-"""Steps between states that are kept for the next pairs: 30 MB."""
-_EVALUATED_CELLS = 1 << 20
-"""Labels of pairs that are walked over together: 8 MB an array."""
+from fsmeu.losses.algebra.split import slope_in, starts_of
+from fsmeu.losses.language.syntax import linear_registers, names_read, steps, tapes
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.machine.view import SpecView
+from fsmeu.losses.protocol import Loss, check_loss, encoded_pair
+from fsmeu.losses.semantics.evaluator import BoundLoss, constant_at
+from fsmeu.losses.semantics.walk import at_end, registers_of_pairs, value_of_state, values_of_pairs
 
 
-_State = tuple[float, ...]
-_Gains = tuple[tuple[int, float], ...]
-
-
-def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
-    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
+def evaluate_many(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> Floats:
+    """The value of each pair of sequences, shape (pairs,).
 
     Args:
         loss: a loss or utility.
-        z: the hypothesis, a sequence of labels.
-        y: the reference, of the same length.
+        zs: the hypotheses, a label sequence for each sentence.
+        ys: the references, of the same lengths.
+
+    Labels that the loss leaves open are read from all of them.
+
+    >>> from fsmeu.losses.loss import load
+    >>> evaluate_many(load("fscore"), ["0110", "1"], ["0100", "1"]).tolist()
+    [0.6666666666666666, 1.0]
+    """
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_many")
+    if isinstance(loss, SpecLoss):
+        return values_of_pairs(loss.bound, pairs)
+    return np.array([float(loss.pair_values(z[None], y[None])[0]) for z, y in pairs], np.float64)
+
+
+def evaluate_corpus(loss: Loss, zs: Iterable[Any], ys: Iterable[Any]) -> float:
+    """The value of a corpus: counts summed over sentences, the value taken once at the end.
+
+    Args:
+        loss: a loss or utility of a file, whose value looks at counts alone.
+        zs: the hypotheses, a label sequence for each sentence.
+        ys: the references, of the same lengths.
 
     Labels that the loss leaves open are read from both.
-    """
-    loss, zs, ys = encoded_pair(loss, z, y, "evaluate")
-    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
-
-
-def encoded_pair(
-    loss: Loss, z: Iterable[object], y: Iterable[object], where: str
-) -> tuple[Loss, Ints, Ints]:
-    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
 
     Raises:
-        InputError: a label is unknown, or the lengths differ.
+        InputError: the value looks at something that cannot be summed, or lengths differ.
+    """
+    loss, pairs = _encoded(loss, zs, ys, "evaluate_corpus")
+    bound = check_totals(loss, "evaluate_corpus")
+    counts = sentence_counts(bound, pairs)
+    n = sum(len(z) for z, _ in pairs)
+    totals = {name: math.fsum(each.tolist()) for name, each in counts.items()}
+    lanes = {name: np.array([total]) for name, total in totals.items()}
+    return float(value_of_totals(bound, n, lanes, 1)[0])
+
+
+def check_totals(loss: Loss, where: str) -> BoundLoss:
+    """The loss with labels and parameters, if its value can be taken of a corpus.
+
+    Raises:
+        InputError: the loss is not that of a file, or its value looks at more than counts.
     """
     check_loss(loss, where)
-    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
-    loss = loss.over((z, y))
-    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
-    if len(zs) != len(ys):
-        must = "hypothesis z and reference y must have the same length"
-        raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
-    return loss, zs, ys
+    if not isinstance(loss, SpecLoss):
+        must = "a corpus needs the loss of a file, whose counts are known"
+        raise InputError(message(where, must, f"{loss.kind} {loss.name}, which is a function"))
+    added, read = steps(loss.spec), counts_read(loss.bound)
+    kept = [name for name in read if added[name][0] is None]
+    if kept:
+        must = f"the value of {loss.kind} {loss.name} may look at sums over positions alone"
+        remedy = "Only counts can be summed over sentences; ask for each sentence by itself"
+        raise InputError(message(where, must, f"a value that looks at {', '.join(kept)}", remedy))
+    return loss.bound
 
 
-def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
-    """Register values of every pair before and after each position: n + 1 dictionaries.
-
-    Args:
-        bound: a loss with labels and parameters.
-        z: hypotheses as label indices, shape (pairs, n).
-        y: references, of the same shape.
-    """
-    return list(walk(bound, z, y, np.full(len(z), z.shape[1])))
-
-
-class _Steps:
-    """The steps of a loss on floats, each computed once.
-
-    A state is all registers but counts that no step looks at. A step leads from a state by two
-    label indices to the state after it and what the counts gain.
-    """
-
-    def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:
-        spec = bound.spec
-        self._bound, self._memories = bound, memories
-        counts = {r.name for r in spec.registers if r.sugar == "count" and increment(r) is not None}
-        self.counts = sorted(counts & unread_registers(spec))
-        self.states = [r.name for r in spec.registers if r.name not in self.counts]
-        self._updates = [(r.name, function_of(r.update)) for r in spec.registers]
-        self._reads_clock = reads_clock(spec)
-        self._known: dict[Hashable, tuple[_State, _Gains]] = {}
-
-    def step(self, i: int, n: int, labels: tuple[int, int], state: _State) -> tuple[_State, _Gains]:
-        """The state after position i of n, and what counts gain there, by their places."""
-        key = (labels, state, i) if self._reads_clock else (labels, state)
-        known = self._known.get(key)
-        if known is not None:
-            return known
-        old = dict.fromkeys(self.counts, 0.0) | dict(zip(self.states, state, strict=True))
-        z, y = self._bound.label_values[list(labels)].tolist()
-        now = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
-        scope = Scope(self._bound, now, old, self._memories)
-        for name, update in self._updates:
-            now[name] = float(update(scope, None))
-        if len(self._known) >= _KEPT_STEPS:
-            self._known.clear()
-        gains = tuple((k, now[name]) for k, name in enumerate(self.counts) if now[name])
-        known = self._known[key] = tuple(now[name] for name in self.states), gains
-        return known
-
-
-@lru_cache(maxsize=64)
-def _steps(bound: BoundLoss, n: int) -> _Steps:
-    """The steps for sequences of length n, or of any length for 0."""
-    return _Steps(bound, memories_of(bound, n))
-
-
-def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
-    """The registers of one pair of label indices after the last position, by name."""
-    n = len(z)
-    held, steps = registers_at(bound, n), _steps(bound, n if steps_read_length(bound.spec) else 0)
-    state = tuple(held.starts[name] for name in steps.states)
-    totals = [held.starts[name] for name in steps.counts]
-    bounds = [held.bounds[name] for name in steps.states]
-    bounds = [(max(low, 1 - MOST_WHOLE), min(high, MOST_WHOLE - 1)) for low, high in bounds]
-    try:
-        with np.errstate(all="ignore"):
-            for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
-                state, gains = steps.step(i, n, labels, state)
-                for k, gain in gains:
-                    totals[k] += gain
-                    if not -MOST_WHOLE < totals[k] < MOST_WHOLE:
-                        raise ArithmeticError
-                for value, (low, high) in zip(state, bounds, strict=True):
-                    if not low <= value <= high or not value.is_integer():
-                        raise ArithmeticError
-    except (ArithmeticError, LossFileError):  # the walk over arrays tells what is wrong, if it is
-        last = deque(walk(bound, z[None], y[None], np.array([n])), maxlen=1).pop()
-        return {name: float(values[0]) for name, values in last.items()}
-    return dict(zip((*steps.states, *steps.counts), (*state, *totals), strict=True))
-
-
-def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
-    """The registers of each pair of label indices after its last position, (pairs,) by name."""
-    names = [r.name for r in bound.spec.registers]
-    if len(pairs) < _MANY_PAIRS:
-        ended = [_registers_of_pair(bound, *pair) for pair in pairs]
-        return {name: np.array([row[name] for row in ended], np.float64) for name in names}
-    registers = {name: np.empty(len(pairs)) for name in names}
+def sentence_counts(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
+    """What each pair of label indices adds to counts that the value looks at, (pairs,) by name."""
     lengths = np.array([len(z) for z, _ in pairs], np.int64)
-    order = np.argsort(-lengths, kind="stable")
-    apart = np.diff(lengths[order]) != 0
-    ends = np.flatnonzero(apart & steps_read_length(bound.spec)) + 1
-    size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
-    for run in np.split(order, ends):
-        for rows in np.split(run, range(size, len(run), size)):
-            z, y = np.zeros((2, len(rows), int(lengths[rows].max(initial=0))), np.int64)
-            for k, row in enumerate(rows):
-                z[k, : lengths[row]], y[k, : lengths[row]] = pairs[row]
-            state = deque(walk(bound, z, y, lengths[rows]), maxlen=1).pop()
-            for name in names:
-                registers[name][rows] = state[name]
-    return registers
+    return added_counts(bound, registers_of_pairs(bound, pairs), lengths)
 
 
-def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
-    """The value of each pair of label indices, (pairs,)."""
-    if len(pairs) < _MANY_PAIRS:
-        ended = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
-        return np.array([value_of_state(bound, state, (), n) for state, n in ended], np.float64)
-    lengths = np.array([len(z) for z, _ in pairs], np.int64)
-    return values_of_registers(bound, registers_of_pairs(bound, pairs), lengths)
+def added_counts(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> dict[str, Floats]:
+    """The same, given the registers of each pair at its end, (pairs,) by name, and its length."""
+    counts = {}
+    for r in bound.spec.registers:
+        if r.name in counts_read(bound):
+            starts = {n: constant_at(bound, r.start, n) for n in np.unique(lengths).tolist()}
+            counts[r.name] = ended[r.name] - np.array([starts[n] for n in lengths.tolist()])
+    return counts
 
 
-def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> Floats:
-    """The value of each pair, (pairs,).
+def value_of_totals(bound: BoundLoss, n: int, added: Mapping[str, Floats], lanes: int) -> Floats:
+    """The value of corpora of n positions whose sentences add so much to the counts, (lanes,)."""
+    starts = {r.name: constant_at(bound, r.start, n) for r in bound.spec.registers}
+    state = {name: np.full(lanes, start) for name, start in starts.items()}
+    state |= {name: starts[name] + each for name, each in added.items()}
+    return value_of_state(bound, state, (lanes,), n)
 
-    Args:
-        bound: a loss with labels and parameters.
-        ended: the registers of each pair after its last position, (pairs,) by name.
-        lengths: the length of each pair.
+
+def counts_read(bound: BoundLoss) -> list[str]:
+    """The registers that the value looks at."""
+    read = names_read(bound.spec.value)
+    return [r.name for r in bound.spec.registers if r.name in read]
+
+
+def _encoded(
+    loss: Loss, zs: Iterable[Any], ys: Iterable[Any], where: str
+) -> tuple[Loss, list[tuple[Ints, Ints]]]:
+    """The loss over the labels of these sentences, and pairs of their label indices."""
+    check_loss(loss, where)
+    sides = [_sentences(zs, where, "zs"), _sentences(ys, where, "ys")]
+    if len(sides[0]) != len(sides[1]):
+        must = "there must be as many hypotheses as references"
+        raise InputError(message(where, must, f"{len(sides[0])} and {len(sides[1])}"))
+    loss = loss.over(sides[0] + sides[1])
+    pairs = []
+    for row, (z, y) in enumerate(zip(*sides, strict=True)):
+        a = loss.alphabet.encode(z, f"{where}, zs[{row}]")
+        b = loss.alphabet.encode(y, f"{where}, ys[{row}]")
+        if len(a) != len(b):
+            must = "hypothesis and reference must have the same length"
+            raise InputError(message(f"{where}, sentence {row}", must, f"{len(a)} and {len(b)}"))
+        pairs.append((a, b))
+    return loss, pairs
+
+
+def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:
+    """The labels of each sentence."""
+    must = f"{name} must be a sequence of label sequences"
+    rows = enumerate(listed(side, where, must, rows=True))
+    return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
+
+
+# -- outputs ------------------------------------------------------------------------------------
+
+
+def output_names(loss: Loss) -> tuple[str, ...]:
+    """The names of a loss's outputs, in the order of its file; none for a loss in Python."""
+    return tuple(o.name for o in loss.spec.outputs) if isinstance(loss, SpecLoss) else ()
+
+
+def evaluate_outputs(loss: Loss, z: Any, y: Any) -> dict[str, float]:
+    """The outputs of one pair of sequences, by name.
+
+    >>> from fsmeu.losses.loss import load
+    >>> evaluate_outputs(load("fscore"), "0110", "0100")
+    {'precision': 0.5, 'recall': 1.0}
     """
-    values = np.empty(len(lengths))
-    for n in np.unique(lengths).tolist():
-        rows = np.flatnonzero(lengths == n)
-        state = {name: held[rows] for name, held in ended.items()}
-        values[rows] = value_of_state(bound, state, (len(rows),), n)
-    return values
+    loss, *pair = encoded_pair(loss, z, y, "evaluate_outputs")
+    if not isinstance(loss, SpecLoss) or not loss.spec.outputs:
+        return {}
+    bound = output_loss(loss).bound
+    values = output_values(bound, registers_of_pairs(bound, [(pair[0], pair[1])]), len(pair[0]))
+    return dict(zip(output_names(loss), values[:, 0].tolist(), strict=True))
 
 
-def value_of_state(
-    bound: BoundLoss, state: Mapping[str, Lanes], shape: tuple[int, ...], n: int
-) -> Floats:
-    """The value of each pair that ends in these registers."""
-    values = at_end(bound, bound.spec.value, state, shape, n)
-    check_range(bound, n, values)
-    return values
+def output_loss(loss: SpecLoss) -> SpecLoss:
+    """The same loss with the registers that only its outputs read as well."""
+    return replace(loss, spec=replace(loss.spec, registers=loss.spec.output_registers))
+
+
+def output_view(loss: SpecLoss, n: int, z: Ints | None) -> SpecView:
+    """The view in which only registers ride in the weight in which every output is affine.
+
+    States that the value cannot tell apart stay apart, for an output may.
+    """
+    spec = loss.spec
+    among = None if z is None else [name for name, t in tapes(spec).items() if "y" in t]
+    linear = linear_registers(spec, among, [o.value for o in spec.outputs])
+    return SpecView(loss.bound, n, z, linear, merge=False)
+
+
+def output_values(bound: BoundLoss, registers: dict[str, Any], n: int) -> Floats:
+    """The outputs in each state at the end, (outputs, states), of an ``output_loss``."""
+    states = max((np.size(held) for held in registers.values()), default=1)
+    return np.array([at_end(bound, o.value, registers, (states,), n) for o in bound.spec.outputs])
+
+
+def expected_outputs(view: SpecView, codes: Ints, mass: Floats) -> Floats:
+    """The expectations of the outputs, (outputs,).
+
+    ``codes`` are states of an ``output_view`` at the end, ``mass`` (1 + linear, states) their
+    probabilities and expected linear registers.
+    """
+    held = view.registers(codes)
+    starts = starts_of(view.bound, view.linear_names, view.n)
+    at_start = {**held, **{name: np.full(len(codes), s) for name, s in starts.items()}}
+    expected: Floats = output_values(view.bound, at_start, view.n) @ mass[0]
+    for k, output in enumerate(view.bound.spec.outputs):
+        for row, name in zip(mass[1:], view.linear_names, strict=True):
+            rise = slope_in(output.value, name)
+            expected[k] += at_end(view.bound, rise, held, codes.shape, view.n) @ row
+    return expected

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any, Protocol
 
+import numpy as np
+
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import InputError, as_whole, message, shorten
-from fsmeu.fst.alphabet import Alphabet
+from fsmeu.display import Card
+from fsmeu.errors import InputError, as_whole, check_bool, message, one_of, shorten
+from fsmeu.fst.alphabet import Alphabet, Label, as_alphabet, listed
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
 from fsmeu.losses.machine.machine import Machine, build_machine
-from fsmeu.losses.machine.minimize import minimize as merge_states
+from fsmeu.losses.machine.machine import minimize as merge_states
 from fsmeu.losses.machine.view import MachineView, View
 
 
@@ -98,3 +105,228 @@ def built(
     pairs = pairs or reached_by(loss, view.n, z)
     machine = build_machine(name, loss.alphabet, view, pairs, max_states)
     return merge_states(machine) if minimize else machine
+
+
+def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
+    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
+
+    Args:
+        loss: a loss or utility.
+        z: the hypothesis, a sequence of labels.
+        y: the reference, of the same length.
+
+    Labels that the loss leaves open are read from both.
+    """
+    loss, zs, ys = encoded_pair(loss, z, y, "evaluate")
+    return float(loss.pair_values(zs[None, :], ys[None, :])[0])
+
+
+def encoded_pair(
+    loss: Loss, z: Iterable[object], y: Iterable[object], where: str
+) -> tuple[Loss, Ints, Ints]:
+    """The loss over the labels of a pair of sequences, and their label indices, each of shape (n,).
+
+    Raises:
+        InputError: a label is unknown, or the lengths differ.
+    """
+    check_loss(loss, where)
+    z, y = listed(z, "hypothesis z"), listed(y, "reference y")
+    loss = loss.over((z, y))
+    zs, ys = loss.alphabet.encode(z, "hypothesis z"), loss.alphabet.encode(y, "reference y")
+    if len(zs) != len(ys):
+        must = "hypothesis z and reference y must have the same length"
+        raise InputError(message(where, must, f"lengths {len(zs)} and {len(ys)}"))
+    return loss, zs, ys
+
+
+# -- in Python ----------------------------------------------------------------------------------
+
+
+class SimpleFunction(Protocol):
+    """What a Python loss provides. States are hashable; the start is the same for every n."""
+
+    def start(self) -> Hashable:
+        """The state before anything is read."""
+
+    def step(self, state: Any, z: Label, y: Label) -> Hashable:
+        """The state after one more pair of labels."""
+
+    def value(self, state: Any) -> float:
+        """What ending in a state is worth."""
+
+
+def _swapped(function: SimpleFunction) -> SimpleFunction:
+    """A simple function that reads the tapes of another the other way round."""
+    step = partial(_swapped_step, function)
+    return SimpleNamespace(start=function.start, step=step, value=function.value)
+
+
+def _swapped_step(function: SimpleFunction, state: Any, z: Label, y: Label) -> Hashable:
+    return function.step(state, y, z)
+
+
+@dataclass
+class FunctionView:
+    """The view of a Python loss: states are numbered as they are met, steps are asked once each."""
+
+    function: SimpleFunction
+    alphabet: Alphabet
+    n: int
+    z: Ints | None = None
+    linear: int = 0
+    space: int | None = None
+    states: list[Hashable] = field(default_factory=list)
+    numbers: dict[Hashable, int] = field(default_factory=dict)
+    steps: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = len(self.alphabet)
+        self.symbols = size if self.z is not None else size * size
+        self.start = self._number(self.function.start())
+
+    def _number(self, state: Hashable) -> int:
+        try:
+            known = self.numbers.setdefault(state, len(self.states))
+        except TypeError:
+            raise InputError(message("loss", "states must be hashable", state)) from None
+        if known == len(self.states):
+            guard_size("loss in Python", known + 1)
+            self.states.append(state)
+        return known
+
+    def _step(self, code: int, z: int, y: int) -> int:
+        key = (code, z, y)
+        if key not in self.steps:
+            labels = self.alphabet.labels
+            self.steps[key] = self._number(
+                self.function.step(self.states[code], labels[z], labels[y])
+            )
+        return self.steps[key]
+
+    def contexts(self) -> list[Hashable]:
+        """The label of z at each position, when it is given."""
+        return [()] * self.n if self.z is None else self.z.tolist()
+
+    def advance(self, i: int, codes: Ints, symbols: Ints | None = None) -> tuple[Ints, None]:
+        """Targets (states, symbols) of the step at position i."""
+        size = len(self.alphabet)
+        read = range(self.symbols) if symbols is None else symbols.tolist()
+        first = 0 if self.z is None else size * int(self.z[i - 1])
+        pairs = [divmod(first + symbol, size) for symbol in read]
+        rows = [[self._step(int(code), z, y) for z, y in pairs] for code in codes]
+        return np.array(rows, np.int64).reshape(len(codes), len(pairs)), None
+
+    def values(self, codes: Ints) -> tuple[Floats, Floats]:
+        """The value of each state; no register rides in the weight."""
+        values = np.array([self._value(int(code)) for code in codes], np.float64)
+        return values, np.empty((0, len(codes)))
+
+    def _value(self, code: int) -> float:
+        return _number_of(self.function.value(self.states[code]), self.states[code])
+
+    def registers(self, codes: Ints) -> dict[str, Any]:
+        """The states themselves, as the one register ``state``."""
+        held = np.empty(len(codes), object)
+        held[:] = [self.states[int(code)] for code in codes]
+        return {"state": held}
+
+
+def _number_of(value: Any, state: Hashable) -> float:
+    """What a state is worth, as a finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if not np.isfinite(number):
+        must = f"the value of state {shorten(state)} must be a finite number"
+        raise InputError(message("loss in Python", must, value))
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionLoss(Card):
+    """A loss from a Python object with ``start``, ``step`` and ``value``."""
+
+    function: SimpleFunction
+    alphabet: Alphabet
+    name: str
+    kind: str
+
+    def __repr__(self) -> str:
+        """Names what it computes."""
+        return f"<{self.kind} {shorten(self.name)}, in Python>"
+
+    def __call__(self, z: Iterable[object], y: Iterable[object]) -> float:
+        """The value of one pair of sequences."""
+        return evaluate(self, z, y)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of both tapes."""
+        return self.alphabet.labels
+
+    @property
+    def labels_open(self) -> bool:
+        """Never: a Python loss is made for its labels."""
+        return False
+
+    def over(self, sequences: Iterable[Iterable[object]]) -> FunctionLoss:
+        """The same loss, as its labels are given."""
+        return self
+
+    def with_labels(self, alphabet: Alphabet) -> FunctionLoss:
+        """The same function over other labels."""
+        return replace(self, alphabet=alphabet)
+
+    @property
+    def swapped(self) -> FunctionLoss:
+        """The loss whose value for (z, y) is that of this one for (y, z)."""
+        return replace(self, function=_swapped(self.function))
+
+    def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
+        """The loss as an engine walks it; nothing rides in the weight."""
+        return FunctionView(self.function, self.alphabet, n, z)
+
+    def compile(
+        self,
+        n: int,
+        z: Any = None,
+        max_states: int | None = None,
+        minimize: bool = False,
+        pairs: Layered | None = None,
+    ) -> Machine:
+        """The explicit two-tape machine for sequences of length n."""
+        given = encoded(self, n, z)
+        minimize = check_bool("compile", "minimize", minimize)
+        view = FunctionView(self.function, self.alphabet, n)
+        return built(self, view, given, pairs, max_states, minimize)
+
+    def pair_values(self, z: Ints, y: Ints) -> Floats:
+        """The value of each pair of rows of label indices."""
+        labels = self.alphabet.labels
+        values = np.empty(len(z))
+        for row in range(len(z)):
+            state = self.function.start()
+            for a, b in zip(z[row], y[row], strict=True):
+                state = self.function.step(state, labels[a], labels[b])
+            values[row] = _number_of(self.function.value(state), state)
+        return values
+
+
+def function_loss(
+    function: SimpleFunction,
+    labels: Alphabet | Sequence[Label] | str = (0, 1),
+    *,
+    kind: str = "loss",
+    name: str | None = None,
+) -> FunctionLoss:
+    """A loss from a Python object with ``start()``, ``step(state, z, y)`` and ``value(state)``."""
+    kind = one_of("function_loss", "kind", kind, ("loss", "utility"))
+    if name is not None and not isinstance(name, str):
+        raise InputError(message("function_loss", "name must be a text", name))
+    for method in ("start", "step", "value"):
+        if not callable(getattr(function, method, None)):
+            must = "the object must have the methods start, step and value"
+            raise InputError(message("function_loss", must, f"one without {method}"))
+    return FunctionLoss(function, as_alphabet(labels), name or type(function).__name__, kind)

@@ -94,12 +94,8 @@ def _type_name(value: Any) -> str:
 def unit_of(value: Any, array: Floats) -> float:
     """Difference between 1 and the next number in the precision of a value, 0 for doubles.
 
-    Doubles that are all single-precision numbers, as in a list that was made of a float32 array,
-    are taken to have that precision.
-
-    Args:
-        value: what was given.
-        array: the same in double precision.
+    Doubles (``array``) that are all single-precision numbers, as in a list that was made of a
+    float32 array, are taken to have that precision.
     """
     known = _UNITS.get(_type_name(value), 0.0)
     if known or not array.size:

@@ -13,8 +13,15 @@ from numpy.typing import ArrayLike
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool, message
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain
-from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst
-from fsmeu.fst.layers import Layer, Layered, LogLayered, from_logs, reordered
+from fsmeu.fst.layers import (
+    Layer,
+    Layered,
+    LogLayered,
+    from_logs,
+    fst_from_layered,
+    log_layers_from_fst,
+    reordered,
+)
 from fsmeu.models.base import Model
 from fsmeu.models.checks import (
     check_arcs,

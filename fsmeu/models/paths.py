@@ -290,15 +290,10 @@ def most_probable(layered: Layered, k: int = 1) -> list[tuple[Ints, float]]:
 
 @dataclass(frozen=True, eq=False)
 class _Entries:
-    """Best ways to finish from the states of one layer.
+    """Best ways to finish from the states of one layer: entries, each with its first state.
 
-    Attributes:
-        state: the state an entry starts from.
-        mantissa: its weight is mantissa * 2**exponent.
-        exponent: see mantissa.
-        rank: place of its labels in alphabetical order within the layer; equal labels share one.
-        label: index of its first label.
-        follow: the entry of the next layer that it continues with.
+    A weight is mantissa * 2**exponent; ``rank`` is the place of the labels in alphabetical order,
+    ``label`` the first of them, ``follow`` the entry of the next layer that it goes on with.
     """
 
     state: Ints

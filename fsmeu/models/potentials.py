@@ -308,12 +308,7 @@ def _sums_ahead(single: Floats, double: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
-    """The conditional probabilities of one chain, whatever its potentials, as of any acceptor.
-
-    Args:
-        unary: log-potentials, shape (n, L).
-        pairwise: log-potentials, shape (tables, L, L).
-    """
+    """The conditional probabilities of one chain, whatever its potentials, as of any acceptor."""
     n, labels = unary.shape
     tables = np.broadcast_to(pairwise, (n - 1, labels, labels)) + unary[1:, None]
     layers = initial_layers(unary[0], labels, 1)
@@ -326,12 +321,7 @@ def _by_logarithms(unary: Floats, pairwise: Floats) -> Conditionals:
 
 
 def first_impossible(unary: Floats, pairwise: Floats) -> int | None:
-    """The first position (from 0) that no allowed sequence reaches, or None.
-
-    Args:
-        unary: log-potentials, shape (n, L).
-        pairwise: log-potentials, shape (L, L) for all positions, or (n - 1, L, L).
-    """
+    """The first position (from 0) that no sequence allowed by log-potentials reaches, or None."""
     allowed, linked = np.isfinite(unary), np.isfinite(pairwise)
     if not linked.all():
         linked = np.broadcast_to(linked, (max(0, len(unary) - 1), *linked.shape[-2:]))

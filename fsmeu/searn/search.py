@@ -1,53 +1,208 @@
-"""Searches that follow policies, all examples in lockstep: greedy, sampled, with a beam, roll-ins.
+"""Policies, and searches that follow them, all examples in lockstep.
 
-A roll-in collects examples of decisions from the states that a policy runs through (Figure 1 of
-Daumé et al. 2009, lines 3 to 14). The cost of an action is what the optimal policy loses after it;
-or the expected loss when the current policy decides all that follows, less that of the best action
-(section 3.2.2). "sampled" runs that policy once after each action, with tied draws: those of a
-state depend on the example and its progress alone (Ng and Jordan 2000). "expected" follows all
-policies of the mixture at once: states that nothing later can tell apart are one, so that the
+A policy is the optimal one, a learned one, or a mixture of both (Figure 1 of Daumé et al. 2009,
+line 16), which draws anew, each time it is asked, which of its policies decides. Draws are hashes
+of a seed, the example and its progress, so that they do not depend on what is decided together.
+
+A roll-in collects examples of decisions from the states that a policy runs through (Figure 1, lines
+3 to 14). The cost of an action is what the optimal policy loses after it; or the expected loss when
+the current policy decides all that follows, less that of the best action (section 3.2.2). "sampled"
+runs that policy once after each action, with tied draws (Ng and Jordan 2000). "expected" follows
+all policies of the mixture at once: states that nothing later can tell apart are one, so that the
 expectation is a sweep over these, backwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
-from fsmeu.searn.features.hashing import uniform
-from fsmeu.searn.learners.protocol import Decisions
-from fsmeu.searn.policies import (
-    Mixture,
-    mixed_scores,
-    optimal_actions,
-    policy_actions,
-    sampled_actions,
-    targets_of,
-)
-from fsmeu.searn.spaces.protocol import Space, joined
+from fsmeu.learning.saving import register
+from fsmeu.models.checks import check_shape
+from fsmeu.searn.features.sentences import uniform
+from fsmeu.searn.learners.linear import Decisions
+from fsmeu.searn.spaces import joined
 
 __all__ = [
     "COSTS",
+    "Mixture",
     "beam",
     "expected_costs",
     "greedy",
     "greedy_losses",
+    "interpolated",
+    "mixed_scores",
+    "optimal_actions",
     "roll_in",
     "sampled",
+    "sampled_actions",
     "sampled_costs",
+    "targets_of",
 ]
 
-Costs = Callable[[Space, Mixture, int, Any], Floats]
+Space = Any
+"""A space over examples; see ``spaces``."""
+Features = tuple[csr_array, Ints | None]
+"""Rows of features, and where those of each state begin, as ``LabelSpace.rows`` returns them."""
+Decide = Callable[[Any], Ints]
+Costs = Callable[[Space, "Mixture", int, Any], Floats]
+
+_EQUAL = 1e-12
+"""Costs up to this are those of optimal actions: sums of a few costs that are 0 up to rounding."""
 
 
-def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
+# -- policies -------------------------------------------------------------------------------------
+
+
+@register
+@dataclass(frozen=True)
+class Mixture:
+    """A mixture of the optimal policy and of learned ones.
+
+    Attributes:
+        optimal: the probability of the optimal policy.
+        weights: the probability of each learned policy; all probabilities add up to 1.
+        models: what each learned policy decides with: one model, or one for each fold of the
+            examples, which was not trained on it.
+        folds: the fold of each example, or None where there is one model.
+    """
+
+    optimal: float = 1.0
+    weights: tuple[float, ...] = ()
+    models: tuple[Sequence[Any], ...] = ()
+    folds: Ints | None = field(default=None, compare=False)
+
+    def get_params(self, deep: bool = False) -> dict[str, Any]:
+        """What it is made of, by name."""
+        return dict(vars(self))
+
+    def without_optimal(self) -> Mixture:
+        """The mixture of the learned policies alone (Figure 1, line 18)."""
+        total = sum(self.weights)
+        return Mixture(0.0, tuple(w / total for w in self.weights), self.models, self.folds)
+
+
+def interpolated(old: Mixture, beta: float, models: Sequence[Any]) -> Mixture:
+    """A learned policy with probability beta, else the old mixture (Figure 1, line 16)."""
+    weights = (*((1 - beta) * w for w in old.weights), beta)
+    return Mixture((1 - beta) * old.optimal, weights, (*old.models, models), old.folds)
+
+
+def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
+    """Which actions are to be learned, bool (B, C).
+
+    Args:
+        costs: (B, C), the least of each row 0.
+        own: gold's own action, (B,), or -1.
+        ties: "gold", one action of each row: gold's own if it is optimal, else the first that is;
+            or "all", all that are.
+    """
+    if ties == "all":
+        return np.asarray(costs <= _EQUAL)
+    found = np.zeros(costs.shape, bool)
+    found[np.arange(len(costs)), optimal_actions(costs, own)] = True
+    return found
+
+
+def optimal_actions(costs: Floats, own: Ints) -> Ints:
+    """Gold's own action where it is optimal, else the first that is, (B,)."""
+    is_own = (own >= 0) & (costs[np.arange(len(costs)), np.maximum(own, 0)] <= _EQUAL)
+    return np.where(is_own, own, np.argmin(costs, axis=1))
+
+
+def _cells(begins: Ints) -> tuple[Ints, Ints]:
+    """The state of each row of features, and its number among the rows of the state, (R,)."""
+    counts = np.diff(begins)
+    return np.repeat(np.arange(len(counts)), counts), np.arange(begins[-1]) - np.repeat(
+        begins[:-1], counts
+    )
+
+
+def sampled_actions(
+    policy: Mixture,
+    allowed: Bools,
+    features: Features,
+    examples: Ints,
+    best: Ints | None,
+    numbers: Floats,
+) -> Ints:
+    """The action that a mixture takes in each state, (B,).
+
+    Args:
+        policy: the mixture.
+        allowed: (B, C).
+        features: those of the states.
+        examples: the example of each state, (B,).
+        best: the optimal action of each state; may be None where the mixture has no part of the
+            optimal policy.
+        numbers: numbers from [0, 1) that choose the policy, (B,).
+    """
+    shares = np.cumsum((policy.optimal, *policy.weights))
+    chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
+    found = np.zeros(len(allowed), np.int64) if best is None else best.copy()
+    for k, models in enumerate(policy.models, 1):
+        for fold, model in enumerate(models):
+            held = chosen == k
+            if len(models) > 1 and policy.folds is not None:
+                held &= policy.folds[examples] == fold
+            at = np.flatnonzero(held)
+            if len(at):
+                found[at] = _scores(model, allowed, features, at).argmax(axis=1)
+    return found
+
+
+def _scores(model: Any, allowed: Bools, features: Features, at: Ints) -> NDArray[Any]:
+    """The scores of a model for some states, (b, C); -inf where an action is not allowed."""
+    (rows, begins), width = features, allowed.shape[1]
+    if begins is None:
+        rows = rows if len(at) == rows.shape[0] else rows[at]
+    else:
+        counts = np.diff(begins)
+        width //= max(1, int(counts.max(initial=1)))
+        starts = np.concatenate(([0], np.cumsum(counts[at])))
+        state, number = _cells(starts)
+        rows = rows[begins[at][state] + number]
+    scores = model.scores(rows)
+    check_shape(scores, (rows.shape[0], width), "scores of actions")
+    if begins is not None:
+        table = np.full((len(at), allowed.shape[1] // width, width), -np.inf, scores.dtype)
+        table[state, number] = scores
+        scores = table.reshape(len(at), -1)
+    return np.where(allowed[at], scores, -np.inf)
+
+
+def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray[Any]:
+    """The logarithm of the mean probability of each action, (B, C); -inf where it is not allowed.
+
+    For models that tell no probabilities, their mean score.
+    """
+    total: Any = 0.0
+    probabilistic = all(model.probabilistic for models in policy.models for model in models)
+    for weight, models in zip(policy.weights, policy.models, strict=True):
+        if weight == 0:
+            continue
+        scores = _scores(models[0], allowed, features, np.arange(len(allowed))).astype(np.float64)
+        if probabilistic:
+            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            scores /= scores.sum(axis=1, keepdims=True)
+        total = total + weight * scores
+    if probabilistic:
+        with np.errstate(divide="ignore"):
+            total = np.log(total)
+    return np.where(allowed, total, -np.inf)
+
+
+# -- lockstep -------------------------------------------------------------------------------------
+
+
+def _ends(space: Space, states: Any, decide: Decide) -> Any:
     """The finished states of searches, in the order of the states that they begin with.
 
     Args:
@@ -67,7 +222,7 @@ def _ends(space: Space, states: Any, decide: Callable[[Any], Ints]) -> Any:
         states = space.step(states, decide(states))
 
 
-def _greedily(space: Space, policy: Mixture) -> Callable[[Any], Ints]:
+def _greedily(space: Space, policy: Mixture) -> Decide:
     def decide(states: Any) -> Ints:
         scores = mixed_scores(policy, space.allowed(states), space.rows(states))
         return np.asarray(scores.argmax(axis=1), np.int64)
@@ -75,7 +230,7 @@ def _greedily(space: Space, policy: Mixture) -> Callable[[Any], Ints]:
     return decide
 
 
-def _by_draws(space: Space, policy: Mixture, seed: int) -> Callable[[Any], Ints]:
+def _by_draws(space: Space, policy: Mixture, seed: int) -> Decide:
     def decide(states: Any) -> Ints:
         best = optimal_actions(*space.costs(states)) if policy.optimal > 0 else None
         numbers = uniform(seed, states.examples, states.progress)
@@ -87,18 +242,20 @@ def _by_draws(space: Space, policy: Mixture, seed: int) -> Callable[[Any], Ints]
 
 def greedy(space: Space, policy: Mixture, examples: Ints) -> list[Any]:
     """The output of each example, by the best action of the averaged policies in each state."""
-    return space.outputs(_ends(space, space.start(examples), _greedily(space, policy)))
+    ends = _ends(space, space.start(examples), _greedily(space, policy))
+    return list(space.outputs(ends))
 
 
 def greedy_losses(space: Space, policy: Mixture, examples: Ints) -> Floats:
     """The loss of each example's output by greedy search, (S,); the search must know gold."""
-    return space.losses(_ends(space, space.start(examples), _greedily(space, policy)))
+    ends = _ends(space, space.start(examples), _greedily(space, policy))
+    return np.asarray(space.losses(ends))
 
 
 def sampled(space: Space, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
     """The output of each example, where in each state a drawn policy decides (section 3.2.3)."""
-    decide = _by_draws(space, policy, seed)
-    return space.outputs(_ends(space, space.start(examples), decide))
+    ends = _ends(space, space.start(examples), _by_draws(space, policy, seed))
+    return list(space.outputs(ends))
 
 
 class _Waiting:
@@ -122,9 +279,6 @@ class _Waiting:
             yield joined(states), *map(np.concatenate, beside)
 
 
-# -- beam -----------------------------------------------------------------------------------------
-
-
 def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> list[Any]:
     """The output of each example, by the best of ``size`` partial ones of equal progress.
 
@@ -143,10 +297,17 @@ def beam(space: Space, policy: Mixture, examples: Ints, size: int) -> list[Any]:
         found = space.outputs(states.take(better))
         for k, total, output in zip(places[better].tolist(), totals[better], found, strict=True):
             best[k], outputs[k] = total, output
-        at = np.flatnonzero(~done)
-        if len(at):
-            rows, actions, after = _followers(space, policy, states.take(at), totals[at], size)
-            waiting.add(space.step(states.take(at[rows]), actions), places[at[rows]], after)
+        states, places, totals = states.take(~done), places[~done], totals[~done]
+        if not len(states):
+            continue
+        scores = mixed_scores(policy, space.allowed(states), space.rows(states))
+        sums = totals[:, None] + scores
+        width = min(size, sums.shape[1])
+        actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
+        rows = np.repeat(np.arange(len(states)), width)
+        at = np.flatnonzero(sums[rows, actions] > -np.inf)
+        rows, actions = rows[at], actions[at]
+        waiting.add(space.step(states.take(rows), actions), places[rows], sums[rows, actions])
     return outputs
 
 
@@ -157,20 +318,6 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
     begins = np.flatnonzero(np.concatenate(([True], sorted_places[1:] != sorted_places[:-1])))
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     return order[rank < size]
-
-
-def _followers(
-    space: Space, policy: Mixture, states: Any, totals: Floats, size: int
-) -> tuple[Ints, Ints, Floats]:
-    """States, actions and totals of the best steps from each state, three arrays of one length."""
-    scores = mixed_scores(policy, space.allowed(states), space.rows(states))
-    sums = totals[:, None] + scores
-    width = min(size, sums.shape[1])
-    actions = np.argpartition(-sums, width - 1, axis=1)[:, :width].ravel()
-    rows = np.repeat(np.arange(len(states)), width)
-    after = sums[rows, actions]
-    kept = np.flatnonzero(after > -np.inf)
-    return rows[kept], actions[kept], after[kept]
 
 
 # -- roll-in --------------------------------------------------------------------------------------
@@ -199,7 +346,7 @@ def roll_in(
     ties: str = "gold",
     costs_of: Costs | None = None,
 ) -> RollIn:
-    """The examples of decisions that a policy runs through, all sentences in lockstep.
+    """The examples of decisions that a policy runs through.
 
     Args:
         space: the space, with gold outputs.
@@ -215,51 +362,42 @@ def roll_in(
     def decide(states: Any) -> Ints:
         optimal, gold_action = space.costs(states)
         cost = optimal if costs_of is None else costs_of(space, policy, seed, states)
-        features = space.rows(states)
-        numbers = uniform(seed, states.examples, states.progress)
-        best, allowed = optimal_actions(optimal, gold_action), np.isfinite(optimal)
-        width, begins = features[0].shape[0], features[1]
+        wanted, features = targets_of(cost, gold_action, ties), space.rows(states)
+        begins = features[1]
+        if begins is not None:  # one row for each row of features, (R, A), from (B, C)
+            shape = (len(states), int(np.diff(begins).max(initial=1)), -1)
+            cost, wanted = (part.reshape(shape)[_cells(begins)] for part in (cost, wanted))
         rows.append(features[0])
         owners.append(states.examples)
         counts.append(np.ones(len(states), np.int64) if begins is None else np.diff(begins))
-        costs.append(_unpadded(cost, begins, width))
-        targets.append(_unpadded(targets_of(cost, gold_action, ties), begins, width))
+        costs.append(cost)
+        targets.append(wanted)
+        best, numbers = (
+            optimal_actions(optimal, gold_action),
+            uniform(seed, states.examples, states.progress),
+        )
+        allowed = np.isfinite(optimal)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
     losses = space.losses(_ends(space, space.start(examples), decide))
     begins = np.concatenate(([0], np.cumsum(np.concatenate(counts))))
-    found, wanted = np.concatenate(costs), np.concatenate(targets)
-    decisions = Decisions(vstack(rows, format="csr"), found, wanted, begins)
-    return RollIn(decisions, np.concatenate(owners), losses)
+    found = (np.concatenate(costs), np.concatenate(targets), begins)
+    return RollIn(Decisions(vstack(rows, format="csr"), *found), np.concatenate(owners), losses)
 
 
-def _unpadded(table: NDArray[Any], begins: Ints | None, rows: int) -> NDArray[Any]:
-    """One row for each row of features, (R, A), from one row for each state, (B, C)."""
-    if begins is None:
-        return table
-    counts = np.diff(begins)
-    most = max(1, int(counts.max(initial=1)))
-    cells = table.reshape(len(counts), most, -1)
-    state = np.repeat(np.arange(len(counts)), counts)
-    return np.asarray(cells[state, np.arange(rows) - np.repeat(begins[:-1], counts)])
-
-
-# -- costs under the current policy ---------------------------------------------------------------
+def _after_each(space: Space, states: Any, losses_of: Callable[[Any], Floats]) -> Floats:
+    """The loss after each action, less the least, (B, C); +inf where it is not allowed."""
+    allowed = space.allowed(states)
+    rows, actions = np.nonzero(allowed)
+    found = np.full(allowed.shape, np.inf)
+    found[rows, actions] = losses_of(space.step(states.take(rows), actions))
+    return np.asarray(found - found.min(axis=1, keepdims=True))
 
 
 def sampled_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
     """The loss after each action and one run of the policy, less the least, (B, C)."""
-    allowed = space.allowed(states)
-    rows, actions = np.nonzero(allowed)
-    after = space.step(states.take(rows), actions)
-    losses = space.losses(_ends(space, after, _by_draws(space, policy, seed)))
-    return _table(allowed, rows, actions, losses)
-
-
-def _table(allowed: Any, rows: Ints, actions: Ints, losses: Floats) -> Floats:
-    found = np.full(allowed.shape, np.inf)
-    found[rows, actions] = losses
-    return np.asarray(found - found.min(axis=1, keepdims=True))
+    decide = _by_draws(space, policy, seed)
+    return _after_each(space, states, lambda after: space.losses(_ends(space, after, decide)))
 
 
 def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
@@ -271,10 +409,7 @@ def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Flo
     if not hasattr(space, "keys"):
         must = 'costs="expected" needs a space over labels, whose states can be compared'
         raise InputError(message("Searn", must, None, 'Use costs="sampled" or "optimal"'))
-    allowed = space.allowed(states)
-    rows, actions = np.nonzero(allowed)
-    after = space.step(states.take(rows), actions)
-    return _table(allowed, rows, actions, _Nodes(space, policy).values(after))
+    return _after_each(space, states, lambda after: _expected_losses(space, policy, after))
 
 
 COSTS: dict[str, Costs | None] = {
@@ -286,42 +421,40 @@ COSTS: dict[str, Costs | None] = {
 (B, C); None for those with the optimal policy from there on, which the space knows."""
 
 
-class _Nodes:
-    """The expected losses of states; those that nothing later can tell apart are one node.
+def _expected_losses(space: Space, policy: Mixture, states: Any) -> Floats:
+    """The expected loss of each state, (B,).
 
-    An *entry* is a state that was added; entries of the same progress and key share a node.
+    States that nothing later can tell apart are one *node*; an *entry* is a state that was added.
     """
-
-    def __init__(self, space: Any, policy: Mixture) -> None:
-        self.space, self.policy = space, policy
-        weights = np.array((policy.optimal, *policy.weights))
-        self.weights = weights[weights > 0]
-
-    def values(self, states: Any) -> Floats:
-        """The expected loss of each state, (B,)."""
-        self.entries = len(states)
-        self.waiting = _Waiting(states, np.arange(len(states)))
-        layers = [self._layer(*layer) for layer in self.waiting.layers()]
-        value = np.zeros(self.entries)
-        for entries, node, open_nodes, followers, losses in reversed(layers):
-            losses[open_nodes] = value[followers] @ self.weights
-            value[entries] = losses[node]
-        return value[: len(states)]
-
-    def _layer(self, states: Any, entries: Ints) -> tuple[Ints, Ints, Ints, Ints, Floats]:
-        """Entries, the node of each, nodes that go on, entries that follow them, and losses."""
-        keys = np.column_stack((states.examples, self.space.keys(states)))
+    count, layers = len(states), []
+    weights = [
+        (w, models) for w, models in zip(policy.weights, policy.models, strict=True) if w > 0
+    ]
+    shares = np.array([policy.optimal] * (policy.optimal > 0) + [w for w, _ in weights])
+    waiting = _Waiting(states, np.arange(count))
+    for some, entries in waiting.layers():
+        keys = np.column_stack((some.examples, space.keys(some)))
         _, first, node = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        states = states.take(first)
-        done, losses = self.space.is_done(states), np.zeros(len(first))
+        nodes = some.take(first)
+        done, losses = space.is_done(nodes), np.zeros(len(first))
         if done.any():
-            losses[done] = self.space.losses(states.take(done))
-        open_nodes = np.flatnonzero(~done)
-        followers = np.zeros((len(open_nodes), len(self.weights)), np.int64)
-        if len(open_nodes):
-            going = states.take(open_nodes)
-            for k, line in enumerate(policy_actions(self.policy, self.space, going)):
-                followers[:, k] = self.entries + np.arange(len(going))
-                self.entries += len(going)
-                self.waiting.add(self.space.step(going, line), followers[:, k])
-        return entries, np.asarray(node).ravel(), open_nodes, followers, losses
+            losses[done] = space.losses(nodes.take(done))
+        going, followers = nodes.take(~done), []
+        if len(going):
+            allowed, features = space.allowed(going), space.rows(going)
+            lines = [optimal_actions(*space.costs(going))] if policy.optimal > 0 else []
+            for _, models in weights:
+                alone = Mixture(0.0, (1.0,), (models,), policy.folds)
+                draws = (going.examples, None, np.zeros(len(going)))
+                lines.append(sampled_actions(alone, allowed, features, *draws))
+            for line in lines:
+                followers.append(count + np.arange(len(going)))
+                count += len(going)
+                waiting.add(space.step(going, line), followers[-1])
+        layers.append((entries, np.asarray(node).ravel(), ~done, followers, losses))
+    value = np.zeros(count)
+    for entries, node, is_open, followers, losses in reversed(layers):
+        if followers:
+            losses[is_open] = value[np.stack(followers, axis=1)] @ shares
+        value[entries] = losses[node]
+    return value[: len(states)]

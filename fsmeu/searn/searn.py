@@ -19,12 +19,16 @@ from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.policies import Mixture
-from fsmeu.searn.search import COSTS, beam, greedy, greedy_losses, sampled
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_losses, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
-from fsmeu.searn.spaces.labels import LabelSpace
-from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
+from fsmeu.searn.spaces.tagging import (
+    Alternating,
+    LabelSpace,
+    LeftToRight,
+    RightToLeft,
+    WordAtATime,
+)
 from fsmeu.searn.training import (
     Progress,
     Settings,

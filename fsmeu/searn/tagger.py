@@ -10,9 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.segments import CHUNKS
-from fsmeu.searn.features.sentences import HashedSentences, templated_sentences
-from fsmeu.searn.features.templates import SETS, Template, TemplateSet, parse_templates
+from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.features.templates import (
+    CHUNKS,
+    SETS,
+    TemplateSet,
+    parse_templates,
+    templated_sentences,
+)
 from fsmeu.searn.searn import Searn, given_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 
@@ -94,7 +99,8 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
 
     def _sentences(self, X: Rows) -> HashedSentences:
         bits = check_int("ColumnTagger", "bits", self.bits)
-        segments = CHUNKS if self._by_chunk() and self.width_ > 1 else None
+        space = given_space((Searn() if self.searn is None else self.searn).space, "ColumnTagger")
+        segments = CHUNKS if isinstance(space, ChunkAtATime) and self.width_ > 1 else None
         return templated_sentences(X, self._set(), bits, segments)
 
     def _set(self) -> TemplateSet:
@@ -103,13 +109,5 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
                 must = f"templates must be one of {', '.join(SETS)}, or a list"
                 raise InputError(message("ColumnTagger", must, self.templates))
             return SETS[self.templates]
-        return TemplateSet(_parsed(self.templates), _parsed(self.crossed))
-
-    def _by_chunk(self) -> bool:
-        """Whether whole chunks are decided, so that features of these are asked for."""
-        space = (Searn() if self.searn is None else self.searn).space
-        return isinstance(given_space(space, "ColumnTagger"), ChunkAtATime)
-
-
-def _parsed(texts: Sequence[str]) -> tuple[Template, ...]:
-    return parse_templates([str(text) for text in texts])
+        static, crossed = (map(str, texts) for texts in (self.templates, self.crossed))
+        return TemplateSet(parse_templates(static), parse_templates(crossed))

@@ -23,12 +23,10 @@ from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, messag
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import load, register
 from fsmeu.limits import MOST_ITERATIONS
-from fsmeu.searn.features.segments import SegmentFeatures
 from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.learners.protocol import CostSensitiveLearner, CostSensitiveModel, Decisions
-from fsmeu.searn.policies import Mixture, interpolated
-from fsmeu.searn.search import roll_in
-from fsmeu.searn.spaces.protocol import Space
+from fsmeu.searn.features.templates import SegmentFeatures
+from fsmeu.searn.learners.linear import Decisions
+from fsmeu.searn.search import Mixture, interpolated, roll_in
 
 __all__ = [
     "Settings",
@@ -42,7 +40,7 @@ __all__ = [
     "train",
 ]
 
-Rule = Callable[[Mixture, Sequence[CostSensitiveModel]], float]
+Rule = Callable[[Mixture, Sequence[Any]], float]
 LossOf = Callable[[Mixture], float]
 Progress = Callable[[float], None]
 """Is called with the number of iterations that are done, and parts of one."""
@@ -73,6 +71,22 @@ def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | No
     return lambda policy, models: number
 
 
+def _searched(policy: Mixture, models: Sequence[Any], loss_of: LossOf) -> float:
+    """The weight of least loss without the optimal policy, the greatest of several; 0 for none.
+
+    With 0 the new policy does not help, and training ends. The first policy has no other beside it,
+    so that all weights are the same to it, and it gets 1.
+    """
+    if not policy.weights:
+        return 1.0
+    best, found = loss_of(policy.without_optimal()), 0.0
+    for beta in _GRID:
+        loss = loss_of(interpolated(policy, beta, models).without_optimal())
+        if loss < best:
+            best, found = loss, beta
+    return found
+
+
 def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, where: str) -> int:
     """The greatest number of iterations.
 
@@ -100,22 +114,6 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
     return needed
 
 
-def _searched(policy: Mixture, models: Sequence[CostSensitiveModel], loss_of: LossOf) -> float:
-    """The weight of least loss without the optimal policy, the greatest of several; 0 for none.
-
-    With 0 the new policy does not help, and training ends. The first policy has no other beside it,
-    so that all weights are the same to it, and it gets 1.
-    """
-    if not policy.weights:
-        return 1.0
-    best, found = loss_of(policy.without_optimal()), 0.0
-    for beta in _GRID:
-        loss = loss_of(interpolated(policy, beta, models).without_optimal())
-        if loss < best:
-            best, found = loss, beta
-    return found
-
-
 @dataclass(frozen=True)
 class Settings:
     """How to train.
@@ -132,7 +130,7 @@ class Settings:
         costs: how costs are found, one of ``search.COSTS``.
     """
 
-    learner: CostSensitiveLearner
+    learner: Any
     iterations: int
     influence: float
     beta: Rule
@@ -172,20 +170,20 @@ class Trained:
         Raises:
             ValueError, TypeError, KeyError, AttributeError: they do not.
         """
-        final, held_out, models = self.final, self.held_out, self.held_out.models
-        counts = {len(part) for part in (final.weights, final.models, models, self.reports)}
-        if len(counts) > 1 or {len(one) for one in final.models} - {1}:
-            raise ValueError(counts)
-        held: Any = held_out.folds
-        if not np.array_equal(held, folds) or {*map(len, models)} - {folds.max() + 1}:
-            raise ValueError(held_out.folds)
-        total = math.fsum((final.optimal, *final.weights))
-        if min((final.optimal, *final.weights)) < 0 or not math.isclose(total, 1.0):
-            raise ValueError(total)
-        if (held_out.optimal, *held_out.weights) != (final.optimal, *final.weights):
-            raise ValueError(held_out.weights)
-        if not all(isinstance(one["loss"], float) for one in self.reports):
-            raise ValueError(self.reports)
+        final, held_out = self.final, self.held_out
+        shares = (final.optimal, *final.weights)
+        parts = (final.weights, final.models, held_out.models, self.reports)
+        fits = (
+            len({len(part) for part in parts}) == 1,
+            {len(one) for one in final.models} <= {1},
+            np.array_equal(held_out.folds, folds),  # type: ignore[arg-type]
+            {len(one) for one in held_out.models} <= {folds.max() + 1},
+            min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
+            (held_out.optimal, *held_out.weights) == shares,
+            all(isinstance(one["loss"], float) for one in self.reports),
+        )
+        if not all(fits):
+            raise ValueError(fits)
 
 
 def fold_numbers(count: int, folds: int, seed: int) -> Ints:
@@ -197,7 +195,7 @@ def fold_numbers(count: int, folds: int, seed: int) -> Ints:
 
 
 def train(
-    space: Space, examples: Ints, how: Settings, trained: Trained, progress: Progress
+    space: Any, examples: Ints, how: Settings, trained: Trained, progress: Progress
 ) -> Iterator[Trained]:
     """The policies after each further iteration, until they are done; changes ``trained``.
 
@@ -208,14 +206,19 @@ def train(
         trained: the policies so far.
         progress: is told how far training has come.
     """
-    while len(trained.reports) < how.iterations and not _is_over(trained, how):
+    while len(trained.reports) < how.iterations:
+        if trained.reports and 0 < trained.final.optimal <= how.influence:
+            break  # the optimal policy has lost its influence, little by little
         began, number = time.perf_counter(), len(trained.reports)
         seed = int(np.random.SeedSequence((trained.seed, number)).generate_state(1, np.uint64)[0])
         policy = trained.held_out
         seen = roll_in(space, policy, examples, seed, how.ties, how.costs)
         progress(number + 0.5)
-        last = number + 1 == how.iterations
-        models = _learned(seen.decisions, seen.owners, how, policy, seed, last)
+        assert policy.folds is not None
+        folds = int(policy.folds.max()) + 1
+        if folds == 1 or number + 1 == how.iterations:  # nothing more is rolled in then
+            folds = 0
+        models = _learned(seen.decisions, policy.folds[seen.owners], folds, how, seed)
         beta = how.beta(trained.final, models[-1:])
         if beta == 0:
             break
@@ -233,35 +236,28 @@ def train(
         yield trained
 
 
-def _is_over(trained: Trained, how: Settings) -> bool:
-    """Whether the optimal policy has lost its influence, little by little."""
-    left = trained.final.optimal
-    return len(trained.reports) > 0 and 0 < left <= how.influence
-
-
-def _learned(
-    given: Decisions, owners: Ints, how: Settings, policy: Mixture, seed: int, last: bool
-) -> list[CostSensitiveModel]:
+def _learned(given: Decisions, own: Ints, folds: int, how: Settings, seed: int) -> list[Any]:
     """The model of each fold, learned from the other folds, and that of all examples at the end.
 
-    After the last iteration nothing is rolled in any more, and models of folds are not needed.
+    Args:
+        given: the examples of decisions.
+        own: the fold of each, (N,).
+        folds: the number of folds.
+        how: the settings.
+        seed: of what is drawn.
     """
-    assert policy.folds is not None
-    own = policy.folds[owners]
 
-    def one(fold: int) -> CostSensitiveModel:
+    def one(fold: int) -> Any:
         part = given.taken(np.flatnonzero(own != fold)) if fold >= 0 else given
         return how.learner.learn(part, (seed + fold + 2) % 2**63)
 
-    count = int(policy.folds.max()) + 1
-    folds = [*range(count if count > 1 and not last else 0), -1]
     if how.jobs == 1:
-        return [one(fold) for fold in folds]
+        return [one(fold) for fold in (*range(folds), -1)]
     with ThreadPoolExecutor(how.jobs) as pool:
-        return list(pool.map(one, folds))
+        return list(pool.map(one, (*range(folds), -1)))
 
 
-def fingerprint(parameters: dict[str, Any], sentences: HashedSentences, ys: Any) -> str:
+def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     """A hash of parameters, features and labels.
 
     Raises:
@@ -291,14 +287,11 @@ def read_checkpoint(path: str | None, mark: str) -> Trained | None:
     if path is None or not Path(path).exists():
         return None
     found = load(path)
-    if (
-        not isinstance(found, Trained)
-        or found.fingerprint != mark
-        or as_whole(found.seed, 0) is None
-    ):
+    same = isinstance(found, Trained) and found.fingerprint == mark
+    if not same or as_whole(found.seed, 0) is None:
         must = f"the checkpoint {path} must be of the same parameters and data"
         raise InputError(message("Searn", must, None, "Remove it to train anew"))
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 @contextmanager

@@ -225,38 +225,37 @@ class Structure:
         models: Sequence[ArcWeights],
         ends: Floats,
         absolute: bool = False,
-        nothing: float = 0.0,
-    ) -> tuple[Floats, Floats]:
-        """Scores of steps, (batch, lanes, cells), and where y's counter ends, (batch, row).
+        least: Floats | None = None,
+    ) -> tuple[Floats, Bools, Floats]:
+        """Scores of steps, (batch, cells, lanes), and where y's counter ends, (batch, row).
 
-        A score is E[amount that a step adds, times f(y's count)]. There is one lane, or one for
-        each of the coefficients of E[amount exp(t count) f].
+        Between both whether scores exceed ``least`` in some lane, (batch, cells). A score is
+        E[amount that a step adds, times f(y's count)]. There is one lane, or one for each of the
+        coefficients of E[amount exp(t count) f].
 
         Args:
             models: models of this structure and of one length.
             ends: the function f of each sentence and joint count as a row, (batch, counts, row).
             absolute: whether amounts are taken without signs.
-            nothing: a mass up to which it is not moved on.
+            least: what is looked for, (lanes,).
         """
         batch, n = self._batch(models), models[0].n
         cells, size = self.score_cells(n), int(self.r.columns[n])
         lanes = 1 if self.rows == "count_kernels" else size
-        found = np.zeros((len(models), lanes, len(cells)))
-        chances = np.zeros((len(models), size))
+        found, chances = np.zeros((len(models), len(cells), lanes)), np.zeros((len(models), size))
+        kept = np.zeros(found.shape[:2], bool)
         run = kernels("sum_kernels", self._work(batch, 2 * self.counts), self.rows)
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        group = np.arange(self.counts)
-
         with self._rooms(("scores", lanes), n, self._decision_rooms) as rooms:
             f, sums, back, *_ = rooms
             score = np.zeros((n, len(amounts.joint) * lanes))
             run.score_batch(
-                self.r, amounts, ends, batch, cells, nothing, (f, sums, back, score, group),
-                found, chances,
+                self.r, amounts, ends, batch, cells, np.zeros(lanes) if least is None else least,
+                (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
             )  # fmt: skip
-        return found, chances
+        return found, kept, chances
 
     def best_by_count(self, scores: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).
@@ -281,31 +280,10 @@ class Structure:
         run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
         return found, labels
 
-    def path_counts(self, labels: Ints) -> Ints:
-        """Where the counters of hypotheses end, (batch,), from label indices, (batch, n)."""
-        found, pair = np.zeros((2, len(labels)), np.int64)
-        for i, label in enumerate(labels.T):
-            pair, _, counted = self.h.step[self.h.kind[i], pair, label].T
-            found = found + counted
-        return found
-
-    def path_scores(self, scores: Floats, labels: Ints) -> Floats:
-        """Sums of the scores of the steps of paths, (batch, lanes).
-
-        Args:
-            scores: scores of steps, (batch, lanes, cells).
-            labels: label indices of the paths, (batch, n).
-        """
-        n, h, batch = labels.shape[1], self.h, np.arange(len(labels))
-        place = np.full((n, len(self.amounts.joint)), scores.shape[2])
-        cells = self.score_cells(n)
-        place[cells[:, 0], cells[:, 1]] = np.arange(len(cells))
-        held = np.concatenate([scores, np.zeros((*scores.shape[:2], 1))], axis=2)
-        found, pair = np.zeros(scores.shape[:2]), np.zeros(len(labels), np.int64)
-        for i in range(n):
-            pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T
-            for rows in (*h.early[colour].T, *h.late[h.kind[i], pair].T):
-                found += held[batch, :, place[i, rows]]
+    def ends(self, n: int) -> Bools:
+        """Which counts hypotheses of length n that are allowed end with, (k,)."""
+        none = np.zeros((1, len(self.score_cells(n))))
+        found: Bools = np.isfinite(self.best_by_count(none, n)[0])
         return found
 
     def roundings(self, n: int) -> int:

@@ -327,30 +327,31 @@ def mean_batch(r, h, amounts, batch, rooms, found, ended):
 
 
 @entry
-def score_batch(r, amounts, ends, batch, cells, nothing, rooms, scores, chances):
-    """Fills ``scores`` (batch, lanes, cells): flows for a function of y's counter.
+def score_batch(r, amounts, ends, batch, cells, least, rooms, scores, kept, chances):
+    """Fills ``scores`` (batch, cells, lanes): flows for a function of y's counter.
 
-    And ``chances``, (batch, row): where the counter ends.
+    And ``kept`` (batch, cells), whether some lane exceeds ``least``, (lanes,), and ``chances``
+    (batch, row), where the counter ends.
 
     Args:
         ends: the function for each joint count, (batch, joint counts, row).
         cells: position and score row of each score that is kept.
-        nothing: a mass up to which it is not moved on.
     """
     f, sums, back, score, group = rooms
-    lanes = scores.shape[1]
+    lanes = scores.shape[2]
     for s in range(len(batch.lengths)):
         n = batch.lengths[s]
         weights = batch.weights[batch.begins[s] : batch.begins[s + 1]]
-        forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, nothing)
+        forward(r, weights, batch.weight_at, n, batch.start[s], f, sums, 0.0)
         ending(r, n, batch.final[s], f, n, chances[s])
         for i in range(n):
             fill(score[i], 0, score.shape[1], 0.0)
         for q in range(len(group)):
             flows(
-                r, amounts, weights, batch.weight_at, n, ends[s, q], 0, batch.final[s], f, nothing,
+                r, amounts, weights, batch.weight_at, n, ends[s, q], 0, batch.final[s], f, 0.0,
                 group, q, back, score,
             )  # fmt: skip
         for c in range(len(cells)):
             for j in range(lanes):
-                scores[s, j, c] = score[cells[c, 0], cells[c, 1] * lanes + j]
+                number = score[cells[c, 0], cells[c, 1] * lanes + j]
+                scores[s, c, j], kept[s, c] = number, kept[s, c] or abs(number) > least[j]

@@ -17,7 +17,7 @@ from fsmeu.errors import InputError, message
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.losses.algebra.split import TapeLoss
-from fsmeu.losses.language.dependencies import names_read
+from fsmeu.losses.language.syntax import names_read
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import constant_at
 

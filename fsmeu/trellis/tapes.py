@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats
-from fsmeu.losses.algebra.rewrite import slope, starts_of
-from fsmeu.losses.algebra.split import Split
+from fsmeu.losses.algebra.split import Split, slope, starts_of
 from fsmeu.losses.language.syntax import Expr
 from fsmeu.losses.semantics.evaluator import Scope, number
 from fsmeu.trellis.tape import Tape

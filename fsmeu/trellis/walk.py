@@ -34,10 +34,9 @@ from fsmeu.limits import (
     STEPS_PER_STATE,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.machine.quotient_given_z import quotient_given_z
-from fsmeu.losses.machine.view import SpecView, View
+from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
 from fsmeu.losses.semantics.walk import trajectories
-from fsmeu.losses.windows import Windows
+from fsmeu.losses.sum_over_paths import Windows
 from fsmeu.models.paths import backward, forward
 from fsmeu.trellis.compiled import kernels
 from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from fsmeu.drawing.plots import COLOURS, checked_plot, save_plot
 from fsmeu.errors import InputError, is_installed, message
+from fsmeu.files import write_file
 from searn.measures import Measure, interval
 from searn.methods import runs_of
-from searn.results import Result, mark_of, read_results, result_file, write_results
-from searn.row import Difference, Row, Told
-from searn.task import Method, Split, Task
+from searn.results import (
+    Difference,
+    Result,
+    Row,
+    Told,
+    mark_of,
+    read_results,
+    result_file,
+    write_results,
+)
+from searn.task import Method, Sizes, Split, Task
 
 __all__ = ["Plan", "as_data", "curve", "differences", "experiment", "rows_of"]
 
@@ -28,7 +38,7 @@ class Plan:
 
     Attributes:
         seeds: of the runs; some methods are run with the first one only.
-        quick: few sentences, one fold, few passes.
+        sizes: how much of the data is used; a quick look has few passes and iterations, too.
         held_out: whether held-out training data take the place of the test data.
         folds: how many folds there are at most; None for all.
         folder: where results are kept and looked for; None for nowhere.
@@ -36,7 +46,7 @@ class Plan:
     """
 
     seeds: Sequence[int]
-    quick: bool = False
+    sizes: Sizes = field(default_factory=Sizes)
     held_out: bool = False
     folds: int | None = None
     folder: Path | None = None
@@ -47,7 +57,7 @@ class Plan:
         if self.folder is None:
             return None
         kind = f"{what}-held-out" if self.held_out else what
-        return self.folder / (f"{kind}-quick" if self.quick else kind)
+        return self.folder / (f"{kind}-quick" if self.sizes.quick else kind)
 
 
 def experiment(task: Task, plan: Plan) -> list[Result]:
@@ -74,10 +84,10 @@ def _results(
 ) -> list[Result]:
     """The results of all folds, methods and seeds, those that are in the folder read from there."""
     found: list[Result] = []
-    splits = (task.held_out if plan.held_out else task.splits)(plan.quick)
+    splits = task.splits(plan.sizes, plan.held_out)
     for fold, split in enumerate(islice(splits, plan.folds)):
         for given in methods:
-            method = quickened(given) if plan.quick else given
+            method = quickened(given) if plan.sizes.quick else given
             if method.kind == "crf" and not is_installed("sklearn_crfsuite"):
                 continue
             for seed in plan.seeds[:1] if method.once else plan.seeds:
@@ -95,11 +105,15 @@ def _results(
 def _kept(
     path: Path | None, task: Task, method: Method, split: Split, fold: int, seed: int, every: bool
 ) -> list[Result]:
-    """The results of one method, fold and seed: from the file if it has them, else into it."""
+    """The results of one method, fold and seed: from the file if it has them, else into it.
+
+    Summaries themselves go into a file of texts beside it, a line for each collection.
+    """
     mark = mark_of(method, split)
     found = None if path is None else read_results(path, mark)
     if found is not None:
         return found
+    runs = list(runs_of(method, split, seed, every))
     found = [
         Result(
             task.name,
@@ -108,25 +122,30 @@ def _kept(
             run.iteration,
             fold,
             seed,
+            len(split.train.labels),
             task.counts(run.found, split.test.labels),
             split.numbers,
             run.training,
             run.predicting,
             run.memory,
         )
-        for run in runs_of(method, split, seed, every)
+        for run in runs
     ]
     if path is not None:
         write_results(path, mark, found)
+        if task.score == "ROUGE-2":
+            texts = "".join(" ".join(words) + "\n" for words in runs[-1].found)
+            write_file(path.with_name(path.name.replace(".json.gz", ".txt")), texts)
     return found
 
 
 def quickened(method: Method) -> Method:
     """The method with fewer passes, iterations and folds, for a look whether all of it runs."""
     settings = dict(method.settings)
-    if "learner" in settings:
-        settings["learner"] = clone(settings["learner"]).set_params(epochs=2)
-    for name, most in (("iterations", 2), ("folds", 2), ("epochs", 2)):
+    learner = settings.get("learner")
+    if "epochs" in getattr(learner, "get_params", dict)():
+        settings["learner"] = clone(learner).set_params(epochs=2)
+    for name, most in (("iterations", 2), ("folds", 2), ("max_iterations", 2)):
         if name in settings or (name == "folds" and method.kind == "searn"):
             settings[name] = min(most, settings.get(name, most))
     return replace(method, settings=settings)
@@ -208,6 +227,8 @@ def _row(task: Task, key: tuple[str, int], full: Sequence[Sequence[Result]]) -> 
         },
         tuple(float(one.scores()[task.score]) for one in together),
         len(full[0]),
+        full[0][0].trained,
+        len(together[0].amounts),
         float(np.mean([run.training for run in spent])),
         float(np.mean([run.predicting for run in spent])),
         max(run.memory for run in spent),
@@ -217,3 +238,35 @@ def _row(task: Task, key: tuple[str, int], full: Sequence[Sequence[Result]]) -> 
 def as_data(rows: Sequence[Row | Difference]) -> list[dict[str, Any]]:
     """Rows as JSON has them."""
     return [asdict(row) for row in rows]
+
+
+def plot_iterations(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    """Where the plot was written: a panel for each task, with bootstrap intervals as bands.
+
+    Args:
+        rows: at least one, with the keys task, score, iteration, value, low and high.
+        path: a name that ends in .png, .pdf or .svg.
+    """
+    checked_plot(path)
+    from matplotlib.ticker import MaxNLocator
+
+    names = list(dict.fromkeys(str(row["task"]) for row in rows))
+    across = min(2, len(names))
+    down = -(-len(names) // across)
+
+    def plot(*panels: Any) -> None:
+        for panel, name in zip(panels, names, strict=False):
+            mine = sorted((r for r in rows if r["task"] == name), key=lambda r: int(r["iteration"]))
+            steps = [int(row["iteration"]) for row in mine]
+            value, low, high = (
+                [100 * float(r[key]) for r in mine] for key in ("value", "low", "high")
+            )
+            panel.fill_between(steps, low, high, color=COLOURS[0], alpha=0.18, linewidth=0)
+            panel.plot(steps, value, color=COLOURS[0], linewidth=1.6, marker="o", markersize=4)
+            panel.grid(alpha=0.3)
+            panel.set(title=name, xlabel="iteration", ylabel=f"{mine[0]['score']} (%)")
+            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        for panel in panels[len(names) :]:
+            panel.set_axis_off()
+
+    return save_plot(path, plot, (4.2 * across, 3.1 * down), (down, across))

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.bootstrap import drawn_weights, percentiles
 from fsmeu.errors import InputError, message
 
@@ -26,8 +26,6 @@ __all__ = [
     "pair_counts",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Chunk = tuple[int, int, str]
 
 

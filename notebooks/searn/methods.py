@@ -1,22 +1,110 @@
-"""The methods of an experiment, run on one split with one seed."""
+"""Methods of an experiment, run on one split with one seed; their processor time and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from fsmeu.errors import one_of
+from fsmeu.arrays import Ints
+from fsmeu.errors import need_installed, one_of
 from fsmeu.searn.searn import Searn
-from searn.crf import crf_predictions
-from searn.perceptron import best_labels, perceptron
-from searn.resources import Clock, peak_memory, reset_peak
-from searn.summarisation import first_sentences, oracle_summary
-from searn.task import Labels, Method, Split
+from searn.task import Labels, Method, Split, mirrored, mirrored_tags
+from searn.vine import first_sentences, oracle_summary
 
-__all__ = ["KINDS", "Run", "runs_of"]
+__all__ = ["KINDS", "Clock", "Run", "crf_predictions", "peak_memory", "reset_peak", "runs_of"]
+
+_STATUS = Path("/proc/self/status")
+
+
+def reset_peak() -> None:
+    """Lets the peak of memory start anew, where the system can (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> float:
+    """The greatest memory of this process since the last reset (or its start), in megabytes."""
+    with suppress(OSError, ValueError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return float(line.split()[1]) / 1024
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+class Clock:
+    """Seconds of processor time of this process, which can be stopped.
+
+    Attributes:
+        seconds: what was counted so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begun: float | None = time.process_time()
+
+    def stop(self) -> float:
+        """Stops, and returns the seconds so far."""
+        if self._begun is not None:
+            self.seconds += time.process_time() - self._begun
+            self._begun = None
+        return self.seconds
+
+    def start(self) -> None:
+        """Goes on."""
+        if self._begun is None:
+            self._begun = time.process_time()
+
+
+def crf_predictions(
+    train: tuple[csr_array, Ints, Sequence[Sequence[str]]],
+    test: tuple[csr_array, Ints],
+    **settings: Any,
+) -> list[list[str]]:
+    """Predicted labels of each test sentence.
+
+    Args:
+        train: features of positions, where each sentence starts and the last ends, labels.
+        test: the same without labels.
+        settings: of ``sklearn_crfsuite.CRF``: algorithm "lbfgs" for a conditional random field,
+            "ap" for the structured averaged perceptron (Collins 2002; equation 15 of the paper).
+
+    Raises:
+        MissingExtra: sklearn-crfsuite is not installed.
+    """
+    need_installed("sklearn_crfsuite", "crf", "CRF")
+    import sklearn_crfsuite
+
+    field = sklearn_crfsuite.CRF(all_possible_transitions=True, **settings)
+    field.fit(_items(train[0], train[1]), [list(one) for one in train[2]])
+    return [list(one) for one in field.predict(_items(*test))]
+
+
+def _items(rows: csr_array, starts: Ints) -> list[list[Any]]:
+    """Features of each position of each sentence by the numbers of their columns.
+
+    Lists of names where all values are 1, which take a tenth of the memory of dictionaries.
+    """
+    columns, numbers = np.unique(rows.indices, return_inverse=True)
+    known = [str(column) for column in columns.tolist()]
+    names = [known[k] for k in numbers.tolist()]
+    ends = rows.indptr.tolist()
+    found: list[Any] = [names[a:b] for a, b in pairwise(ends)]
+    if not (rows.data == 1).all():
+        values = rows.data.tolist()
+        spans = zip(found, pairwise(ends), strict=True)
+        found = [dict(zip(one, values[a:b], strict=True)) for one, (a, b) in spans]
+    return [found[begin:end] for begin, end in pairwise(starts.tolist())]
 
 
 @dataclass(frozen=True)
@@ -51,25 +139,32 @@ def runs_of(method: Method, split: Split, seed: int, every: bool = False) -> Ite
     """
     one_of("tasks", "a method", method.kind, KINDS)
     reset_peak()
-    yield from KINDS[method.kind](method, split, seed, every)
+    if method.mirrored:
+        split = Split(mirrored(split.train), mirrored(split.test), numbers=split.numbers)
+    for run in KINDS[method.kind](method, split, seed, every):
+        turned = [mirrored_tags(one) for one in run.found] if method.mirrored else run.found
+        yield replace(run, found=turned)
 
 
 def _searn(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
     clock, runs = Clock(), []
     model = Searn(**{**method.settings, "random_state": seed})
-    last = int(model.iterations or 0)
 
-    def look(iteration: int, learned: Searn) -> None:
-        """Predicts after an iteration, outside of the time for training."""
+    def predict(name: str, iteration: int) -> None:
+        """Predicts after an iteration (from 1), outside of the time for training."""
         training = clock.stop()
-        if every or iteration == last or (iteration == 1 and method.first is not None):
-            for size, more in method.beams.items():
-                name = method.name if every or iteration == last else str(method.first)
-                run = _predicted(learned, size, split)
-                runs.append(Run(name + more, iteration - 1, *run[:1], training, *run[1:]))
+        for size, more in method.beams.items():
+            run = _predicted(model, size, split)
+            runs.append(Run(name + more, iteration - 1, *run[:1], training, *run[1:]))
         clock.start()
 
+    def look(iteration: int, learned: Searn) -> None:
+        if every or (iteration == 1 and method.first is not None):
+            predict(method.name if every else str(method.first), iteration)
+
     model.fit(split.train.sentences, split.train.labels, on_iteration=look)
+    if not every:  # training may end before the greatest number of iterations
+        predict(method.name, len(model.reports_))
     return runs
 
 
@@ -79,20 +174,6 @@ def _predicted(model: Searn, size: int, split: Split) -> tuple[Labels, float, fl
     found = model.set_params(beam=size).predict(split.test.sentences)
     model.set_params(beam=held)
     return found, watch.stop(), peak_memory()
-
-
-def _perceptron(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
-    train, test = split.train, split.test
-    clock = Clock()
-    names = sorted({label for one in train.labels for label in one})
-    number = {name: k for k, name in enumerate(names)}
-    labels = [np.array([number[label] for label in one], np.int64) for one in train.labels]
-    held = train.sentences
-    model = perceptron(held.matrix, held.starts, labels, len(names), seed=seed, **method.settings)
-    training, watch = clock.stop(), Clock()
-    found = best_labels(model, test.sentences.matrix, test.sentences.starts)
-    shown = [[names[k] for k in one.tolist()] for one in found]
-    return [Run(method.name, 0, shown, training, watch.stop(), peak_memory())]
 
 
 def _crf(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
@@ -119,7 +200,6 @@ def _summaries(make: Callable[..., list[str]]) -> Callable[[Method, Split, int, 
 
 KINDS: dict[str, Callable[[Method, Split, int, bool], Any]] = {
     "searn": _searn,
-    "perceptron": _perceptron,
     "crf": _crf,
     "first": _summaries(first_sentences),
     "oracle": _summaries(oracle_summary),

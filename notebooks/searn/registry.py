@@ -31,90 +31,163 @@ features of whole chunks (``ChunkAtATime``, 2^21 columns) none, a third iteratio
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from fsmeu.searn.learners.linear import Logistic
-from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, WordAtATime
-from searn.measures import pair_counts
-from searn.ocr import folds, held_out_folds
-from searn.summarisation import LIMIT, collections, rouge_means
-from searn.tagged import (
-    chunking,
-    chunking_held_out,
-    joint,
-    joint_held_out,
-    names,
-    names_held_out,
-)
-from searn.task import Method, Task
-from searn.vine_space import GrowingSummary
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC, LinearSVC
 
-__all__ = ["CURVES", "TASKS"]
+from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
+from fsmeu.searn.learners.reductions import AllPairs, Costing, Multiclass, OneAgainstAll
+from fsmeu.searn.spaces.chunks import ChunkAtATime
+from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
+from searn.measures import pair_counts
+from searn.sequences import chunking, handwriting, joint, names
+from searn.task import Method, Task
+from searn.vine import GrowingSummary, collections, own_collections, rouge_means
+
+__all__ = ["CURVES", "TASKS", "WORDS", "summaries"]
+
+WORDS = 15
+"""Of a summary of a synthetic collection."""
 
 _BEAMS = {1: ", greedy", 10: ", beam 10"}
+_GREEDY = {1: ", greedy"}
+_ONCE = {"iterations": 1, "folds": 1, "beta": 1.0}
+_STRUCTURED = (
+    Method("structured perceptron", "crf", {"algorithm": "ap", "max_iterations": 10}, once=True),
+    Method("CRF", "crf", {"algorithm": "lbfgs", "c2": 1.0, "max_iterations": 100}, once=True),
+)
+_PERCEPTRON = AveragedPerceptron(epochs=8)
+_SVM = LinearSVC(C=0.1)
+_WORD_KERNEL = SVC(kernel="poly", degree=2, coef0=1.0, gamma=0.02)
 
 
-def _independent(learner: Any) -> Method:
-    """One classifier for each position, whatever stands before it."""
-    once = {"iterations": 1, "folds": 1, "beta": 1.0}
-    space = LeftToRight(history=0)
-    return Method("independent", "searn", {"space": space, "learner": learner, **once}, {1: ""})
+def _with(base: Method, axis: str, added: str, /, **settings: Any) -> Method:
+    """SEARN with other settings than the base, which are named."""
+    changed = {**base.settings, **settings}
+    return replace(base, name=f"SEARN, {added}", settings=changed, first=None, axis=axis)
+
+
+def _learners(base: Method, alone: Method, kernel: SVC, beams: Mapping[int, str]) -> list[Method]:
+    """The learners of Table 1 beside logistic regression, each alone and inside SEARN.
+
+    Args:
+        base: SEARN with logistic regression.
+        alone: logistic regression for each position, whatever stands before it.
+        kernel: the quadratic SVM, of which one seed is run: it takes long to predict.
+        beams: those of the quadratic SVM.
+    """
+    learners = {
+        "perceptron": _PERCEPTRON,
+        "SVM": Multiclass(_SVM, weighted=False),
+        "quadratic SVM": Multiclass(kernel, weighted=False),
+    }
+    found = []
+    for name, learner in learners.items():
+        settings = {**alone.settings, "learner": learner}
+        once = learner is not _PERCEPTRON  # of an SVM alone, nothing is drawn
+        named = f"independent, {name}"
+        found.append(replace(alone, name=named, settings=settings, axis="learner", once=once))
+        found.append(_with(base, "learner", name, learner=learner))
+    found[-1] = replace(found[-1], beams=beams, once=True)
+    return found
+
+
+def _training_axes(base: Method, once: bool = False) -> tuple[Method, ...]:
+    """Costs (section 3.2.2), the weight of a new policy (section 4), reductions (section 6.1.7)."""
+    logistic = AllPairs(LogisticRegression(max_iter=50))
+    reductions = {
+        "all pairs": logistic,
+        "all pairs and costing of SVMs": AllPairs(Costing(_SVM, rounds=5)),
+    }
+    return (
+        *(_with(base, "costs", f"{one} costs", costs=one) for one in ("sampled", "expected")),
+        _with(base, "beta", "beta 1", beta=1.0),
+        _with(base, "beta", "beta searched", beta="search"),
+        _with(base, "beta", "beta of theory", beta="theory"),
+        *(
+            replace(_with(base, "reduction", name, learner=learner), beams=_GREEDY, once=once)
+            for name, learner in reductions.items()
+        ),
+    )
 
 
 def _ocr_methods(learner: Any, beta: float, iterations: int, past: int) -> tuple[Method, ...]:
     """One letter of history, as in the paper's edge features, and several, as no chain has them."""
     common = {"learner": learner, "beta": beta, "iterations": iterations, "folds": 1}
+    alone = {"space": LeftToRight(history=0), "learner": learner, **_ONCE}
+    independent = Method("independent", "searn", alone)
+    base = Method("SEARN", "searn", {**common, "space": LeftToRight(history=1)}, _BEAMS, "MEMM")
+    longer = {**common, "space": LeftToRight(history=past)}
+    name = f"{past} letters"
+    quadratic = SVC(kernel="poly", degree=2, coef0=1.0, gamma=0.1)
     return (
-        _independent(learner),
-        Method("SEARN", "searn", {**common, "space": LeftToRight(history=1)}, _BEAMS, "MEMM"),
-        Method(
-            f"SEARN, {past} letters",
-            "searn",
-            {**common, "space": LeftToRight(history=past)},
-            _BEAMS,
-            f"MEMM, {past} letters",
-        ),
-        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
-        Method("CRF", "crf", once=True),
+        independent,
+        base,
+        Method(f"SEARN, {name}", "searn", longer, _BEAMS, f"MEMM, {name}"),
+        *_STRUCTURED,
+        *_learners(base, independent, quadratic, _BEAMS),
+        _with(base, "order", "right to left", space=RightToLeft(history=1)),
+        *_training_axes(base, once=True),  # 325 pairs of letters take long
     )
 
 
 def _tag_methods(learner: Any, history: int, beta: float, iterations: int) -> tuple[Method, ...]:
-    """Word-at-a-time under chunk F1 and under Hamming loss, with the same features and learner."""
+    """Word by word under chunk F1, and what is varied: the same features and learner otherwise."""
     common = {"learner": learner, "beta": beta, "iterations": iterations, "folds": 2}
-    words = WordAtATime(history=history)
+    words = {**common, "space": WordAtATime(history=history)}
+    alone = {"space": LeftToRight(history=0), "learner": learner, **_ONCE}
+    independent = Method("independent", "searn", alone)
+    settings = {**words, "loss": "chunk_fscore"}
+    base = Method("SEARN", "searn", settings, _BEAMS, "SEARN, iteration 0")
+    by_chunk = {
+        "chunk-at-a-time": learner,
+        "chunk-at-a-time, perceptron": _PERCEPTRON,
+        "chunk-at-a-time, SVM": OneAgainstAll(_SVM),
+    }
     return (
-        _independent(learner),
-        Method(
-            "SEARN for chunk F1",
-            "searn",
-            {**common, "space": words, "loss": "chunk_fscore"},
-            _BEAMS,
-            "SEARN for chunk F1, iteration 0",
+        independent,
+        base,
+        Method("SEARN, Hamming loss", "searn", words, _BEAMS, "MEMM"),
+        *_STRUCTURED,
+        *_learners(base, independent, _WORD_KERNEL, _GREEDY),
+        *(
+            _with(base, "steps", name, space=ChunkAtATime(), learner=one)
+            for name, one in by_chunk.items()
         ),
-        Method("SEARN for Hamming", "searn", {**common, "space": words}, _BEAMS, "MEMM"),
-        Method("structured perceptron", "perceptron", {"epochs": 10}, once=True),
-        Method("CRF", "crf", once=True),
+        replace(_with(base, "order", "right to left"), mirrored=True),
+        replace(
+            _with(base, "order", "right to left, perceptron", learner=_PERCEPTRON), mirrored=True
+        ),
+        *_training_axes(base),
     )
 
 
-def _chunk_at_a_time(learner: Any) -> Method:
-    """Whole chunks in each step, as the paper has it for chunking."""
-    common = {"learner": learner, "beta": 0.5, "iterations": 2, "folds": 2}
-    settings = {**common, "space": ChunkAtATime(), "loss": "chunk_fscore"}
-    return Method("SEARN, chunk-at-a-time", "searn", settings, {10: ", beam 10"})
+def _joint_methods(learner: Any) -> tuple[Method, ...]:
+    """Both streams without any history, and in alternation (section 6.1.4)."""
+    space = Alternating(history=0, own_history=0, crossed_history=0)
+    independent = Method("independent", "searn", {"learner": learner, **_ONCE, "space": space})
+    common = {"learner": learner, "iterations": 2, "folds": 2, "beta": 0.5}
+    base = Method("SEARN", "searn", {**common, "space": Alternating()}, _BEAMS, "MEMM")
+    return (independent, base, *_learners(base, independent, _WORD_KERNEL, _GREEDY))
 
 
 def _tag_pairs(beam: str) -> tuple[tuple[str, str], ...]:
-    """SEARN beside its first iteration, beside Hamming loss, and beside a conditional field."""
-    own = "SEARN for chunk F1"
-    return (
-        (f"{own}{beam}", f"{own}, iteration 0{beam}"),
-        (f"{own}{beam}", f"SEARN for Hamming{beam}"),
-        (f"{own}{beam}", "CRF"),
+    """SEARN beside its first iteration, Hamming loss, a conditional field, and other settings."""
+    own = f"SEARN{beam}"
+    others = (
+        f"SEARN, iteration 0{beam}",
+        f"SEARN, Hamming loss{beam}",
+        "CRF",
+        "independent",
+        f"SEARN, right to left{beam}",
+        f"SEARN, chunk-at-a-time{beam}",
     )
+    return tuple((own, other) for other in others)
 
 
 def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
@@ -123,45 +196,63 @@ def _ocr_pairs(past: int) -> tuple[tuple[str, str], ...]:
         ("SEARN, greedy", "MEMM, greedy"),
         ("SEARN, greedy", "independent"),
         ("SEARN, beam 10", "CRF"),
+        ("SEARN, quadratic SVM, beam 10", "independent, quadratic SVM"),
         (f"SEARN, {past} letters, beam 10", f"MEMM, {past} letters, beam 10"),
         (f"SEARN, {past} letters, beam 10", "CRF"),
     )
 
 
-def _joint_methods(learner: Any) -> tuple[Method, ...]:
-    """Both streams without any history, and in alternation (section 6.1.4)."""
-    alone = Alternating(history=0, own_history=0, crossed_history=0)
-    common = {"learner": learner, "loss": "hamming"}
-    once = {"iterations": 1, "folds": 1, "beta": 1.0}
-    return (
-        Method("independent", "searn", {**common, **once, "space": alone}),
-        Method(
-            "SEARN",
-            "searn",
-            {**common, "space": Alternating(), "iterations": 2, "folds": 2, "beta": 0.5},
-            _BEAMS,
-            "MEMM",
-        ),
-    )
+_UNITS = Logistic(epochs=20, rate=0.1, dropout=0.1, importance="cost")
 
 
-def _summary_methods(learner: Any) -> tuple[Method, ...]:
+def _summary_methods(limit: int, width: int, added: str) -> list[Method]:
     """The rows of Table 2: oracles that know the references, and SEARN trained against them."""
     units = {"sentence": "extraction", "word": "vine growth"}
-    common = {"learner": learner, "iterations": 4, "beta": 0.5, "ties": "all", "folds": 2}
-    common = {**common, "bits": 16}
-    return (
-        Method("first sentences", "first", {"limit": LIMIT}, once=True),
-        *(Method(f"oracle {name}", "oracle", {"unit": u}, once=True) for u, name in units.items()),
-        *(
-            Method(
-                f"SEARN {name}",
-                "searn",
-                {**common, "space": GrowingSummary(LIMIT, unit=unit)},
-                first=f"SEARN {name}, iteration 0",
-            )
-            for unit, name in units.items()
+    common = {
+        "learner": _UNITS,
+        "iterations": 4,
+        "beta": 0.5,
+        "ties": "all",
+        "folds": 2,
+        "bits": 16,
+    }
+    found = [Method(f"first sentences{added}", "first", {"limit": limit}, once=True)]
+    for unit, name in units.items():
+        settings = {"unit": unit, "limit": limit}
+        found.append(Method(f"oracle {name}{added}", "oracle", settings, once=True))
+    for unit, name in units.items():
+        space = GrowingSummary(limit, unit=unit, width=width)
+        first = f"SEARN {name}, iteration 0{added}"
+        found.append(
+            Method(f"SEARN {name}{added}", "searn", {**common, "space": space}, first=first)
+        )
+    return found
+
+
+def summaries(folder: Path | None, limits: Sequence[int], width: int) -> Task:
+    """Vine growth and sentence extraction, as in Table 2.
+
+    Args:
+        folder: of collections, see ``read_collections``; None for synthetic ones.
+        limits: words of a summary, one or several.
+        width: the beam of the search that tells costs in training.
+    """
+    named = {
+        limit: "" if folder is None and limit == WORDS else f", {limit} words" for limit in limits
+    }
+    parts = (_summary_methods(limit, width, added) for limit, added in named.items())
+    return Task(
+        "summarisation",
+        "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
+        "ROUGE-2",
+        partial(*((collections, max(limits)) if folder is None else (own_collections, folder))),
+        [method for part in parts for method in part],
+        pairs=tuple(
+            (f"SEARN vine growth{added}", f"SEARN {other}{added}")
+            for added in named.values()
+            for other in ("vine growth, iteration 0", "extraction")
         ),
+        counts=rouge_means,
     )
 
 
@@ -169,7 +260,6 @@ _PIXELS = Logistic(epochs=12, rate=0.05, dropout=0.0)
 _FEW_PIXELS = Logistic(epochs=20, rate=0.05, dropout=0.1)
 _WORDS = Logistic(epochs=8, rate=0.05, dropout=0.35, min_freq=2)
 _FEW_WORDS = Logistic(epochs=12, rate=0.05, dropout=0.35)
-_UNITS = Logistic(epochs=20, rate=0.1, dropout=0.1, importance="cost")
 
 TASKS = {
     task.name: task
@@ -178,8 +268,7 @@ TASKS = {
             "ocr-small",
             "handwriting, ten folds, one to train on (Hamming loss)",
             "accuracy",
-            partial(folds, True),
-            partial(held_out_folds, True),
+            partial(handwriting, True),
             _ocr_methods(_FEW_PIXELS, 0.5, 2, 5),
             pairs=_ocr_pairs(5),  # the paper's 87.6 is SEARN with quadratic SVMs
         ),
@@ -187,8 +276,7 @@ TASKS = {
             "ocr-large",
             "handwriting, ten folds, nine to train on (Hamming loss)",
             "accuracy",
-            partial(folds, False),
-            partial(held_out_folds, False),
+            partial(handwriting, False),
             _ocr_methods(_PIXELS, 0.5, 4, 3),
             pairs=_ocr_pairs(3),
         ),
@@ -197,7 +285,6 @@ TASKS = {
             "Spanish names, CoNLL-2002, 300 sentences to train on (chunk F1)",
             "F1",
             partial(names, True),
-            partial(names_held_out, True),
             _tag_methods(_FEW_WORDS, 2, 0.5, 2),
             pairs=_tag_pairs(", greedy"),
         ),
@@ -206,7 +293,6 @@ TASKS = {
             "Spanish names, CoNLL-2002, 8,323 sentences to train on (chunk F1)",
             "F1",
             partial(names, False),
-            partial(names_held_out, False),
             _tag_methods(_WORDS, 2, 0.5, 2),
             pairs=_tag_pairs(", greedy"),
         ),
@@ -215,8 +301,7 @@ TASKS = {
             "chunks, CoNLL-2000, 8,936 sentences to train on (chunk F1)",
             "F1",
             chunking,
-            chunking_held_out,
-            (*_tag_methods(_WORDS, 2, 0.5, 2), _chunk_at_a_time(_WORDS)),
+            _tag_methods(_WORDS, 2, 0.5, 2),
             {"SEARN, chunk-at-a-time, beam 10": 94.47},  # the CRF's 94.77 is by other features
             _tag_pairs(", beam 10"),
         ),
@@ -225,24 +310,11 @@ TASKS = {
             "parts of speech and chunks from words, CoNLL-2000 (Hamming loss)",
             "accuracy",
             joint,
-            joint_held_out,
             _joint_methods(_WORDS),
             pairs=(("SEARN, beam 10", "MEMM, beam 10"), ("SEARN, beam 10", "independent")),
             counts=pair_counts,
         ),
-        Task(
-            "summarisation",
-            "vine growth and sentence extraction on synthetic collections (ROUGE-2)",
-            "ROUGE-2",
-            partial(collections, 2),
-            partial(collections, 3),
-            _summary_methods(_UNITS),
-            pairs=(
-                ("SEARN vine growth", "SEARN vine growth, iteration 0"),
-                ("SEARN vine growth", "SEARN extraction"),
-            ),
-            counts=rouge_means,
-        ),
+        summaries(None, [WORDS], 20),
     )
 }
 """The experiments by name."""

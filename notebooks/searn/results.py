@@ -10,23 +10,96 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message
 from fsmeu.files import read_text, write_file
 from searn.measures import MEASURES, Measure
 from searn.task import Method, Split
 
-__all__ = ["Result", "mark_of", "read_folder", "read_results", "result_file", "write_results"]
+__all__ = [
+    "Difference",
+    "Result",
+    "Row",
+    "Told",
+    "mark_of",
+    "read_folder",
+    "read_results",
+    "result_file",
+    "write_results",
+]
 
-Ints = NDArray[np.int64]
+Told = Callable[[str, float], None]
+"""Is called with the name of a run and its score."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method's results on a task.
+
+    Attributes:
+        task: the name of the task.
+        method: the name of the method.
+        iteration: of SEARN, from 0.
+        score: the name of the score that is compared.
+        value: its mean over seeds, all folds taken together.
+        low: the lower end of its bootstrap interval.
+        high: the upper end.
+        scores: means of all scores.
+        by_seed: the score that is compared for each seed.
+        folds: how many folds were taken together.
+        trained: how many examples were trained on (in the first fold).
+        tested: how many examples were predicted, in all folds.
+        training: seconds of processor time for training, the mean over folds and seeds.
+        predicting: the same for predictions.
+        memory: the peak of memory in megabytes, the greatest of folds and seeds.
+    """
+
+    task: str
+    method: str
+    iteration: int
+    score: str
+    value: float
+    low: float
+    high: float
+    scores: dict[str, float]
+    by_seed: tuple[float, ...]
+    folds: int
+    trained: int
+    tested: int
+    training: float
+    predicting: float
+    memory: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much better one method is than another on the same examples.
+
+    Attributes:
+        task: the name of the task.
+        method: the name of the method.
+        other: the name of the other one.
+        score: the name of the score that is compared.
+        value: the mean of the score over seeds less that of the other.
+        low: the lower end of its bootstrap interval.
+        high: the upper end.
+    """
+
+    task: str
+    method: str
+    other: str
+    score: str
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -40,6 +113,7 @@ class Result:
         iteration: of SEARN, from 0; 0 for other methods.
         fold: from 0.
         seed: of everything that is drawn.
+        trained: how many examples were trained on.
         measured: what was measured for each example.
         numbers: of the examples in the whole corpus, where several folds predict the same.
         training: seconds of processor time until then.
@@ -53,6 +127,7 @@ class Result:
     iteration: int
     fold: int
     seed: int
+    trained: int
     measured: Measure
     numbers: Ints | None
     training: float
@@ -72,7 +147,8 @@ def mark_of(method: Method, split: Split) -> str:
     found.update(repr((method.kind, _told(method.settings), dict(method.beams))).encode())
     for part in (split.train, split.test):
         matrix = getattr(part.sentences, "matrix", None)
-        sizes = None if matrix is None else (matrix.shape, matrix.nnz)
+        collections = [] if matrix is not None else [len(one) for one in part.sentences]
+        sizes = collections if matrix is None else (matrix.shape, matrix.nnz)
         found.update(repr((len(part.labels), sum(map(len, part.labels)), sizes)).encode())
     return found.hexdigest()
 

@@ -7,14 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.searn.features.sentences import HashedSentences
-from searn.measures import Measure, counts_of
+from searn.measures import Measure, chunks, counts_of
 
-__all__ = ["Method", "Part", "Split", "Task", "held_out", "part_of"]
+__all__ = [
+    "AXES",
+    "Method",
+    "Part",
+    "Sizes",
+    "Split",
+    "Task",
+    "held_out",
+    "mirrored",
+    "mirrored_tags",
+    "part_of",
+]
 
-Ints = NDArray[np.int64]
 Labels = list[list[Any]]
 
 
@@ -48,16 +58,38 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """How much of the data is used.
+
+    Attributes:
+        train: the greatest number of sentences to train on; None for all.
+        test: the greatest number of sentences to predict; None for all.
+        quick: whether a few are enough where nothing else is said.
+    """
+
+    train: int | None = None
+    test: int | None = None
+    quick: bool = False
+
+    def of(self, few: int) -> tuple[int | None, int | None]:
+        """The numbers of sentences to train on and to predict, where ``few`` are few."""
+        least = few if self.quick else None
+        return self.train or least, self.test or least
+
+
+@dataclass(frozen=True)
 class Method:
     """One way to learn and predict.
 
     Attributes:
         name: as it stands in tables.
         kind: one of ``methods.KINDS``.
-        settings: parameters of ``Searn``, of ``perceptron``, of the field, of the summaries.
+        settings: parameters of ``Searn``, of ``sklearn_crfsuite.CRF``, of the summaries.
         beams: for "searn": what is added to the name, by the size of the beam at test time.
         first: for "searn": the name under which the first iteration alone is shown, if it is.
         once: whether one seed is enough: nothing is drawn, or it is a baseline that takes long.
+        axis: what it varies, one of ``AXES``; "main" is run always.
+        mirrored: whether sentences of chunk tags are read from right to left.
     """
 
     name: str
@@ -66,6 +98,13 @@ class Method:
     beams: Mapping[int, str] = field(default_factory=lambda: {1: ""})
     first: str | None = None
     once: bool = False
+    axis: str = "main"
+    mirrored: bool = False
+
+
+AXES = ("main", "learner", "steps", "order", "costs", "beta", "reduction")
+"""What methods vary: the learner, one word or one chunk at a time, left to right or right to left,
+how costs are found, the weight of a new policy, the reduction to binary problems."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +115,8 @@ class Task:
         name: as it is asked for.
         summary: what it is, in a line.
         score: what is compared, as in ``Measure.scores``.
-        splits: the parts, one pair for each fold; with few sentences if it is called with True.
-        held_out: the same within the training data, for the choice of settings.
+        splits: the parts, one pair for each fold, given sizes and whether held-out training data
+            take the place of the test data, for the choice of settings.
         methods: what is compared.
         paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method.
         pairs: pairs of rows whose difference is asked for, by the names of the runs.
@@ -87,8 +126,7 @@ class Task:
     name: str
     summary: str
     score: str
-    splits: Callable[[bool], Iterator[Split]]
-    held_out: Callable[[bool], Iterator[Split]]
+    splits: Callable[[Sizes, bool], Iterator[Split]]
     methods: Sequence[Method] = ()
     paper: Mapping[str, float] = field(default_factory=dict)
     pairs: Sequence[tuple[str, str]] = ()
@@ -121,3 +159,26 @@ def held_out(train: Part, share: float = 0.1, shuffled: bool = False) -> Split:
     order = np.random.default_rng(0).permutation(count) if shuffled else np.arange(count)
     cut = count - max(1, round(share * count))
     return Split(part_of(train, order[:cut].tolist()), part_of(train, order[cut:].tolist()))
+
+
+def mirrored(part: Part) -> Part:
+    """Sentences of chunk tags read from right to left; features of positions stay as they are."""
+    held = part.sentences
+    lengths = np.diff(held.starts)
+    rows = np.repeat(held.starts[:-1] + held.starts[1:] - 1, lengths) - np.arange(held.starts[-1])
+    seen = HashedSentences(held.matrix[rows], held.starts, held.crossed[rows])
+    return Part(seen, [mirrored_tags(one) for one in part.labels])
+
+
+def mirrored_tags(tags: Sequence[str]) -> list[str]:
+    """The same chunks in the order from right to left; B marks the last word of each, then.
+
+    A loss of chunks reads these tags as it reads any: its value is that of the tags themselves.
+    """
+    found = ["O"] * len(tags)
+    for begin, end, name in chunks(tags):
+        found[len(tags) - end : len(tags) - begin] = [
+            f"B-{name}",
+            *[f"I-{name}"] * (end - begin - 1),
+        ]
+    return found

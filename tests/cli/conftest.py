@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 from fsmeu.cli.main import app
 
+PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
+
 
 class Ran:
     """What a command printed and how it ended."""
@@ -50,8 +52,8 @@ def on_terminal(*args: str, **environment: str) -> tuple[str, int]:
     """What the program shows on a terminal of 80 columns, and its exit code."""
     ours, theirs = pty.openpty()
     settings = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
-    command = [sys.executable, "-m", "fsmeu.cli.main", *args]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=settings)
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
+    process = subprocess.Popen([*PROGRAM, *args], env=settings, **streams)
     os.close(theirs)
     shown = b""
     try:

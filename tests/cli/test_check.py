@@ -1,12 +1,24 @@
 """`fsmeu check`: examples are run, what follows from a definition is said, sizes are counted."""
 
+import json
 from itertools import product
 from math import comb
 
 import pytest
 
-from tests.cli.oracle import WINDOWS, f_score
+import fsmeu as package
+from fsmeu.losses.loss import library
+from tests.brute_force import fscore
+from tests.support.nightly import every_third
 
+WINDOWS = """
+loss windows(k: int in 1..) "share of windows of length k in which only one has a boundary"
+labels 0 1
+age az since z == 1 up to k
+age ay since y == 1 up to k
+count bad when i >= k and (az < k) != (ay < k)
+value bad / (n - k + 1) or 0 when n < k
+"""
 TAGS = """
 utility kinds "share of positions whose chunk kinds agree, less half for other types"
 labels bio
@@ -37,85 +49,204 @@ example 01 002 = 1
 example 01 0 = 1
 example 01 01 = 0 with k = 1
 """
+CLUMSY = """
+loss clumsy "mistakes, with more remembered than is asked for"
+labels 0 1
+count bad when z != y
+count ones when z == 1
+memory last_y of y last 2
+value bad / n or 0 when n == 0
+example 0110 0100 = 1/4
+"""
+BACKWARDS = """
+utility backwards
+labels 0 1
+count tp when z == 1 and y == 1
+count hyp when z == 1
+value hyp - tp^2
+"""
+GAP = "loss gap labels 0 1 state a b arc a -> b when z == 1 arc b -> b value at b"
 
 
-def test_failing_examples_are_told_one_by_one(fsmeu):
+@pytest.fixture
+def check(fsmeu):
+    """Checks the text of a file."""
+    return lambda text, *options: fsmeu("check", "-", *options, stdin=text)
+
+
+def facts_of(ran):
+    """The lines under 'Derived with ...', joined where they are wrapped."""
+    lines = ran.out.splitlines()
+    begin = next(k for k, text in enumerate(lines) if text.startswith("Derived with"))
+    found, heading = {}, ""
+    for text in lines[begin + 1 :]:
+        if not text.startswith("  "):
+            if found:
+                break
+            continue
+        head, rest = text[2:18].strip(), text[18:].strip()
+        heading = head or heading
+        found[heading] = f"{found.get(heading, '')} {rest}".strip()
+    return found
+
+
+# -- examples -------------------------------------------------------------------------------------
+
+
+def test_failing_examples_are_told_one_by_one(check):
     """The exit code is 1; a value that differs and a pair without value are told apart."""
-    ran = fsmeu("check", "-", stdin=WRONG)
-    assert ran.code == 1
-    assert "ok    line 6: 01 00 = 0.5" in ran.out
-    assert f"FAILS line 7: 01 00 = {1 / 3!r} with k = 3; the file says 1.0" in ran.out
-    assert "ok    line 8" in ran.out
-    assert "FAILS line 9: 01 002 has no value" in ran.out
-    assert "label 3 must be one of 0, 1" in ran.out
-    assert "same length" in ran.out
-    assert "division by zero" in ran.out
-    assert "2 of 6 examples hold." in ran.out
-    assert ran.err == ""
-
-
-def test_the_same_as_data(fsmeu):
-    """What programs get of the same file."""
-    ran = fsmeu("check", "-", "--json", stdin=WRONG)
-    data = ran.json
-    assert ran.code == 1
+    ran = check(WRONG)
+    assert (ran.code, ran.err) == (1, "")
+    for part in (
+        "ok    line 6: 01 00 = 0.5",
+        f"FAILS line 7: 01 00 = {1 / 3!r} with k = 3; the file says 1.0",
+        "ok    line 8",
+        "FAILS line 9: 01 002 has no value",
+        "label 3 must be one of 0, 1",
+        "same length",
+        "division by zero",
+        "2 of 6 examples hold.",
+    ):
+        assert part in ran.out
+    data = check(WRONG, "--json").json
     assert not data["holds"]
     assert [example["holds"] for example in data["examples"]] == [True, False, True, *[False] * 3]
-    assert data["examples"][1]["value"] == pytest.approx(1 / 3, rel=1e-15)
-    assert data["examples"][1]["expected"] == 1.0
-    assert data["examples"][1]["with"] == {"k": 3}
+    differs = {name: data["examples"][1][name] for name in ("value", "expected", "with")}
+    assert differs == {"value": pytest.approx(1 / 3), "expected": 1.0, "with": {"k": 3}}
     assert data["examples"][3]["value"] is None
 
 
-def test_tags_are_taken_from_the_examples(fsmeu):
-    """A loss over chunk tags is checked without saying which tags there are."""
-    ran = fsmeu("check", "-", stdin=TAGS)
-    assert (ran.code, "3 of 3" in ran.out) == (0, True)
+@pytest.mark.parametrize(
+    ("text", "options", "code", "said"),
+    [
+        (TAGS, [], 0, "3 of 3"),
+        (COSTS, [], 1, "0 of 2"),  # a table has no place in an example
+        (COSTS, ["-p", "cost=[[0, 1], [2, 0]]"], 0, "2 of 2"),
+        ("loss one value 1", [], 0, "no examples"),
+        # what does not fit is a fault of the file; a number that nothing gives is none
+        ('loss f\nlabels A B\ncount c when z == "C"\nvalue c', [], 1, "is a text, not a label"),
+        ("loss f(k: int)\ncount c when z == y\nvalue c + k", [], 0, "Not measured"),
+    ],
+)
+def test_exit_codes(check, text, options, code, said):
+    ran = check(text, *options)
+    assert (ran.code, said in ran.out) == (code, True)
 
 
-def test_parameters_may_be_given_to_examples(fsmeu):
-    """A table has no place in an example, so it comes from outside; examples bind the rest."""
-    assert fsmeu("check", "-", stdin=COSTS).code == 1
-    ran = fsmeu("check", "-", "-p", "cost=[[0, 1], [2, 0]]", stdin=COSTS)
-    assert (ran.code, "2 of 2" in ran.out) == (0, True)
-
-
-def test_labels_may_be_given_to_examples(fsmeu):
+def test_labels_may_be_given_to_examples(check):
     """The order of the labels is the order of the rows of a table."""
     options = ["-p", "cost=[[0, 1], [2, 0]]", "--labels", "B,A", "--json"]
-    data = fsmeu("check", "-", *options, stdin=COSTS).json
     # z = ABA, y = AAB: one B for A, cost[B, A] = 1, and one A for B, cost[A, B] = 2.
-    assert [example["value"] for example in data["examples"]] == [3, 6]
-    lone = COSTS.replace("ABA AAB", "ABA ABB")
-    data = fsmeu("check", "-", *options, stdin=lone).json
-    assert [example["value"] for example in data["examples"]] == [2, 4]
+    for text, values in ((COSTS, [3, 6]), (COSTS.replace("ABA AAB", "ABA ABB"), [2, 4])):
+        assert [example["value"] for example in check(text, *options).json["examples"]] == values
 
 
-def test_a_file_without_examples_says_so(fsmeu):
-    """Nothing was run, and nothing is wrong."""
-    ran = fsmeu("check", "-", stdin="loss one value 1")
-    assert ran.code == 0
-    assert "no examples" in ran.out
+# -- what is derived ------------------------------------------------------------------------------
 
 
-def test_derived_properties_of_the_f_score(fsmeu):
-    """The value is linear in tp alone; hyp reads z only, ref y only (Jansche 2007, section 3)."""
-    rows = {row["name"]: row for row in fsmeu("check", "fscore", "--json").json["registers"]}
-    assert {name: row["tapes"] for name, row in rows.items()} == {
-        "tp": ["z", "y"],
-        "hyp": ["z"],
-        "ref": ["y"],
+@pytest.mark.parametrize("name", every_third(library()))
+def test_reports_fit_into_80_columns(fsmeu, name, monkeypatch):
+    """Every built-in file is measured, and nothing sticks out but what the file itself says."""
+    monkeypatch.setenv("COLUMNS", "80")
+    ran = fsmeu("check", name, "-n", 3)
+    assert ran.code == 0, ran.out
+    begin = ran.out.index("Derived with")
+    assert max(map(len, ran.out[begin:].splitlines())) <= 80
+    assert set(facts_of(ran)) >= {"steps", "value", "additive", "confusion table"}
+
+
+def test_the_f_score_as_it_is_known(fsmeu):
+    """Jansche 2007: states (tp, hyp, ref), linear in tp; Natarajan 2016, table 1: monotonic."""
+    data = fsmeu("check", "fscore", "--json", "-n", 10).json
+    sizes = data["growth"]["sizes"]
+    assert [row["states"] for row in sizes] == [comb(n + 3, 3) for n in range(1, 11)]
+    assert data["growth"]["order"]["states"] == {"text": "n^3", "about": False}
+    known = data["properties"]
+    assert known["linear"] == ["tp"]
+    assert (known["confusion"], known["tp_monotonic"], known["additive"]) == (True, True, False)
+    top, bottom = known["fractional"]["numerator"], known["fractional"]["denominator"]
+    assert [c * 2 / top[1] for c in top] == [0, 2, 0, 0]
+    assert [d * 2 / top[1] for d in bottom] == [0, 0, 1, 1]
+    assert data["determinism"]["up_to"] == 10
+    methods = {d["method"]: d["any_model"] for d in data["decoders"]}
+    assert methods == {"ranking_fast": False, "counting": True, "ranking": False}
+    registers = {r["name"]: (r["tapes"], r["given"], r["free"]) for r in data["registers"]}
+    assert registers == {
+        "tp": (["z", "y"], "weight", "weight"),
+        "hyp": (["z"], "constant", "state"),
+        "ref": (["y"], "state", "state"),
     }
-    assert {name: row["given"] for name, row in rows.items()} == {
-        "tp": "weight",
-        "hyp": "constant",
-        "ref": "state",
-    }
-    assert {name: row["free"] for name, row in rows.items()} == {
-        "tp": "weight",
-        "hyp": "state",
-        "ref": "state",
-    }
+
+
+def test_what_follows_in_words(fsmeu):
+    told = facts_of(fsmeu("check", "fscore"))
+    assert told["value"] == "linear in tp"
+    assert told["additive"].startswith("no: the value also looks at hyp, ref")
+    assert told["TP-monotonic"].startswith("yes, for n up to 12")
+    assert told["exact decisions"] == (
+        "at n = 12: counting (any model); ranking_fast, ranking (independent labels)"
+    )
+    told = facts_of(fsmeu("check", "pk", "-p", "k=2"))
+    assert told["additive"].startswith("yes")
+    assert told["confusion table"].startswith("no: z=")
+    assert "TP-monotonic" not in told
+
+
+def test_redundant_registers_are_named_and_merged(check):
+    """Only mistakes matter: n + 1 states remain of those that the file makes."""
+    told = facts_of(check(CLUMSY, "-n", 6))
+    assert told["redundant"].startswith("ones, last_y: the others decide the value")
+    data = check(CLUMSY, "-n", 6, "--json").json
+    assert [row["merged"] for row in data["growth"]["sizes"]] == [n + 1 for n in range(1, 7)]
+    assert data["redundant"]["together"] == ["ones", "last_y"]
+    redundant = {row["name"]: row["redundant"] for row in data["registers"]}
+    assert redundant == {"bad": False, "ones": True, "last_y": True}
+
+
+def test_a_counterexample_is_shown_with_both_tables(check):
+    """hyp - tp^2 falls with tp: the smallest case is one position."""
+    told = facts_of(check(BACKWARDS))
+    case = check(BACKWARDS, "--json").json["properties"]["counterexample"]
+    n, hyp, tp, ref = (case[name] for name in ("n", "hyp", "tp", "ref"))
+    assert case["value"] == hyp - tp**2
+    assert case["value_with_one_more"] == hyp - (tp + 1) ** 2
+    assert f"tp={tp} fp={hyp - tp} fn={ref - tp} tn={n - hyp - ref + tp}" in told["TP-monotonic"]
+    assert "ranking" not in told["exact decisions"].split()
+
+
+def test_states_without_an_arc_end_in_exit_code_1(check):
+    """No example is there to fail, but pairs have no value."""
+    ran = check(GAP)
+    assert ran.code == 1
+    assert "no arc applies" in facts_of(ran)["steps"]
+    data = check(GAP, "--json").json
+    assert (data["holds"], data["determinism"]["arcs"]) == (False, True)
+    assert data["growth"]["sizes"] == []
+
+
+def test_what_is_given_assumed_and_missing(fsmeu, check):
+    text = "loss f(w: real) labels 0 1 count bad when z != y value w * bad"
+    assert "Not measured: loss f: the parameter 'w' has no default" in check(text).out
+    data = check(text, "--json").json
+    assert data["growth"] is data["measured"] is data["decoders"] is None
+    assert "'w'" in data["missing"]
+    assert check(text, "-p", "w=2", "--json").json["growth"]
+    costs = json.dumps([[0, 2, 1], [1, 0, 1], [3, 1, 0]])
+    for words, labels, assumed, parameters in (
+        (["pk"], [0, 1], ["k"], {"k": 3}),
+        (["pk", "-p", "k=2"], [0, 1], [], {"k": 2}),
+        (
+            ["cost_matrix", "--labels", "A,B,C", "-p", f"cost={costs}"],
+            ["A", "B", "C"],
+            [],
+            {"cost": json.loads(costs)},
+        ),
+        (["chunk_fscore", "--types", "NP"], ["O", "B-NP", "I-NP"], [], {}),
+    ):
+        measured = fsmeu("check", *words, "-n", 3, "--json").json["measured"]
+        assert (measured["labels"], measured["assumed"]) == (labels, assumed)
+        assert measured["parameters"].items() >= parameters.items()
+    assert "k = 3 (assumed)" in fsmeu("check", "pk", "-n", 4).out
 
 
 def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
@@ -126,42 +257,62 @@ def test_overflow_is_reported_and_not_warned_of(fsmeu, recwarn):
     assert [str(w.message) for w in recwarn if issubclass(w.category, RuntimeWarning)] == []
 
 
+LAST = "loss f\nlabels 0 1\nregister fin in 0..1 start 0 next (z != y)\nvalue fin"
+AGES = "loss f\nlabels 0 1\nage a since z == 1 up to 3\nage b since y == 1 up to 3\nvalue (a != b)"
+COUNTED = {
+    LAST: "loss f\nlabels 0 1\ncount c when i == n and z != y\nvalue c",
+    AGES: AGES.replace("value (a != b)", "count c when i == n and a != b\nvalue c"),
+}
+
+
+@pytest.mark.parametrize("text", COUNTED)
+def test_counting_at_the_end_is_advised(check, text):
+    told = " ".join(check(text).out.split())
+    assert "count c by VALUE when i == n, then value c; additive decides" in told
+    assert "advice" not in check(COUNTED[text]).out
+    one, other = package.loads(text), package.loads(COUNTED[text])
+    p = [0.3, 0.6, 0.2, 0.45, 0.7]
+    decided = package.decode(other, p)
+    assert (decided.method, decided.exact) == ("additive", True)
+    assert decided.value == pytest.approx(package.decode(one, p, method="exhaustive").value)
+
+
+@pytest.mark.parametrize("name", ["mcc", "kappa", "hamming", "run_length"])
+def test_nothing_is_advised_where_it_would_not_help(fsmeu, name):
+    assert "i == n" not in fsmeu("check", name, "--n", 4).out
+
+
+# -- sizes ----------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("n", [0, 1, 5, 8])
 def test_f_score_has_as_many_states_as_counts(fsmeu, n):
     """States are triples of counts that fit into n positions; values are counted by enumeration."""
     data = fsmeu("check", "--sizes", "fscore", "--n", n, "--json").json
-    assert data["states"] == comb(n + 3, 3)
+    assert (data["states"], data["final"]) == (comb(n + 3, 3),) * 2
     assert data["arcs"] == 4 * comb(n + 2, 3)
-    assert data["final"] == comb(n + 3, 3)
-    half = min(n, 5)
-    pairs = product(product((0, 1), repeat=half), repeat=2)
-    if half == n:
-        assert data["values"] == len({f_score(z, y) for z, y in pairs})
+    if n <= 5:
+        pairs = product(product((0, 1), repeat=n), repeat=2)
+        assert data["values"] == len({fscore(z, y) for z, y in pairs})
 
 
 def test_growth_is_shown_for_a_quarter_and_a_half(fsmeu):
     """Hamming distance counts to n."""
     data = fsmeu("check", "--sizes", "hamming", "-n", 20, "--labels", "A,B,C", "--json").json
-    assert [size["n"] for size in data["growth"]] == [5, 10, 20]
-    assert [size["states"] for size in data["growth"]] == [6, 11, 21]
-    assert [size["arcs"] for size in data["growth"]] == [45, 90, 180]
-    assert [size["values"] for size in data["growth"]] == [6, 11, 21]
+    sizes = [[size[name] for name in ("n", "states", "arcs", "values")] for size in data["growth"]]
+    assert sizes == [[5, 6, 45, 6], [10, 11, 90, 11], [20, 21, 180, 21]]
     assert data["labels"] == ["A", "B", "C"]
+    data = fsmeu("check", "--sizes", "zero_one", "--types", "NP,VP", "-n", 3, "--json").json
+    assert data["labels"] == ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
+    assert (data["states"], data["arcs"], data["values"]) == (2, 50, 2)
 
 
-def test_the_table_for_people(fsmeu):
+def test_the_table_for_people(check):
     """The same numbers, the registers, at most 80 columns."""
-    ran = fsmeu("check", "--sizes", "-", "-p", "k=2", "--n", 4, stdin=WINDOWS)
+    ran = check(WINDOWS, "--sizes", "-p", "k=2", "--n", 4)
     assert ran.code == 0
     assert max(map(len, ran.out.splitlines())) <= 80
     assert ran.rows()[0] == ["loss", "windows(k:", "int", "in", "1..)"]
     assert ["bad", "count", "z", "y", "i", "weight", "weight"] in ran.rows()
     # One window at n = 2, so values 0 and 1; three at n = 4, so four values; none at n = 1.
     assert {row[0]: row[-1] for row in ran.rows()[-3:]} == {"1": "1", "2": "2", "4": "4"}
-
-
-def test_tags_make_labels(fsmeu):
-    """Two chunk types make five tags."""
-    data = fsmeu("check", "--sizes", "zero_one", "--types", "NP,VP", "-n", 3, "--json").json
-    assert data["labels"] == ["O", "B-NP", "I-NP", "B-VP", "I-VP"]
-    assert (data["states"], data["arcs"], data["values"]) == (2, 50, 2)

@@ -1,18 +1,20 @@
-"""All commands: help, versions, the tour, and what commands print that do several things."""
+"""All commands: help, versions, the tour; `losses`, `evaluate` and `doctor`."""
 
+import re
 import subprocess
 import sys
 from importlib import metadata
-from itertools import product
-from math import prod
+from itertools import accumulate
 
 import pytest
-from nltk.metrics.segmentation import pk as nltk_pk
 from sklearn.metrics import precision_score, recall_score
-from typer.testing import CliRunner
 
+from fsmeu.cli import doctor
 from fsmeu.cli.demo import INDEPENDENT
-from fsmeu.cli.main import COMMANDS, app
+from fsmeu.cli.inputs import whereabouts
+from fsmeu.cli.main import COMMANDS
+from fsmeu.losses.loss import grammar_folder, library
+from tests import brute_force
 
 
 def test_help_imports_no_numpy():
@@ -38,98 +40,211 @@ def test_help_pages(fsmeu, command, monkeypatch):
     assert "shelf" not in ran.out
 
 
-def test_every_line_of_the_list_is_whole(fsmeu, monkeypatch):
+def test_the_list_of_commands_is_whole(fsmeu, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = " ".join(fsmeu("--help").out.split())
     for name, (panel, _, text) in COMMANDS.items():
         assert f"{name} " in shown
         assert panel in shown
         assert text in shown
+    assert "demo" in "".join(fsmeu().out + fsmeu().err)  # a bare `fsmeu` explains itself
 
 
-def test_outputs_of_a_pair_are_those_of_scikit_learn(fsmeu):
-    z, y = "10110", "11010"
-    data = fsmeu("evaluate", "fscore", z, y, "--json").json
-    pair = [[int(x) for x in tape] for tape in (y, z)]
-    assert data["outputs"]["precision"] == pytest.approx(precision_score(*pair))
-    assert data["outputs"]["recall"] == pytest.approx(recall_score(*pair))
-    ran = fsmeu("evaluate", "fscore", z, y)
-    assert float(ran.out) == data["value"]
-    assert ran.err == "".join(f"{name} {value!r}\n" for name, value in data["outputs"].items())
-
-
-def test_the_window_of_segmentations_is_found(fsmeu, tmp_path):
-    """k=auto is half the mean segment of the references."""
-    golds, decided = ["0100010000", "0001000100"], ["0010000100", "0001001000"]
-    file = tmp_path / "s.conll"
-    pairs = (zip(*pair, strict=True) for pair in zip(golds, decided, strict=True))
-    file.write_text("\n\n".join("\n".join(f"{y} {z}" for y, z in pair) for pair in pairs) + "\n")
-    k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
-    ran = fsmeu("score", file, "-l", "pk:k=auto", "--draws", 0, "--json")
-    assert f"k = {k}, " in ran.err
-    mean = sum(nltk_pk(y, z, k=k) for y, z in zip(golds, decided, strict=True)) / 2
-    (row,) = [row for row in ran.json["scores"] if row["level"] == "sentence"]
-    assert row["value"] == pytest.approx(mean)
-    fsmeu("score", "-", "-l", "pk:k=auto").is_refused("must be a file")
-
-
-def test_endings_say_what_is_drawn(fsmeu, tmp_path):
-    """A machine, a page, or a picture."""
-    for ending, words in (("fst", ["--format", "fst"]), ("html", ["--explore"])):
-        new, old = tmp_path / f"new.{ending}", tmp_path / "old"
-        assert fsmeu("draw", "fscore", "--n", 2, "-o", new).code == 0
-        assert fsmeu("draw", *words, "fscore", "--n", 2, "-o", old).code == 0
-        assert new.read_bytes() == old.read_bytes()
-    fsmeu("draw", "fscore", "--n", 2, "-f", "fst").is_refused("not written to a terminal")
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["train", "t.conll", "-o", "m.npz", "--online"], ["--online", "tagger"]),
-        (["train", "t.csv", "-o", "m.npz", "--space", "up"], ["--space", "classifier"]),
-        (["train", "t.csv", "-o", "m.npz", "-c", "A", "-c", "B"], ["--classifier", "one"]),
-        (["check", "fscore", "--n", "201"], ["1 to 200", "--sizes"]),
-        (["expect", "fscore", "--corpus", "c", "--levels"], ["--corpus", "--levels"]),
-    ],
-)
-def test_options_that_do_not_go_together(fsmeu, words, parts, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    fsmeu(*words).is_refused(*parts)
-
-
-def test_every_version_is_the_installed_one():
+def test_every_version_is_the_installed_one(fsmeu):
     """The five lines agree with the package metadata that pip wrote."""
-    result = CliRunner().invoke(app, ["--version"])
-    assert result.exit_code == 0
-    shown = dict(line.split() for line in result.output.splitlines())
+    shown = dict(line.split() for line in fsmeu("--version").out.splitlines())
     assert list(shown) == ["fsmeu", "pynini", "OpenFst", "numpy", "Python"]
     for package in ("fsmeu", "pynini", "numpy"):
         assert shown[package] == metadata.version(package)
 
 
-def test_no_arguments_show_the_commands():
-    """A bare `fsmeu` explains itself."""
-    assert "demo" in CliRunner().invoke(app, []).output
-
-
-def expected_f1(z):
-    """Expected F1 of z under independent labels, by enumerating every labelling."""
-    total = 0.0
-    for y in product((0, 1), repeat=len(z)):
-        weight = prod(p if label else 1 - p for p, label in zip(INDEPENDENT, y, strict=True))
-        hits, positives = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
-        total += weight * (2 * hits / positives if positives else 1)
-    return total
-
-
-def test_demo_decides_and_draws(tmp_path):
+def test_demo_decides_and_draws(fsmeu, tmp_path):
     """The independent row agrees with enumeration, and the picture is where it says."""
-    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "out")])
-    assert result.exit_code == 0
-    hypotheses = list(product((0, 1), repeat=len(INDEPENDENT)))
-    best = max(hypotheses, key=expected_f1)
-    row = next(line for line in result.output.splitlines() if "independent" in line)
+    ran = fsmeu("demo", "--output", tmp_path / "out")
+    of_y = brute_force.bernoulli(INDEPENDENT)
+    values = {z: sum(p * brute_force.fscore(z, y) for y, p in of_y.items()) for z in of_y}
+    best = max(values, key=values.get)
+    row = next(line for line in ran.out.splitlines() if "independent" in line)
     assert "".join(map(str, best)) in row
-    assert f"{expected_f1(best):.4f}" in row
+    assert f"{values[best]:.4f}" in row
     assert "tp=1" in (tmp_path / "out" / "fscore.svg").read_text()
+
+
+# -- losses ---------------------------------------------------------------------------------------
+
+
+def test_every_built_in_file_is_listed(fsmeu):
+    """Each with the kind that its file begins with; parameters with default and range."""
+    shown = {row["name"]: row for row in fsmeu("losses", "--json").json}
+    files = {path.stem: path.read_text() for path in grammar_folder().glob("*.loss")}
+    assert sorted(shown) == sorted(files)
+    for name, text in files.items():
+        assert shown[name]["kind"] == re.search(r"^(loss|utility)\b", text, re.MULTILINE).group(1)
+        assert shown[name]["summary"] in text
+    params = {param["name"]: param for param in shown["fscore"]["parameters"]}
+    beta, empty = params["beta"], params["empty"]
+    assert (beta["default"], beta["low"], beta["high"]) == (1, 0, None)
+    assert beta["text"] == "beta = 1 in 0.."
+    assert (empty["type"], empty["default"], empty["low"]) == ("real", 1, None)
+    assert shown["fscore"]["labels"] == [0, 1]
+
+
+def test_the_table_fits_a_terminal(fsmeu):
+    """No line is wider than 80 columns, and no name is broken."""
+    ran = fsmeu("losses")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    _, _, *rows = [line for line in ran.out.splitlines() if line[:1] > " "]
+    assert [line.split()[0] for line in rows] == library()
+    assert "k: int in 1.." in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_a_file_is_given_back(fsmeu, tmp_path):
+    """Byte for byte, with a last line break; where it is goes to stderr."""
+    built_in, mine = grammar_folder() / "pk.loss", tmp_path / "mine.loss"
+    mine.write_text("loss mine value 1")
+    for name, path, stdin in (("pk", built_in, None), (mine, mine, None), ("-", mine, "loss a ")):
+        ran = fsmeu("losses", name, stdin=stdin and mine.read_text())
+        assert ran.out == path.read_text().rstrip("\n") + "\n"
+        assert ran.err == f"# {whereabouts('-') if stdin else path}\n"
+
+
+def test_the_head_of_a_file_as_data(fsmeu, tmp_path):
+    """Parameters are told as written, over line ends and comments, and as numbers."""
+    file = tmp_path / "mine.loss"
+    file.write_text(
+        "utility mine(a: int = min(3, 4) in -1..2^3,  # (first, of three\n"
+        '             b = a / 2, c: table) "what, it (is)"\n'
+        'reference "R"\n'
+        "labels bio\n"
+        "flag f when z == y\n"
+        "value f\n"
+        "example O O = 1\n"
+    )
+    data = fsmeu("losses", file, "--json").json
+    params = data.pop("parameters")
+    assert [p["text"] for p in params] == ["a: int = min(3, 4) in -1..2^3", "b = a / 2", "c: table"]
+    assert [params[0][name] for name in ("type", "default", "low", "high")] == ["int", 3, -1, 8]
+    assert [param["default"] for param in params] == [3, None, None]
+    known = {"kind": "utility", "name": "mine", "summary": "what, it (is)", "labels": None}
+    known |= {"tags": True, "references": ["R"], "examples": 1, "path": str(file)}
+    assert data.items() >= known.items()
+    assert data["registers"] == [{"name": "f", "kind": "flag"}]
+
+
+# -- evaluate -------------------------------------------------------------------------------------
+
+MEMORIES = """
+loss changes(k: int = 2)
+labels any
+memory mz of z last k
+memory eq of (z == y) last 2
+state even odd
+arc even -> odd when z == y
+arc even -> even otherwise
+arc odd -> even when z == y
+arc odd -> odd otherwise
+count cost by 1/2 when z != y
+value cost
+"""
+
+
+def test_counts_and_outputs_of_the_f_score(fsmeu):
+    """Every row holds the counts up to its position; outputs are those of scikit-learn."""
+    z, y = "10110", "11010"
+    data = fsmeu("evaluate", "--steps", "fscore", z, y, "--json").json
+    zs, ys = ([int(x) for x in tape] for tape in (z, y))
+    both = [a * b for a, b in zip(zs, ys, strict=True)]
+    for name, added in (("tp", both), ("hyp", zs), ("ref", ys)):
+        held = [step["registers"][name] for step in data["steps"]]
+        assert held == list(accumulate(added, initial=0))
+    assert [step["i"] for step in data["steps"]] == list(range(6))
+    assert [step["z"] for step in data["steps"]] == [None, *zs]
+    assert data["outputs"]["precision"] == pytest.approx(precision_score(ys, zs))
+    assert data["outputs"]["recall"] == pytest.approx(recall_score(ys, zs))
+    ran = fsmeu("evaluate", "fscore", z, y)
+    assert float(ran.out) == data["value"]
+    assert ran.err == "".join(f"{name} {value!r}\n" for name, value in data["outputs"].items())
+
+
+def test_states_and_memories_are_shown_by_name(fsmeu):
+    """A state by its name, a memory newest first with dots before the start; or as data."""
+    ran = fsmeu("evaluate", "--steps", "-", "NN VB NN", "NN DT NN", "-p", "k=2", stdin=MEMORIES)
+    assert ran.rows() == [
+        ["i", "z", "y", "mz", "eq", "state", "cost"],
+        ran.rows()[1],
+        ["0", ".", ".", ".", ".", "even", "0"],
+        ["1", "NN", "NN", "NN", ".", "1", ".", "odd", "0"],
+        ["2", "VB", "DT", "VB", "NN", "0", "1", "odd", "0.5"],
+        ["3", "NN", "NN", "NN", "VB", "1", "0", "even", "0.5"],
+        [],
+        ["value", "0.5"],
+    ]
+    steps = fsmeu("evaluate", "--steps", "-", "2,1", "2,0", "--json", stdin=MEMORIES).json["steps"]
+    assert steps[1]["registers"] == {"mz": [2, None], "eq": [1, None], "state": "odd", "cost": 0}
+    assert steps[2]["registers"] == {"mz": [1, 2], "eq": [0, 1], "state": "odd", "cost": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        (["hamming", "A B A", "ABC"], 1 / 3),
+        (["hamming", "A,B,A", "ABC"], 1 / 3),
+        (["hamming", "ABA", "ABC"], 1 / 3),
+        (["hamming", "A, B, A", "ABC"], 1 / 3),
+        (["accuracy", "", ""], 1.0),
+        (["recall", "NYN", "YYN", "--labels", "N,Y"], 0.5),  # the second name stands for label 1
+        (["hamming", "--", "-1 1", "1 1"], 0.5),  # after a bare -- nothing is an option
+    ],
+)
+def test_sequences_may_be_written_in_several_ways(fsmeu, words, value):
+    data = fsmeu("evaluate", "--steps", "--json", *words).json
+    assert data["value"] == pytest.approx(value, rel=1e-12)
+    assert len(data["steps"]) == data["n"] + 1
+
+
+def test_signs_in_labels_are_not_markup(fsmeu):
+    """What a terminal library reads as style or emoji is printed as it is."""
+    rows = fsmeu("evaluate", "--steps", "hamming", "[red] [/] :smile:", "[red] [/] [/]").rows()
+    assert rows[3][1:3] == ["[red]", "[red]"]
+    assert rows[5][1:3] == [":smile:", "[/]"]
+
+
+def test_a_long_pair_is_refused_before_it_is_followed(fsmeu, monkeypatch):
+    monkeypatch.setattr("fsmeu.losses.describe.trace_pairs", lambda *given: 1 / 0)
+    ran = fsmeu("evaluate", "--steps", "fscore", "0" * 100_000, "1" * 100_000)
+    ran.is_refused("10,000 labels", "100,000")
+
+
+# -- doctor ---------------------------------------------------------------------------------------
+
+
+def broken(*_, **__):
+    message = "No module named 'pywrapfst'"
+    raise ModuleNotFoundError(message, name="pywrapfst")
+
+
+def test_packages_are_those_of_the_project(fsmeu, monkeypatch):
+    """An extra that is not there is named with the line that installs it, and is no failure."""
+    told = fsmeu("doctor", "--json").json
+    assert told["computes"]
+    shown = {row["package"]: row["installed"] for row in told["packages"]}
+    assert {"pynini", "numpy", "matplotlib", "distributed"} <= set(shown)
+    assert shown["numpy"] == metadata.version("numpy")
+    assert "pytest" not in shown
+    real = doctor.installed
+    monkeypatch.setattr(doctor, "installed", lambda name: name != "matplotlib" and real(name))
+    ran = fsmeu("doctor")
+    assert ran.code == 0
+    assert "matplotlib missing: pip install 'fsmeu[plot]'" in ran.out
+
+
+def test_what_cannot_compute(fsmeu, monkeypatch):
+    """A broken pynini is told in words, with the way out; other commands lead here."""
+    monkeypatch.setattr("fsmeu.load", broken)
+    ran = fsmeu("doctor")
+    assert ran.code == 1
+    assert "No module named 'pywrapfst'" in ran.out
+    assert "./run wheel" in ran.out
+    monkeypatch.setattr("fsmeu.cli.evaluate.load_loss", broken)
+    fsmeu("evaluate", "hamming", "01", "10").is_refused("pywrapfst", "fsmeu doctor")

@@ -3,19 +3,17 @@
 import gzip
 import itertools
 import json
-import math
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 from fsmeu.corpora import records
+from tests import brute_force
+from tests.cli.conftest import PROGRAM
 from tests.same_records import same_records
-
-PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
 
 
 def chain(rng):
@@ -32,13 +30,9 @@ def chain(rng):
 
 def expected(z, record):
     """The expected F1 by listing all references."""
-    total = 0.0
-    for y in itertools.product((0, 1), repeat=len(z)):
-        weight = record["initial"][y[0]]
-        weight *= math.prod(record["transition"][a][b] for a, b in itertools.pairwise(y))
-        both, all_ = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
-        total += weight * (2 * both / all_ if all_ else 1.0)
-    return total
+    tables = (np.array(record[name]) for name in ("initial", "transition"))
+    of_y = brute_force.markov(*tables, (0, 1), len(z))
+    return sum(p * brute_force.fscore(z, y) for y, p in of_y.items())
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +160,6 @@ def test_results_of_something_else_are_not_touched(fsmeu, corpus, tmp_path):
         out.write_bytes(other)
         fsmeu("decode", "fscore", *ask, "--resume").is_refused("must hold results")
         assert out.read_bytes() == other
-    before = file.read_bytes()
-    itself = fsmeu("decode", "fscore", "--corpus", file, "-o", file, "--resume")
-    itself.is_refused("--output", "the corpus itself")
-    assert file.read_bytes() == before
 
 
 # -- what is bad ----------------------------------------------------------------------------------
@@ -204,16 +194,6 @@ def test_bad_records_are_skipped_or_fatal(fsmeu, bad, tmp_path):
     assert "1 bad records skipped" in ran.err
 
 
-@pytest.mark.parametrize("content", ["", "\n\n"])
-@pytest.mark.parametrize("ending", ["jsonl", "conll"])
-def test_a_corpus_without_records_is_refused(fsmeu, tmp_path, content, ending):
-    file = tmp_path / f"c.{ending}"
-    file.write_text(content)
-    column = ("--column", 1) if ending == "conll" else ()
-    for ask in (("decode", "fscore"), ("expect", "fscore", *column), ("score", "-l", "fscore")):
-        fsmeu(*ask, "--corpus", file).is_refused("must hold at least one record")
-
-
 def test_hypotheses_with_a_tag_that_the_model_lacks(fsmeu, tmp_path):
     file = tmp_path / "c.jsonl"
     model = {"model": "independent", "probabilities": [[0.25, 0.75]], "labels": ["O", "B-X"]}
@@ -232,41 +212,3 @@ def test_bad_hypotheses(fsmeu, z, tmp_path):
     fsmeu("expect", "fscore", "--corpus", file).is_refused("line 2: ")
     ran = fsmeu("expect", "fscore", "--corpus", file, "--on-error", "skip")
     assert (ran.code, len(ran.out.split())) == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("command", "options", "parts"),
-    [
-        ("decode", ["--on-error", "skpi"], ["--on-error", "'skip'"]),
-        ("decode", ["--format", "xml"], ["--format", "jsonl, conll"]),
-        ("decode", ["--resume"], ["--resume", "--output"]),
-        ("decode", ["--jobs", "2", "--scheduler", "x"], ["--jobs", "both"]),
-        ("decode", ["--jobs", "100000"], ["--jobs", "at most 1,024"]),
-        ("decode", ["-o", "x.gz"], ["--output", "uncompressed"]),
-        ("decode", ["-o", "/"], ["--output", "folder"]),
-        ("decode", ["--method", "rankin"], ["'ranking'"]),
-        ("expect", ["--column", "1"], ["--column", "columns"]),
-        ("expect", ["--format", "conll"], ["--column", "must be given"]),
-        ("expect", ["--beam", "3"], ["--beam"]),
-        ("expect", ["--probs", ".5"], ["one of them"]),
-        ("expect", ["01"], ["their own hypotheses"]),
-    ],
-)
-def test_refusals(fsmeu, corpus, command, options, parts):
-    fsmeu(command, "fscore", *options, "--corpus", corpus[1]).is_refused(*parts)
-
-
-@pytest.mark.parametrize(
-    "option",
-    [["--jobs", "2"], ["--on-error", "skip"], ["-o", "x"], ["--resume"], ["--format", "jsonl"]],
-)
-def test_options_that_need_a_corpus(fsmeu, option):
-    fsmeu("decode", "fscore", "--probs", ".5", *option).is_refused("needs --corpus")
-    fsmeu("expect", "fscore", "1", "--probs", ".5", *option).is_refused("needs --corpus")
-
-
-def test_numbers_of_processes_that_are_none(fsmeu, corpus):
-    for jobs in ("0", "-1", "two", "1.5"):
-        ran = fsmeu("decode", "fscore", "--corpus", corpus[1], "--jobs", jobs)
-        assert (ran.code, ran.out) == (2, "")
-        assert "--jobs" in ran.err

@@ -1,52 +1,64 @@
-"""`fsmeu draw`: pictures in the terminal and in files, plots of levels."""
+"""`fsmeu draw`: pictures in the terminal and in files, machines read back and walked, pages."""
 
+import json
+import math
+import re
+import shlex
 import xml.etree.ElementTree as ET
+from itertools import product
 
+import pynini
 import pytest
 
-from fsmeu.fst.compose import max_states
+import fsmeu as package
+from fsmeu import constraints
+from fsmeu.fst.image import table_from_fst
+from tests.brute_force import fscore
 from tests.cli.conftest import on_terminal
 
 
-def test_small_machine_is_drawn_in_the_terminal(fsmeu):
-    """Three states side by side, their values below, the labels on the lines."""
+def starred(text):
+    return sum(line.startswith("*") for line in text.splitlines())
+
+
+def test_small_machines_are_drawn_and_larger_ones_listed(fsmeu):
+    """States side by side with values below and labels on the lines; or layer by layer."""
     ran = fsmeu("draw", "hamming", "--n", "2")
-    assert ran.code == 0
     row = next(line for line in ran.out.splitlines() if "((bad=0))" in line)
     assert row.index("((bad=0))") < row.index("((bad=1))") < row.index("((bad=2))")
     assert row.count("0:1, 1:0") == 2
     assert "= 0.5" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 80
-
-
-def test_larger_machine_is_listed(fsmeu):
-    """What does not fit into the columns is listed layer by layer."""
     ran = fsmeu("draw", "fscore", "--n", "3")
-    assert [line for line in ran.out.splitlines() if line.startswith("depth")] == [
-        f"depth {d}" for d in range(4)
-    ]
+    heads = [line for line in ran.out.splitlines() if line.startswith("depth")]
+    assert heads == [f"depth {d}" for d in range(4)]
     assert ran.out.count("◎ tp=") == 20
+    assert starred(fsmeu("draw", "fscore", "--z", "110", "--y", "101").out) == 4 + 3
 
 
-def test_path_is_marked(fsmeu):
-    """With z and y, the path is starred."""
-    ran = fsmeu("draw", "fscore", "--z", "110", "--y", "101")
-    starred = [line.split() for line in ran.out.splitlines() if line.startswith("*")]
-    assert len(starred) == 4 + 3
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ("fscore --n 3 --minimize -f txt", ["utility fscore, n = 3, merged from 20 states: 8 st"]),
+        ("hamming --z 'B A' --y 'B C' -f dot", ["A:C"]),  # open labels are those of the pair
+        ("hamming --n 3 --summed", ["loss hamming, n = 3, summed", "= 0.3333"]),
+        ("fscore --n 12", ["At most 100 states", "depth   12  91 "]),
+        ("--probs 0.2,0.4", ["independent labels"]),
+    ],
+)
+def test_what_is_shown(fsmeu, words, parts):
+    ran = fsmeu("draw", *shlex.split(words))
+    assert ran.code == 0
+    assert [part for part in parts if part not in ran.out] == []
 
 
-def test_composition_shows_probabilities(fsmeu, tmp_path):
-    """With a model, states tell how probable they are."""
-    ran = fsmeu("draw", "fscore", "--z", "11", "--probs", "0.9,0.5")
-    assert "= 1 p 0.45" in ran.out
-    model = tmp_path / "model.json"
-    model.write_text('{"probs": [0.9, 0.5]}')
-    assert fsmeu("draw", "fscore", "--z", "11", "--model", model).out == ran.out
-
-
-def test_models_are_drawn_without_a_loss(fsmeu, tmp_path):
+def test_models_and_compositions(fsmeu, tmp_path):
     """A JSON file by itself, or --model, or --probs; y colours its path."""
     model = tmp_path / "model.json"
+    model.write_text('{"probs": [0.9, 0.5]}')
+    ran = fsmeu("draw", "fscore", "--z", "11", "--probs", "0.9,0.5")
+    assert "= 1 p 0.45" in ran.out
+    assert fsmeu("draw", "fscore", "--z", "11", "--model", model).out == ran.out
     model.write_text(
         '{"model": "hmm", "initial": [1, 0], "transition": [[0.5, 0.5], [0, 1]], '
         '"emission": [[1, 0], [0.5, 0.5]], "observations": [0, 0], "labels": ["A", "B"]}'
@@ -54,123 +66,171 @@ def test_models_are_drawn_without_a_loss(fsmeu, tmp_path):
     ran = fsmeu("draw", model, "-f", "txt")
     assert ran.out.startswith("hidden Markov model, given its observations, n = 2: ")
     assert fsmeu("draw", "--model", model, "-f", "txt").out == ran.out
-    assert "independent labels" in fsmeu("draw", "--probs", "0.2,0.4").out
-    starred = fsmeu("draw", model, "--y", "A B", "-f", "txt").out
-    assert sum(line.startswith("*") for line in starred.splitlines()) == 3 + 2
-
-
-def test_merged_machine_is_drawn(fsmeu):
-    ran = fsmeu("draw", "fscore", "--n", "3", "--minimize", "-f", "txt")
-    assert ran.out.startswith("utility fscore, n = 3, merged from 20 states: 8 states")
+    assert starred(fsmeu("draw", model, "--y", "A B", "-f", "txt").out) == 3 + 2
 
 
 def test_figure_of_the_paper(fsmeu):
     """Registers that follow z alone can be left out, and the machine cut off."""
     words = ["--n", "4", "--given-z", "--depth", "3", "--labels", "n,Y", "--short", "-f", "dot"]
-    ran = fsmeu("draw", "fscore", *words)
-    assert ran.out.count("peripheries=2") == 10
-    assert 'label="n:n, Y:n"' in ran.out
-    assert 'label="3,3"' in ran.out
+    out = fsmeu("draw", "fscore", *words).out
+    assert out.count("peripheries=2") == 10
+    assert 'label="n:n, Y:n"' in out
+    assert 'label="3,3"' in out
 
 
 @pytest.mark.parametrize("kind", ["svg", "png", "html"])
-def test_files(fsmeu, tmp_path, kind):
+def test_files_and_standard_output(fsmeu, tmp_path, kind):
     """The ending says the kind; where it went is said on stderr."""
     path = tmp_path / f"picture.{kind}"
     ran = fsmeu("draw", "zero_one", "--n", "2", "-o", path)
     assert (ran.code, ran.out) == (0, "")
     assert str(path) in ran.err
     assert path.stat().st_size > 100
+    if kind == "svg":
+        for more in ([], ["-o", "-"]):
+            assert fsmeu("draw", "zero_one", "--n", 2, "-f", kind, *more).out == path.read_text()
+        assert ET.fromstring(path.read_text()).tag.endswith("svg")
 
 
-def test_standard_output_can_be_piped(fsmeu):
-    """A format without a file goes to standard output."""
-    ran = fsmeu("draw", "hamming", "--n", "1", "--format", "svg")
-    assert ET.fromstring(ran.out).tag.endswith("svg")
-    assert fsmeu("draw", "hamming", "--n", "1", "-f", "svg", "-o", "-").out == ran.out
+def test_endings_say_what_is_drawn(fsmeu, tmp_path):
+    """A machine, a page, or a picture."""
+    for ending, words in (("fst", ["--format", "fst"]), ("html", ["--explore"])):
+        new, old = tmp_path / f"new.{ending}", tmp_path / "old"
+        assert fsmeu("draw", "fscore", "--n", 2, "-o", new).code == 0
+        assert fsmeu("draw", *words, "fscore", "--n", 2, "-o", old).code == 0
+        assert new.read_bytes() == old.read_bytes()
 
 
-def test_open_labels_are_those_of_the_pair(fsmeu):
-    """Labels that the loss leaves open are the ones that are used."""
-    ran = fsmeu("draw", "hamming", "--z", "B A", "--y", "B C", "-f", "dot")
-    assert "A:C" in ran.out
-
-
-def test_large_machine_is_summed_up(fsmeu):
-    """Layers and widths, with the limit named."""
-    ran = fsmeu("draw", "fscore", "--n", "12")
-    assert "At most 100 states" in ran.out
-    assert ran.rows()[-1][:3] == ["depth", "12", "91"]
-
-
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (["fscore"], "Add --n N"),
-        (["fscore", "--n", "2", "-o", "x.gif"], "the format must be one of"),
-        (["fscore", "--n", "2", "-o", "-"], "--format"),
-        (["fscore", "--z", "12"], "must be one of 0, 1"),
-        (["fscore", "--z", "11", "--y", "1"], "the same length"),
-        (["fscore", "--probs", "0.5"], "hypothesis z must be given"),
-        (["fscore", "--z", "11", "--probs", "0.5"], "the same length"),
-        (["fscore", "--n", "400"], "50,000 states"),
-        (["fscore", "--n", "2", "-o", "/dev/null/x.svg"], "cannot be used"),
-        (["nothing_like_this", "--n", "2"], "nothing_like_this"),
-        ([], "a loss or a model must be given"),
-        (["nothing.json"], "cannot be read"),
-        (["nothing.json", "--probs", "0.5"], "drawn by itself"),
-        (["--probs", "0.5", "--n", "1"], "--n goes with a loss"),
-        (["--probs", "0.5", "--minimize"], "--minimize goes with a loss"),
-        (["--probs", "0.5", "--y", "2"], "must be one of 0, 1"),
-        (["fscore", "--z", "1", "--probs", "0.5", "--minimize"], "drawn as it is"),
-        (["fscore", "--n", "2", "--minimize", "--summed"], "--n alone"),
-    ],
-)
-def test_bad_input_is_refused(fsmeu, words, part):
-    """One sentence, exit code 2, no file."""
-    assert max_states() > 50_000
-    fsmeu("draw", *words).is_refused(part)
+def test_a_chart_in_place_of_the_machine_is_told(fsmeu, tmp_path):
+    for more in (["-o", tmp_path / "large.svg"], ["--format", "svg"]):
+        ran = fsmeu("draw", "fscore", "--n", 12, *more)
+        assert "The picture is a bar chart" in ran.err
+        assert "455 states, and --limit is 100" in ran.err
+        assert "limit=" not in ran.err
+    ran = fsmeu("draw", "fscore", "--n", 2, "-o", tmp_path / "small.svg")
+    assert "bar chart" not in ran.err
 
 
 def test_a_terminal_gets_colours():
     """In a terminal the path is coloured."""
-    printed, code = on_terminal(
-        "draw", "hamming", "--z", "01", "--y", "00", PYTHONIOENCODING="utf-8"
-    )
+    words = ("draw", "hamming", "--z", "01", "--y", "00")
+    printed, code = on_terminal(*words, PYTHONIOENCODING="utf-8")
     assert code == 0
     assert "\x1b[1;31m" in printed
 
 
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_levels_are_plotted(fsmeu, tmp_path, kind):
-    """The table is printed as always, the plot goes into a file."""
-    path = tmp_path / f"levels.{kind}"
-    words = ["expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3"]
-    ran = fsmeu(*words, "--plot", path)
-    assert ran.code == 0
-    assert ran.out == fsmeu(*words).out
-    head = {"png": b"\x89PNG", "svg": b"<?xml"}[kind]
-    assert path.read_bytes().startswith(head)
+# -- machines -------------------------------------------------------------------------------------
 
 
-def test_plot_of_unknown_kind_is_refused(fsmeu):
-    """The ending must be one that can be painted."""
-    words = ["expect", "--levels", "fscore", "110", "--probs", "0.9,0.5,0.3", "--plot", "x.gif"]
-    fsmeu(*words).is_refused("the format of a plot must be one of png, pdf, svg")
+def test_every_pair_ends_with_its_value(fsmeu, tmp_path):
+    """The F1 machine for three positions, read back, against F1 of all 64 pairs."""
+    path = tmp_path / "f.fst"
+    ran = fsmeu("draw", "--format", "fst", "fscore", "--n", 3, "-o", path)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "utility fscore, n = 3: 20 states, 40 arcs, shift 0.0\n"
+    fst = pynini.Fst.read(str(path))
+    assert fst.arc_type() == "log64"
+    table = table_from_fst(fst)
+    arcs = zip(table.source, table.ilabel, table.olabel, table.target, strict=True)
+    step = {(int(s), int(a), int(b)): int(t) for s, a, b, t in arcs}
+    assert len(step) == table.arcs
+    assert not table.weight.any()
+    for z, y in product(product((0, 1), repeat=3), repeat=2):
+        state = table.start
+        for a, b in zip(z, y, strict=True):
+            state = step[state, a + 1, b + 1]
+        value = math.exp(-table.final[state])
+        assert value == pytest.approx(fscore(z, y), rel=1e-12, abs=1e-300)
 
 
-def test_a_summed_machine_is_drawn(fsmeu):
-    """Hamming: one state that waits for a mistake, one after it was paid for."""
-    ran = fsmeu("draw", "hamming", "--n", 3, "--summed")
-    assert ran.code == 0
-    assert "loss hamming, n = 3, summed" in ran.out
-    assert "= 0.3333" in ran.out
+def test_labels_are_named_in_the_symbol_tables(fsmeu, tmp_path):
+    """Numbers on the tapes mean the labels that were given."""
+    path = tmp_path / "h.fst"
+    fsmeu("draw", "--format", "fst", "hamming", "--labels", "N,Y", "-n", 2, "-o", path)
+    fst = pynini.Fst.read(str(path))
+    for symbols in (fst.input_symbols(), fst.output_symbols()):
+        assert [symbols.find(k) for k in (1, 2)] == ["N", "Y"]
+
+
+SIGNED = "loss signed labels 0 1 count d by z - y value d / 2"
+F1 = package.load("fscore")
 
 
 @pytest.mark.parametrize(
-    "more", [("--z", "010"), ("--n", 3, "--given-z"), ("--n", 2, "--probs", "0.5,0.5")]
+    ("words", "made"),
+    [
+        (["fscore", "--z", "110"], lambda: F1.compile(3, "110")),
+        (["fscore", "--n", 2, "--minimize"], lambda: F1.compile(2, minimize=1)),
+        (["fscore", "--n", 3, "--summed"], lambda: package.compile_summed(F1, 3)),
+        (["-", "--n", 2], lambda: package.loads(SIGNED).compile(2)),
+    ],
 )
-def test_a_summed_machine_has_no_sequence(fsmeu, more):
-    ran = fsmeu("draw", "fscore", "--summed", *more)
-    assert (ran.code, ran.out) == (2, "")
-    assert "--summed goes with --n alone" in ran.err
+def test_other_machines_are_those_of_the_package(fsmeu, tmp_path, words, made):
+    """Whose paths are held against values elsewhere; their size and shift are told."""
+    path, machine = tmp_path / "m.fst", made()
+    ran = fsmeu("draw", "--format", "fst", *words, "-o", path, stdin=SIGNED)
+    assert path.read_bytes() == machine.fst.write_to_string()
+    assert f"{machine.states} states, " in ran.err
+    assert f"shift {machine.shift}" in ran.err
+
+
+# -- pages ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tables(fsmeu):
+    """The tables that the page about a loss carries."""
+
+    def read(*words):
+        page = fsmeu("draw", "--explore", *words, "-o", "-").out
+        return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+    return read
+
+
+def test_pages(fsmeu, tables, tmp_path, monkeypatch):
+    """Named after the loss, or as it is wanted; walking the tables by hand gives the F-score."""
+    monkeypatch.chdir(tmp_path)
+    ran = fsmeu("draw", "--explore", "fscore", "--n", "3")
+    assert (ran.code, ran.out) == (0, "fscore.html\n")
+    page = fsmeu("draw", "--explore", "fscore", "--n", "3", "-o", "-").out
+    assert page == (tmp_path / "fscore.html").read_text()
+    machines = tables("fscore", "-n", "3")["machines"]
+    assert [machine["n"] for machine in machines] == [1, 2, 3]
+    assert [len(machine["values"]) for machine in machines] == [4, 10, 20]
+    state = machines[-1]["start"]
+    for z, y in ((1, 1), (1, 0), (0, 1)):
+        state = machines[-1]["next"][(state * 2 + z) * 2 + y]
+    assert machines[-1]["values"][state] == 0.5
+    assert machines[-1]["held"][state] == ["1", "2", "2"]
+
+
+def test_probabilities_and_labels_to_begin_with(tables):
+    assert tables("fscore", "-n", 2, "--probs", "0.25,0.75")["weights"] == [[0.25], [0.75]]
+    data = tables("hamming", "--labels", "A,B,C", "-n", 1)
+    assert data["labels"] == ["A", "B", "C"]
+    assert data["machines"][0]["first"] == {"z": [2], "y": [2]}
+    assert all(sum(row) == pytest.approx(1) for row in data["weights"])
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (["hamming", "--labels", "O,B-NP,I-NP"], constraints.bio),
+        (["hamming", "--labels", "I-A,B-A,O,B-B,I-B"], constraints.bio),
+        (["hamming", "--labels", "B-X,O"], constraints.bio),
+        (["hamming", "--labels", "O,S-X,B-X,I-X,E-X"], constraints.iobes),
+        (["chunk_recall", "--types", "NP,VP"], constraints.bio),
+    ],
+)
+def test_first_pair_of_tags_is_well_formed(tables, words, allowed):
+    """At every length it is a sequence that the constraint of the scheme allows, with a chunk."""
+    data = tables(*words, "-n", "3")
+    labels = data["labels"]
+    for machine in data["machines"]:
+        n = machine["n"]
+        even = package.models.Independent([[1 / len(labels)] * len(labels)] * n, labels)
+        for tape in ("z", "y"):
+            tags = [labels[k] for k in machine["first"][tape]]
+            assert even.given(allowed()).probability(tags) > 0
+            assert n == 1 or set(tags) != {"O"}

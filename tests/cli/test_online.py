@@ -10,8 +10,8 @@ from sklearn.metrics import f1_score, jaccard_score
 
 from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
 from fsmeu.learning.saving import estimators, load
-from tests.cli.test_train import WRITERS, as_csv, as_npz
 from tests.learning.online import transcript
+from tests.support.examples import WRITERS, as_csv, as_npz
 
 X, Y = make_classification(240, 4, weights=[0.7], flip_y=0.1, random_state=4)
 X = np.round(X, 6)
@@ -88,15 +88,8 @@ def test_offline(fsmeu, files):
 
 def test_files_of_curves(fsmeu, files):
     """csv and json hold the same values, and the last is what is printed."""
-    command = [
-        "train",
-        "--online",
-        files / "train.csv",
-        "-c",
-        "OFOClassifier",
-        "-c",
-        "STAMPClassifier",
-    ]
+    named = ["-c", "OFOClassifier", "-c", "STAMPClassifier"]
+    command = ["train", "--online", files / "train.csv", *named]
     for ending in ("csv", "json"):
         assert fsmeu(*command, "--shuffles", 2, "--plot", files / f"out/c.{ending}").code == 0
     with (files / "out/c.csv").open() as file:
@@ -136,8 +129,6 @@ def test_one_class_against_all_others(fsmeu, tmp_path, written):
 
 def test_the_lesser_class_may_be_positive(fsmeu, tmp_path):
     as_csv(tmp_path / "t.csv", X, np.array(["spam", "ham"])[Y])
-    text = (tmp_path / "t.csv").read_text().replace("'", "")
-    (tmp_path / "t.csv").write_text(text)
     command = ["train", "--online", tmp_path / "t.csv", "--shuffles", 0, "--json"]
     told = fsmeu(*command, "--positive", "ham").json
     predicted, _, _ = transcript.fofo(X, Y.tolist())
@@ -151,79 +142,3 @@ def test_every_learner_is_listed(fsmeu):
     listed = {row["name"] for row in fsmeu("train", "--online", "--list", "--json").json}
     for name, kind in estimators().items():
         assert (name in listed) == issubclass(kind, OnlineClassifier)
-
-
-# -- bad input ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        (["-c", "FOFOClasifier"], ["'FOFOClassifier'"]),
-        (["-c", "DTAClassifier"], ["an online learner"]),
-        (["-c", ""], ["an online learner"]),
-        (["-c", "OFOClassifier", "-c", "OFOClassifier"], ["once"]),
-        (["-c", "OFOClassifier:steps=2"], ["'step'"]),
-        (["-c", "OFOClassifier:step"], ["NAME=VALUE"]),
-        (["-c", "OFOClassifier:step=2,step=3"], ["once"]),
-        (["-p", "stepp=2"], ["'step'"]),
-        (["-c", "OFOClassifier", "-p", "gamma_scale=2"], ["a parameter must be one of"]),
-        (["-p", "step=-1"], ["step must be"]),
-        (["-p", "step=NaN"], ["step must be"]),
-        (["-p", "measure=f1"], ["measure must be one of f, jaccard"]),
-        (["-p", "beta=two"], ["beta must be"]),
-        (["-p", "loss__beta=2"], ["loss__beta"]),
-        (["--positive", "7"], ["0, 1", "7"]),
-        (["--test", "none.csv"], ["none.csv"]),
-        (["--plot", "curves"], [".png"]),
-        (["--plot", "curves.gif"], [".png", "curves.gif"]),
-        (["-c", "OFOClassifier", "-c", "STAMPClassifier", "--output", "m.npz"], ["one learner"]),
-        (["--label", "size"], ["size"]),
-    ],
-)
-def test_options(fsmeu, files, options, parts, monkeypatch):
-    monkeypatch.chdir(files)
-    fsmeu("train", "--online", "train.csv", "--shuffles", 2, *options).is_refused(*parts)
-    assert not (files / "m.npz").exists()
-
-
-@pytest.mark.parametrize("option", [["--shuffles", -1], ["--passes", 0], ["--seed", -1]])
-def test_numbers_out_of_range(fsmeu, files, option):
-    ran = fsmeu("train", "--online", files / "train.csv", *option)
-    assert ran.code == 2
-    assert f"Invalid value for '{option[0]}'" in ran.err
-
-
-def test_places_that_cannot_be_written(fsmeu, files):
-    """They are told before anything is run."""
-    (files / "c.csv").mkdir()
-    for option in ("--plot", "--output"):
-        ran = fsmeu("train", "--online", files / "train.csv", option, files / "c.csv")
-        ran.is_refused("must be a file", "c.csv")
-        ran = fsmeu("train", "--online", files / "train.csv", option, files / "train.csv" / "c.csv")
-        ran.is_refused("train.csv")
-
-
-def test_files_that_are_none(fsmeu, files):
-    fsmeu("train", "--online", files / "none.csv").is_refused("none.csv")
-    fsmeu("train", "--online", files).is_refused(str(files))
-    (files / "empty.svm").write_text("")
-    fsmeu("train", "--online", files / "empty.svm").is_refused("there must be examples")
-
-
-def test_labels_that_are_none(fsmeu, tmp_path):
-    as_npz(tmp_path / "nan.npz", X, np.where(Y == 1, np.nan, 0.0))
-    fsmeu("train", "--online", tmp_path / "nan.npz").is_refused("labels must be finite")
-    as_npz(tmp_path / "table.npz", X, np.stack([Y, Y], axis=1))
-    fsmeu("train", "--online", tmp_path / "table.npz").is_refused("one label")
-    as_npz(tmp_path / "two.npz", X, Y)
-    as_npz(tmp_path / "other.npz", X, Y + 1)
-    for name, parts in (("other", ["0 or 1", "2"]), ("table", ["one label"])):
-        ran = fsmeu("train", "--online", tmp_path / "two.npz", "--test", tmp_path / f"{name}.npz")
-        ran.is_refused(*parts)
-    as_npz(tmp_path / "narrow.npz", X[:, :2], Y)
-    ran = fsmeu("train", "--online", tmp_path / "two.npz", "--test", tmp_path / "narrow.npz")
-    ran.is_refused("4 features", "2 features")
-    as_npz(tmp_path / "gaps.npz", np.where(X > 1, np.nan, X), Y)
-    ran = fsmeu("train", "--online", tmp_path / "two.npz", "--test", tmp_path / "gaps.npz")
-    ran.is_refused("NaN")

@@ -1,31 +1,56 @@
-"""The command as a program: pipes, signals, terminals, closed streams."""
+"""The command as a program: pipes, signals, terminals, closed streams, and names that are hostile.
 
+What reaches a terminal moves no cursor and reverses no text, whatever files and names hold.
+"""
+
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+import fsmeu as package
 from fsmeu import fst as versions
 from fsmeu.cli.failures import INTERRUPTED, NO_READER
-from tests.cli.conftest import on_terminal
+from fsmeu.errors import InputError, shorten, visible
+from tests.cli.conftest import PROGRAM, on_terminal
+from tests.support.python_losses import Constant
 
-PROGRAM = [sys.executable, "-m", "fsmeu.cli.main"]
 
-
-def shell(command, *args, env=None):
+def shell(command, *args, **environment):
     """Runs a shell command in which "$@" stands for the program with its arguments."""
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command}", "bash", *PROGRAM, *args],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=120,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, **environment},
         check=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "code", "said"),
+    [
+        ('"$@" | true', ["losses"], NO_READER, ""),  # a pipe that closes early
+        ('"$@" <&-', ["check", "-"], 2, "standard input: the file cannot be read (it is closed)."),
+        ('"$@" >&-', ["losses"], 2, "standard output: it must be open."),
+        ('"$@" >/dev/full', ["--help"], 2, "No space left on device"),
+        ('PYTHONUNBUFFERED=1 "$@" >/dev/full', ["losses"], 2, "No space left on device"),
+    ],
+)
+def test_streams_that_cannot_be_used(command, words, code, said):
+    """One sentence, whether it is written at once or at the end; a reader may just go away."""
+    ran = shell(command, *words)
+    told = ran.stderr.decode()
+    assert (ran.returncode, told.count("\n"), said in told) == (code, bool(said), True)
+    assert told.startswith("fsmeu: ") or not said
 
 
 def test_a_machine_through_a_pipe(fsmeu, tmp_path):
@@ -33,36 +58,15 @@ def test_a_machine_through_a_pipe(fsmeu, tmp_path):
     file = tmp_path / "f.fst"
     fsmeu("draw", "--format", "fst", "fscore", "--n", 3, "-o", file)
     piped = shell('"$@"', "draw", "--format", "fst", "fscore", "--n", "3", "-o", "-")
-    assert piped.returncode == 0
-    assert piped.stdout == file.read_bytes()
+    assert (piped.returncode, piped.stdout) == (0, file.read_bytes())
     assert b"20 states" in piped.stderr
 
 
 def test_a_shown_loss_is_a_loss():
-    """What `show` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
+    """What `losses` prints, `expect` reads: Hamming loss is the mean of what z says is not so."""
     ran = shell('"$@" losses hamming 2>/dev/null | "$@" expect - 01 --probs .25,.25')
     assert float(ran.stdout) == pytest.approx((0.25 + 0.75) / 2, rel=1e-12)
     assert ran.stderr == b""
-
-
-def test_a_reader_that_goes_away():
-    """A pipe that closes early ends the program without a word."""
-    ran = shell('"$@" | true', "losses")
-    assert ran.returncode == NO_READER
-    assert ran.stderr == b""
-
-
-def test_a_closed_input():
-    """There is nothing to read from."""
-    ran = shell('"$@" <&-', "check", "-")
-    says = b"fsmeu: standard input: the file cannot be read (it is closed).\n"
-    assert (ran.returncode, ran.stderr) == (2, says)
-
-
-def test_a_closed_output():
-    """There is nothing to write to."""
-    ran = shell('"$@" >&-', "losses")
-    assert (ran.returncode, ran.stderr) == (2, b"fsmeu: standard output: it must be open.\n")
 
 
 def test_an_interruption_is_quiet():
@@ -72,13 +76,8 @@ def test_an_interruption_is_quiet():
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import fsmeu.cli.main as m; print('ready', flush=True); m.main()"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", start, "check", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-c", start, "check", "-"], **pipes)
     assert process.stdout.readline() == b"ready\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
@@ -86,17 +85,13 @@ def test_an_interruption_is_quiet():
     assert (process.returncode, out, err) == (INTERRUPTED, b"", b"")
 
 
-def test_words_are_set_apart_on_a_terminal():
-    """Words of the language are bold, texts coloured, comments dim."""
+def test_colours_of_a_terminal():
+    """Words of the language are bold, texts coloured, comments dim; unless NO_COLOR is set."""
     shown, code = on_terminal("losses", "pk")
     assert code == 0
     assert "\x1b[1mcount\x1b[0m" in shown
     assert '\x1b[32m"share of' in shown
     assert "\x1b[2m# Pk" in shown
-
-
-def test_no_colour_when_it_is_not_wanted():
-    """NO_COLOR keeps colours off a terminal."""
     shown, code = on_terminal("losses", "pk", NO_COLOR="1")
     assert code == 0
     assert '"share of' in shown
@@ -113,9 +108,8 @@ def test_a_machine_is_kept_from_the_terminal():
 
 def test_terminals_that_know_ascii_only():
     """Tables are drawn with what there is; labels are escaped."""
-    ran = shell(
-        '"$@"', "evaluate", "--steps", "hamming", "é a", "a a", env={"PYTHONIOENCODING": "ascii"}
-    )
+    words = ("evaluate", "--steps", "hamming", "é a", "a a")
+    ran = shell('"$@"', *words, PYTHONIOENCODING="ascii")
     assert ran.returncode == 0
     assert ran.stdout.isascii()
     assert b"\\xe9" in ran.stdout
@@ -143,3 +137,96 @@ def test_the_version_without_pynini(monkeypatch):
     monkeypatch.setattr(metadata, "version", missing)
     assert versions.pynini_version() == "missing"
     assert versions.openfst_version() == "unknown"
+
+
+# -- names that are hostile -----------------------------------------------------------------------
+
+HOSTILE = "\x1b]0;owned\x07\u202e\x9b31m"
+LABELS = [f"a{HOSTILE}", f"b{HOSTILE}"]
+MODEL = {"model": "independent", "probabilities": [[0.5, 0.5], [0.25, 0.75]], "labels": LABELS}
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m|\r(?=\n)")
+SPOKEN = f"""# {HOSTILE}
+utility spoken "text {HOSTILE}"
+labels 0 1
+count tp when z == 1 and y == 1
+value tp
+reference "text {HOSTILE}"
+example 01 01 = 1
+"""
+FILES = {
+    "any.loss": "loss any\nlabels any\ncount bad when z != y\nvalue bad / n\n",
+    "spoken.loss": SPOKEN,
+    "two.loss": f'loss two\nlabels "{LABELS[0]}" "{LABELS[1]}"\nmemory m of z last 1\n'
+    "count bad when z != y and old m[0] != y\nvalue bad\n",
+    f"bad{HOSTILE}.loss": "utility bad\nlabels 0 1\nvalue q\n",
+    "m.json": json.dumps(MODEL),
+    "c.jsonl": f"{json.dumps(MODEL)}\n{json.dumps({'model': HOSTILE})}\n",
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with losses and models of strange names."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+
+
+def test_messages_are_visible():
+    """Of every error, however it was worded; lines stay lines."""
+    assert str(InputError(f"x{HOSTILE}\ny")) == r"x\x1b]0;owned\x07\u202e\x9b31m" + "\ny"
+    assert shorten(HOSTILE) == visible(HOSTILE) == str(InputError(HOSTILE))
+    assert visible("a\tb\nc", keep="\n\t") == "a\tb\nc"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "spoken.loss"],
+        ["check", "two.loss", "--n", "4"],
+        ["check", "--sizes", "any.loss", "--labels", ",".join(LABELS)],
+        ["evaluate", "--steps", "any.loss", " ".join(LABELS), " ".join(LABELS)],
+        ["decode", "any.loss", "-m", "m.json", "--compare"],
+        ["decode", "any.loss", "-m", "m.json", "--json"],
+        ["decode", "any.loss", "--corpus", "c.jsonl", "--on-error", "skip", "-o", "out"],
+        ["draw", "--model", "m.json"],
+        ["draw", "--model", "m.json", "-f", "svg"],
+        ["draw", "spoken.loss", "--n", "2", "-f", "html"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", "-"],
+        ["draw", "--explore", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.html"],
+        ["draw", "--format", "fst", "spoken.loss", "--n", "2", "-o", f"{HOSTILE}.fst"],
+        ["check", f"bad{HOSTILE}.loss"],
+        ["losses", f"missing{HOSTILE}.loss"],
+        ["expect", "any.loss", "q", "-m", "m.json"],
+        ["losses", "spoken.loss", HOSTILE],
+    ],
+)
+def test_commands_print_what_is_visible(fsmeu, place, words):
+    ran = fsmeu(*words)
+    assert ran.code in (0, 2), ran.exception
+    assert RAW.search(ran.out) is None
+    assert RAW.search(ran.err) is None
+
+
+def test_cards_are_visible(place):
+    model = package.models.from_json(MODEL)
+    loss = package.load("any.loss", labels=LABELS)
+    python = package.function_loss(Constant(), labels=LABELS, name=HOSTILE)
+    asked = (package.expect(loss, LABELS, model), package.compose(loss, LABELS, model))
+    decided, drawn = package.decode(loss, model), package.draw(loss, n=1)
+    spoken = package.load("spoken.loss")
+    for thing in (spoken, python, python.compile(1), model, decided, *asked, drawn):
+        for text in (repr(thing), str(thing), thing._repr_html_()):
+            assert RAW.search(text) is None, repr(text)
+
+
+def test_terminals_show_escapes_and_pipes_carry_what_is_there(fsmeu, place):
+    """A text or labels: as they are for programs, visible for people."""
+    words = ["decode", "any.loss", "-m", "m.json"]
+    assert fsmeu("losses", "spoken.loss").out == SPOKEN
+    assert fsmeu(*words).out.split("\n")[0] == " ".join(LABELS)
+    for command, said in ((["losses", "spoken.loss"], "spoken"), (words, visible(LABELS[1]))):
+        shown, code = on_terminal(*command)
+        assert (code, RAW.search(COLOURS.sub("", shown))) == (0, None)
+        assert said in shown

@@ -15,7 +15,7 @@ from seqeval.scheme import IOBES
 from sklearn.metrics import accuracy_score
 
 from tests import brute_force
-from tests.cli.oracle import f_score
+from tests.brute_force import fscore as f_score
 from tests.same_records import same_records
 
 TAGS = ["O", "B-X", "I-X", "B-YY", "I-YY"]
@@ -152,13 +152,17 @@ def test_endings_of_files_in_columns(fsmeu, tmp_path, ending):
 
 
 def test_windows(fsmeu, tmp_path):
-    """Means over segmentations, as nltk has it of each."""
-    rng = np.random.default_rng(4)
-    texts = [["".join(map(str, rng.integers(0, 2, n))) for _ in "zy"] for n in (5, 9, 12)]
+    """Means over segmentations, as nltk has it of each; k=auto is half their mean segment."""
+    texts = [("0010000100", "0100010000"), ("0001001000", "0001000100")]
     file = tmp_path / "c.jsonl"
     file.write_text("".join(json.dumps({"z": z, "y": y}) + "\n" for z, y in texts))
-    command = ["score", file, "-s", "z", "-l", "pk:k=3", "-l", "windowdiff:k=3", "--draws", 0]
-    found = scores(fsmeu(*command, "--json").json)
+    command = ["score", file, "-s", "z", "--draws", 0, "--json", "-l"]
+    told = fsmeu(*command, "pk:k=auto")
+    k = 2  # segments of 2, 4, 5, 4, 4 and 3 units have a mean of 11/3, half of which is rounded
+    assert f"k = {k}, " in told.err
+    mean = np.mean([pk(y, z, k) for z, y in texts])
+    assert scores(told.json)[f"pk:k={k}", "z", "sentence"]["value"] == pytest.approx(mean)
+    found = scores(fsmeu(*command, "pk:k=3", "-l", "windowdiff:k=3").json)
     for name, theirs in (("pk:k=3", pk), ("windowdiff:k=3", windowdiff)):
         wanted = np.mean([theirs(y, z, 3) for z, y in texts])
         assert found[name, "z", "sentence"]["value"] == pytest.approx(wanted, rel=1e-12)
@@ -179,7 +183,7 @@ def models(tmp_path_factory):
         ones = [sum(p for other, p in every.items() if other[i]) for i in range(n)]
         decided["viterbi"].append(max(every, key=every.get))
         decided["marginal"].append(tuple(int(p > 0.5) for p in ones))
-        value = {z: sum(float(f_score(z, y)) * p for y, p in every.items()) for z in every}
+        value = {z: sum(f_score(z, y) * p for y, p in every.items()) for z in every}
         decided["meu"].append(max(value, key=value.get))
         gold.append(y)
         model = {"model": "markov", "initial": first.tolist(), "transition": step.tolist(), "n": n}
@@ -190,7 +194,7 @@ def models(tmp_path_factory):
 
 
 def corpus_f(zs, ys):
-    return float(f_score(flat(zs), flat(ys)))
+    return f_score(flat(zs), flat(ys))
 
 
 def test_decisions_side_by_side(fsmeu, models):
@@ -200,7 +204,7 @@ def test_decisions_side_by_side(fsmeu, models):
     for name, zs in decided.items():
         whole, mean = (found["fscore", name, level] for level in ("corpus", "sentence"))
         assert whole["value"] == pytest.approx(corpus_f(zs, gold), rel=1e-12)
-        each = [float(f_score(z, y)) for z, y in zip(zs, gold, strict=True)]
+        each = [f_score(z, y) for z, y in zip(zs, gold, strict=True)]
         assert mean["value"] == pytest.approx(np.mean(each), rel=1e-12)
         assert whole["low"] <= whole["value"] <= whole["high"]
         less = None if name == "viterbi" else whole["value"] - corpus_f(decided["viterbi"], gold)
@@ -219,7 +223,7 @@ def test_decision_for_the_corpus(fsmeu, models):
     chances = [np.prod(ps) for ps in itertools.product(*(one.values() for one in every))]
     ys = [flat(y) for y in itertools.product(*every)]
     expected = {
-        zs: sum(p * float(f_score(flat(zs), y)) for p, y in zip(chances, ys, strict=True))
+        zs: sum(p * f_score(flat(zs), y) for p, y in zip(chances, ys, strict=True))
         for zs in itertools.product(*every)
     }
     best = max(expected, key=expected.get)
@@ -274,56 +278,6 @@ def test_new_names_for_the_labels_of_a_loss(fsmeu, tmp_path):
     command = ["score", file, "-l", "fscore", "--draws", 0, "--json"]
     found = scores(fsmeu(*command, "--labels", "no,yes").json)
     assert found["fscore", "last column", "corpus"]["value"] == pytest.approx(2 / 3)
-    fsmeu(*command).is_refused("decision, fscore", "no")
-
-
-# -- what is refused ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("line", "options", "parts"),
-    [
-        ('{"probs": [0.5]}', [], ['must have the key "y"']),
-        ('{"probs": [0.5], "y": "01"}', [], ["as long as the reference, 2. Got 1"]),
-        ('{"y": "01"}', [], ["something to score"]),
-        ('{"y": "01", "z": "0"}', ["-s", "z"], ["as many labels as the reference, 2. Got 1"]),
-        ('{"y": [true], "z": "0"}', ["-s", "z"], ["key 'y'", "must be a list of labels"]),
-        ('{"y": "02", "z": "01"}', ["-s", "z"], ["gold, fscore", "2"]),
-        ("", [], ["must hold at least one record"]),
-        ('{"probs": [0.5], "y": "1"}', ["--given", "2"], ["line 1: --given", "not a label"]),
-        ('{"probs": [0.5], "y": "1"}', ["--decide", "all"], ["--decide", "viterbi"]),
-        ('{"probs": [0.5], "y": "1"}', ["--decide", ","], ["--decide: some of viterbi", "none"]),
-        ('{"probs": [0.5], "y": "1"}', ["--baseline", "x"], ["--baseline", "viterbi"]),
-        ('{"probs": [0.5], "y": "1"}', ["--columns", "a"], ["--columns", "in columns"]),
-        ('{"probs": [0.5], "y": "1"}', ["-o", "x.txt"], ["--output", ".csv"]),
-        ('{"probs": [0.5], "y": "1"}', ["-o", "csv", "--json"], ["--output", "both"]),
-        ('{"probs": [0.5], "y": "1"}', ["--plot", "x.txt"], ["plot", "png"]),
-        (
-            '{"probs": [0.5], "y": "1"}',
-            ["-l", "pk"],
-            ["'k' has no default. Write it: --loss pk:k="],
-        ),
-        ('{"probs": [0.5], "y": "1"}', ["-l", "fscore:beta=x"], ["--loss fscore:beta", "number"]),
-        ('{"probs": [0.5], "y": "1"}', ["--corpus", "x"], ["CORPUS or by --corpus", "both"]),
-    ],
-)
-def test_what_is_refused(fsmeu, tmp_path, line, options, parts):
-    file = tmp_path / "c.jsonl"
-    file.write_text(line)
-    fsmeu("score", file, "-l", "fscore", *options).is_refused(*parts)
-
-
-def test_columns_that_are_refused(fsmeu, tmp_path):
-    file = tmp_path / "c.conll"
-    file.write_text("a O O\nb O\n")
-    fsmeu("score", file, "-l", "accuracy", "--gold", "4", "-s", "1").is_refused("column 4")
-    fsmeu("score", file, "-l", "accuracy", "--gold", "g", "-s", "1").is_refused("--columns A,B,C")
-    named = ["--columns", "word,gold", "--gold", "golt", "-s", "1"]
-    fsmeu("score", file, "-l", "accuracy", *named).is_refused("Did you mean 'gold'?")
-    fsmeu("score", file).is_refused("--loss", "For example")
-    fsmeu("score", "-l", "accuracy").is_refused("CORPUS", "neither")
-    file.write_text("a O:0.5 B:0.5\n")
-    fsmeu("score", file, "-l", "accuracy").is_refused("--gold", "probabilities")
 
 
 def test_bad_records_are_passed_over(fsmeu, tmp_path):

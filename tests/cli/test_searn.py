@@ -93,49 +93,15 @@ def test_plain_labels_and_templates_of_ones_own(fsmeu, tmp_path):
     lines = "a X\nb Y\na X\n\nb Y\nc X\n\n" * 6
     (tmp_path / "t.txt").write_text(lines)
     (tmp_path / "mine").write_text("word\nword[-1]\ncross word\n")
-    told = [
-        "train",
-        "--searn",
-        tmp_path / "t.txt",
-        "-o",
-        tmp_path / "m.npz",
-        "-t",
-        tmp_path / "mine",
-    ]
-    ran = fsmeu(*told, *FEW, "-p", "learner=perceptron", "--json").json
+    told = ["train", "--searn", tmp_path / "t.txt", "-o", tmp_path / "m.npz"]
+    told += ["-t", tmp_path / "mine", *FEW, "-p", "learner=perceptron", "--json"]
+    ran = fsmeu(*told).json
     assert (ran["loss"], ran["space"]) == ("hamming", "left-to-right")
     tags = fsmeu("predict", tmp_path / "m.npz", tmp_path / "t.txt", "--json").json
     assert tags["measures"]["accuracy"] == 1.0
     (tmp_path / "z.txt").write_text("a X X\nb Y X\n")
     scored = fsmeu("score", tmp_path / "z.txt", "-l", "accuracy", "--json").json["scores"]
     assert [row["value"] for row in scored] == [0.5, 0.5]
-
-
-@pytest.mark.parametrize(
-    ("args", "parts"),
-    [
-        (["train", "--searn", "{d}/none.txt", "-o", "{d}/m"], ["none.txt", "cannot be read"]),
-        (["train", "--searn", "{d}/one.txt", "-o", "{d}/m"], ["line 1", "2 columns"]),
-        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "bta=1"], ["Did you mean 'beta'"]),
-        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "beta"], ["NAME=VALUE"]),
-        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-p", "beta=7"], ["beta"]),
-        (
-            ["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "-t", "chunkin"],
-            ["Did you mean 'chunking'"],
-        ),
-        (
-            ["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "--space", "up"],
-            ["space must be one of"],
-        ),
-        (["train", "--searn", "{d}/t.txt", "-o", "{d}/m", "--loss", "chunk"], ["chunk"]),
-        (["predict", "{d}/t.txt", "{d}/t.txt"], ["written by save"]),
-        (["score", "--by-type", "--format", "conll", "{d}/one.txt"], ["line 1", "column"]),
-    ],
-)
-def test_refusals(fsmeu, tmp_path, args, parts):
-    (tmp_path / "t.txt").write_text(TEXT)
-    (tmp_path / "one.txt").write_text("a\nb\n")
-    fsmeu(*(arg.format(d=tmp_path) for arg in args)).is_refused(*parts)
 
 
 def test_other_columns_than_in_training_are_refused(fsmeu, files, tmp_path):

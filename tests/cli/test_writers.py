@@ -18,7 +18,7 @@ import fsmeu
 from fsmeu.cli.main import app
 from fsmeu.learning import DTAClassifier
 from fsmeu.learning.saving import save
-from fsmeu.searn.policies import Mixture
+from fsmeu.searn.search import Mixture
 from fsmeu.searn.training import Trained
 
 OLD = b"the old content"
@@ -89,17 +89,7 @@ def material(tmp_path_factory):
     (folder / DATA).write_text("\n".join(lines) + "\n")
     save(DTAClassifier("fscore", LogisticRegression()).fit(rows, labels), folder / MODEL)
     (folder / COLUMNS).write_text("a x x\nb y y\n\nb y x\na x x\n\n" * 3)
-    run(
-        [
-            "train",
-            "--searn",
-            str(folder / COLUMNS),
-            "-o",
-            str(folder / TAGGER),
-            "-p",
-            "iterations=1",
-        ]
-    )
+    run(f"train --searn {folder / COLUMNS} -o {folder / TAGGER} -p iterations=1".split())
     return folder
 
 

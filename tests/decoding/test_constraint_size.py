@@ -10,7 +10,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import EmptyError, FsmeuError, SizeLimitError
-from fsmeu.fst import determinize
+from fsmeu.fst import regex
 from fsmeu.fst.alphabet import BINARY, Alphabet
 from fsmeu.fst.constraint import as_constraint
 from tests.decoding.test_constraints import write
@@ -25,7 +25,7 @@ def accepted(constraint, n):
 @pytest.mark.parametrize("few", [1, 1000])
 def test_expressions_for_one_length_are_those_of_python(monkeypatch, few):
     """Random expressions with ``&`` and ``!``, states of each position apart or not."""
-    monkeypatch.setattr(determinize, "_FEW_STATES", few)
+    monkeypatch.setattr(regex, "_FEW_STATES", few)
     rng = random.Random(5)
     empty = 0
     for number in range(150):

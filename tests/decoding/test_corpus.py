@@ -99,6 +99,46 @@ def test_outcomes_that_cancel_leave_no_proof(engine):
     assert found.lower <= expected([one for z in found.labels for one in z]) <= found.upper
 
 
+def test_independent_labels_are_one_sequence():
+    """Any value of a confusion table is decided; many labels by moments."""
+    for seed in range(4):
+        loss, meaning, models, listed = corpus("jaccard", "independent", seed)
+        found = fsmeu.decode_corpus(loss, models)
+        check(found, loss, meaning, listed)
+        assert found.exact
+    random = np.random.default_rng(6)
+    models, loss = [random.beta(0.5, 2.0, 20) for _ in range(60)], fsmeu.load("jaccard")
+    found = fsmeu.decode_corpus(loss, models)
+    alone = fsmeu.decode(loss, np.concatenate(models))
+    assert [len(z) for z in found.labels] == [20] * 60
+    assert [label for z in found.labels for label in z] == alone.labels
+    assert fsmeu.expect_corpus(loss, found.labels, models).value == pytest.approx(found.value)
+
+
+def is_allowed(z, labels):
+    """At most one of the second label, all others the first."""
+    return set(z) <= set(labels[:2]) and z.count(labels[1]) <= 1
+
+
+@pytest.mark.parametrize("name", ["fscore", "chunk_fscore"])
+@pytest.mark.parametrize("seed", range(3))
+def test_constraints(name, seed):
+    """The best of what is allowed: the explicit engine and all hypotheses say the same."""
+    loss, (labels, count, value), models, listed = corpus(name, "field", seed + 60)
+    expression = f"{labels[0]}* ({labels[1]} {labels[0]}*)?"
+    allowed = [
+        [z for z in product(labels, repeat=model.n) if is_allowed(z, labels)] for model in models
+    ]
+    best = max(listing.expected(zs, listed, count, value) for zs in product(*allowed))
+    for engine in ("lattice", "openfst"):
+        found = fsmeu.decode_corpus(loss, models, constraint=expression, engine=engine)
+        assert all(tuple(z) in one for z, one in zip(found.labels, allowed, strict=True))
+        assert found.exact
+        assert found.value == pytest.approx(float(best), rel=1e-12)
+        with pytest.raises(FsmeuError, match="at least one sequence"):
+            fsmeu.decode_corpus(loss, models, constraint=f"{labels[0]} " * 9, engine=engine)
+
+
 def test_sizes_of_the_explicit_engine_are_guarded():
     f1 = fsmeu.load("fscore")
     with pytest.raises(SizeLimitError, match="The default engine has no such limit"):
@@ -271,9 +311,10 @@ def test_no_sentences():
 
 def test_refused(monkeypatch):
     f1 = fsmeu.load("fscore")
+    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=2)
     for name, reason in (("zero_one", "looks at state"), ("g_mean", "linear")):
         with pytest.raises(InputError, match=reason):
-            fsmeu.decode_corpus(fsmeu.load(name), [[0.5, 0.5]])
+            fsmeu.decode_corpus(fsmeu.load(name), [chain])
     for options in ({"gap": -1}, {"gap": "no"}, {"seconds": 0}, {"progress": 3}):
         with pytest.raises(FsmeuError):
             fsmeu.decode_corpus(f1, [[0.5]], **options)

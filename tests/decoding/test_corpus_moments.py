@@ -8,6 +8,7 @@ from fsmeu.decoding import corpus_moments
 from fsmeu.expectation import corpus_moments as expected
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import path_scores
 from fsmeu.trellis.kept import structure_of
 from tests.support.kernels import run_kernels
 
@@ -85,12 +86,12 @@ def test_moments_of_a_sentence_are_those_of_its_counts(name, how, monkeypatch):
         powers = np.arange(len(counts)) ** np.arange(5.0)[:, None] / [[1], [1], [2], [6], [24]]
         np.testing.assert_allclose(moments, [powers @ counts, powers @ joint], rtol=1e-13)
         ones = np.eye(5)[None, :1]
-        scores, chances = structure.moments(5).scores(layered, ones)
+        scores, _, chances = structure.moments(5).scores(layered, ones)
         np.testing.assert_allclose(chances[0], powers @ counts, rtol=1e-13)
-        for power, lane in zip(powers, scores[0], strict=True):
-            wanted, _ = structure.scores(layered, np.ascontiguousarray(power[None, None]))
-            np.testing.assert_allclose(lane, wanted[0, 0], rtol=1e-12, atol=1e-300)
-        found = structure.path_scores(scores, z[None])
+        for power, lane in zip(powers, scores[0].T, strict=True):
+            wanted, *_ = structure.scores(layered, np.ascontiguousarray(power[None, None]))
+            np.testing.assert_allclose(lane, wanted[0, :, 0], rtol=1e-12, atol=1e-300)
+        found = path_scores(structure.h, structure.score_cells(n), scores, z[None])
         np.testing.assert_allclose(found[0], powers @ joint, rtol=1e-12, atol=1e-15)
 
 

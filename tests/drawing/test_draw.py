@@ -13,7 +13,7 @@ import pytest
 import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
-from fsmeu.drawing.render.picture import ROUTE, Box, Line, flow_of
+from fsmeu.drawing.picture import ROUTE, Box, Line, flow_of
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
 P = [0.9, 0.5, 0.3, 0.2]

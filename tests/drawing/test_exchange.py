@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import FstError, InputError
 from fsmeu.exchange.automaton import as_automaton
-from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.image import fst_from_table
+from fsmeu.fst.image import ArcTable, fst_from_table
 
 COLUMNS = ("source", "ilabel", "olabel", "weight", "target", "final")
 P = [0.9, 0.1, 1 / 3, 0.7]

@@ -7,14 +7,14 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
 
 import pytest
 
 import fsmeu
-from fsmeu.drawing.render.picture import Text
-from fsmeu.drawing.scene.escape import dot_text, script_json, tex_text
+from fsmeu.drawing.formats import dot_text, script_json, tex_text
+from fsmeu.drawing.picture import Text
 from fsmeu.errors import visible
+from tests.support.html import Page
 
 NAMES = [
     '"', "'", "<b>", "</script><script>alert(1)</script>", "</title><img src=x onerror=alert(1)>",
@@ -53,41 +53,23 @@ def all_names():
     return fsmeu.draw(fsmeu.load("hamming", labels=NAMES), n=1)
 
 
-class Elements(HTMLParser):
-    """Gathers the elements of a page, and what stands inside scripts."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.found, self.scripts, self.texts = [], [], []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data):
-        if self.lasttag == "script" and self.cdata_elem == "script":
-            self.scripts[-1] += data
-        else:
-            self.texts.append(data)
+@pytest.fixture(params=["drawing", "all_names"])
+def either(request):
+    return request.getfixturevalue(request.param)
 
 
 def pages(loss, drawing):
     return [drawing.html, fsmeu.explore(loss, n=1).html]
 
 
-@pytest.mark.parametrize("which", ["drawing", "all_names"])
-def test_svg_has_only_shapes(which, request):
+def test_svg_has_only_shapes(either):
     """The picture is well-formed, has no script, no link and no handler, and shows the names."""
-    drawing = request.getfixturevalue(which)
-    root = ET.fromstring(drawing.svg)
+    root = ET.fromstring(either.svg)
     tags = {element.tag.split("}")[1] for element in root.iter()}
     assert tags <= {"svg", "title", "rect", "g", "path", "polygon", "text"}
     names = {name for element in root.iter() for name in element.attrib}
     assert not any(name.startswith("on") or "href" in name or name == "style" for name in names)
-    texts = {shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)}
+    texts = {shape.text for shape in either.picture.shapes if isinstance(shape, Text)}
     assert {element.text for element in root.iter() if element.tag.endswith("text")} == texts
 
 
@@ -99,15 +81,14 @@ def test_every_name_is_told(all_names):
 
 def test_pages_hold_nothing_but_their_own_elements(loss, drawing):
     """No element, script or handler comes from a name; the policy allows the page's own script."""
-    for page in pages(loss, drawing):
-        page.encode("utf-8")
-        elements = Elements(page)
-        assert [tag for tag, _ in elements.found].count("script") == 2
-        assert not any(tag in ("img", "i", "b", "iframe") for tag, _ in elements.found)
-        assert not any(key.startswith("on") for _, attrs in elements.found for key in attrs)
-        data, script = elements.scripts
+    for text in pages(loss, drawing):
+        text.encode("utf-8")
+        page = Page(text)
+        assert not {"img", "i", "b", "iframe"} & {one["tag"] for one in page.elements}
+        assert not any(key.startswith("on") for one in page.elements for key in one["at"])
+        data, script = page.texts("script")
         assert not set("<>&") & set(data)
-        policy = next(a["content"] for _, a in elements.found if "http-equiv" in a)
+        policy = next(m["at"]["content"] for m in page.all("meta") if "http-equiv" in m["at"])
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"script-src 'sha256-{digest}'" in policy
         assert "default-src 'none'" in policy
@@ -126,23 +107,20 @@ def test_pages_fetch_nothing(loss, drawing):
 def test_notebook_keeps_the_page_in_a_frame(loss):
     """A notebook gets one frame, which may run the page's script and nothing else of the page."""
     page = fsmeu.explore(loss, n=1)
-    elements = Elements(page._repr_html_())
-    ((tag, attributes),) = elements.found
-    assert tag == "iframe"
-    assert attributes["srcdoc"] == page.html
-    assert attributes["sandbox"] == "allow-scripts"
+    (frame,) = Page(page._repr_html_()).elements
+    assert frame["tag"] == "iframe"
+    assert (frame["at"]["srcdoc"], frame["at"]["sandbox"]) == (page.html, "allow-scripts")
 
 
 def test_page_data_holds_the_labels_as_they_are(loss):
     """The page compares with what is typed, so it needs the labels themselves."""
-    scripts = Elements(fsmeu.explore(loss, n=1).html).scripts
-    assert json.loads(scripts[0])["labels"] == NAMES[:6]
+    data, _ = Page(fsmeu.explore(loss, n=1).html).texts("script")
+    assert json.loads(data)["labels"] == NAMES[:6]
 
 
-@pytest.mark.parametrize("which", ["drawing", "all_names"])
-def test_dot_strings_hold_all_names(which, request):
+def test_dot_strings_hold_all_names(either):
     """Outside its quoted strings the text is made of our own words only."""
-    text = request.getfixturevalue(which).dot
+    text = either.dot
     outside = re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
     assert re.fullmatch(r'[\w\s{}\[\]=;,.>"-]*', outside)
     words = set(re.findall(r"[A-Za-z_]\w*", outside))
@@ -155,19 +133,17 @@ def test_dot_strings_hold_all_names(which, request):
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-@pytest.mark.parametrize("which", ["drawing", "all_names"])
-def test_graphviz_reads_the_names_back(which, request):
+def test_graphviz_reads_the_names_back(either):
     """Graphviz shows the very texts of the picture."""
-    drawing = request.getfixturevalue(which)
     done = subprocess.run(
-        ["dot", "-Tsvg"], input=drawing.dot.encode(), capture_output=True, check=True
+        ["dot", "-Tsvg"], input=either.dot.encode(), capture_output=True, check=True
     )
     assert done.stderr == b""
     root = ET.fromstring(done.stdout)
     shown = {e.text.replace("\xa0", " ") for e in root.iter() if e.tag.endswith("text")}
-    for caption in drawing.frame.captions:
+    for caption in either.frame.captions:
         assert set(caption.lines) <= shown
-    for bundle in drawing.frame.bundles:
+    for bundle in either.frame.bundles:
         assert set(bundle.lines) <= shown
 
 
@@ -188,21 +164,17 @@ def read_tex(text):
     return "".join(UNTEX.get(piece, piece) for piece in pieces)
 
 
-@pytest.mark.parametrize("which", ["drawing", "all_names"])
-def test_tex_prints_the_names(which, request):
+def test_tex_prints_the_names(either):
     """No name is a command: reading the nodes back gives the texts of the picture."""
-    drawing = request.getfixturevalue(which)
-    nodes = re.findall(r"^\\node\[.*?\] at \([\d.,-]+\) \{(.*)\};$", drawing.tex, re.MULTILINE)
-    texts = [shape.text for shape in drawing.picture.shapes if isinstance(shape, Text)]
+    nodes = re.findall(r"^\\node\[.*?\] at \([\d.,-]+\) \{(.*)\};$", either.tex, re.MULTILINE)
+    texts = [shape.text for shape in either.picture.shapes if isinstance(shape, Text)]
     assert [read_tex(node) for node in nodes] == texts
 
 
-@pytest.mark.parametrize("which", ["drawing", "all_names"])
-def test_terminal_gets_no_controls(which, request):
+def test_terminal_gets_no_controls(either):
     """Listing and drawing in characters hold nothing that a terminal would obey."""
-    drawing = request.getfixturevalue(which)
-    assert all(line.isprintable() for line in drawing.text.splitlines())
-    cells = drawing.cells(10_000)
+    assert all(line.isprintable() for line in either.text.splitlines())
+    cells = either.cells(10_000)
     assert all(character.isprintable() for row in cells for character, _ in row)
 
 

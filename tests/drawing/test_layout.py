@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.drawing.layout.layered import place
-from fsmeu.drawing.render.picture import Line, Text
-from fsmeu.drawing.scene.frame import text_width
+from fsmeu.drawing.frame import text_width
+from fsmeu.drawing.layout import place
+from fsmeu.drawing.picture import Line, Text
 
 LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]
 

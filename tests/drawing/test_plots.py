@@ -1,19 +1,18 @@
 """Plots show what was computed: levels of a distribution, values of thresholds, curves."""
 
 import statistics
-from itertools import product
-from math import prod
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from sklearn.metrics import f1_score, hamming_loss
 
 import fsmeu
 from fsmeu.drawing.plots import plot_curves, plot_threshold, save_plot
 from fsmeu.errors import FsmeuError, InputError
+from tests import brute_force
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
+plt.switch_backend("Agg")
 P = [0.9, 0.5, 0.3]
 RANDOM = np.random.default_rng(0)
 SCORES = np.round(RANDOM.random(40), 1)  # with ties
@@ -25,21 +24,12 @@ TABLE = [[0.1, 0.4, 0.5], [0.3, 0.2, 0.6], [0.2, 0.3, 0.7]]
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    matplotlib.pyplot.close("all")
-
-
-def f1(z, y):
-    hits, positives = sum(a * b for a, b in zip(z, y, strict=True)), sum(z) + sum(y)
-    return 2 * hits / positives if positives else 1.0
+    plt.close("all")
 
 
 def levels_by_enumeration(z):
-    found = {}
-    for y in product((0, 1), repeat=len(z)):
-        chance = prod(p if label else 1 - p for p, label in zip(P, y, strict=True))
-        key = round(f1(z, y), 12)
-        found[key] = found.get(key, 0.0) + chance
-    return dict(sorted(found.items()))
+    of_y = brute_force.bernoulli(P)
+    return dict(brute_force.levels([(brute_force.fscore(z, y), p) for y, p in of_y.items()]))
 
 
 def bars(axes):
@@ -48,8 +38,6 @@ def bars(axes):
 
 def test_bars_are_levels():
     """One bar per level, as high as it is probable; the mean and the quantiles are marked."""
-    from matplotlib import pyplot as plt
-
     expected = levels_by_enumeration((1, 1, 0))
     e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
     axes = e.plot(quantiles=(0.1, 0.9))
@@ -83,8 +71,6 @@ def test_rows_compare_hypotheses():
 
 def test_given_axes_are_used():
     """A plot goes where it is told, also next to another."""
-    from matplotlib import pyplot as plt
-
     _, (left, right) = plt.subplots(1, 2)
     e = fsmeu.expect(fsmeu.load("fscore"), "110", P)
     assert e.plot(ax=left) is left

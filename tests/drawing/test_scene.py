@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.drawing.scene.parts import stands_for
+from fsmeu.drawing.subject import stands_for
 from fsmeu.errors import InputError
 
 RNG = np.random.default_rng(5)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.losses.machine import quotient_given_z as canonical
+from fsmeu.losses.machine import view as canonical
 from fsmeu.trellis import walk
 from tests import brute_force
 from tests.expectation.checks import assert_same

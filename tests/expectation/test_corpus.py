@@ -76,6 +76,6 @@ def test_refused():
             fsmeu.expect_corpus(f1, zs, models)
     with pytest.raises(FsmeuError, match=r"models\[1\]"):
         fsmeu.expect_corpus(f1, ["0", "0"], [[0.5], "no model"])
-    p = np.full(1500, 0.5)
+    chain = fsmeu.models.Markov([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], n=1500)
     with pytest.raises(SizeLimitError, match="tuples of totals"):
-        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0] * 1500] * 2, [p, p])
+        fsmeu.expect_corpus(fsmeu.load("jaccard"), [[0] * 1500] * 2, [chain, chain])

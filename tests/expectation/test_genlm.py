@@ -8,8 +8,8 @@ from genlm.grammar import FST, WFSA, Float
 from hypothesis import given, settings
 
 import fsmeu
-from fsmeu.fst.convert import table_from_layered
 from fsmeu.fst.image import table_from_fst
+from fsmeu.fst.layers import table_from_layered
 from tests.expectation.checks import close, scale_of
 from tests.strategies import questions
 

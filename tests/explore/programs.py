@@ -10,7 +10,7 @@ import re
 
 import fsmeu
 from fsmeu.fst.tags import tag_labels
-from fsmeu.losses.library import read_spec
+from fsmeu.losses.loss import read_spec
 from tests.losses.writer import LABEL_SETS, Writer
 from tests.strategies import LossCase
 

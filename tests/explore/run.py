@@ -1,18 +1,15 @@
 """``./run explore-tests``: holds fsmeu against enumeration on random cases."""
 
 import argparse
+import contextlib
 import itertools
-import multiprocessing
 import os
-import resource
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -20,119 +17,67 @@ from rich.table import Table
 
 from tests.explore.shrink import reproducer, shrunk
 from tests.explore.trial import CHECKS, OUTCOMES, run_case
+from tests.support.batches import Tally, interruptible, run_batches
 
-BLOCK = 20
+BLOCK = 100
 SHOWN_PER_CHECK = 3
 MEMORY = 3 << 30
+SILENCE = 600
+"""Seconds without a result after which a process is taken to hang: ten times those of a check."""
 
 
 @dataclass
-class Report:
-    """What came of some cases.
+class Report(Tally):
+    """What came of some cases: counts by (check, result), failures as (seed, case, check, text)."""
 
-    Attributes:
-        counts: how many checks had each outcome, by (check, result).
-        failures: (seed, case, check, text) of every failure.
-        cases: how many cases there were.
-    """
-
-    counts: Counter = field(default_factory=Counter)
-    failures: list = field(default_factory=list)
     cases: int = 0
-
-    def add(self, other):
-        self.counts.update(other.counts)
-        self.failures += other.failures
-        self.cases += other.cases
 
 
 _shrunk = Counter()  # by check, in this process: shrinking takes seconds, and few are shown
 
 
-def explore_block(seed, first, count, shrink=True, only=()):
-    """The report of cases first, ..., first + count - 1 of a seed; of only one check, if named."""
-    report = Report()
-    for k in range(first, first + count):
+def explore_cases(shrink, only, seed, first, end):
+    """For each of the cases first, ..., end - 1 of a seed, the (check, result, text) of its checks.
+
+    The text of a failure reproduces it; ``only`` names the one check that is run, if not all are.
+    """
+    for k in range(first, end):
         case, outcomes = run_case(seed, k, *only)
-        report.cases += 1
+        told = []
         for outcome in outcomes:
-            report.counts[outcome.check, outcome.result] += 1
+            text = ""
             if outcome.result == "failed":
                 _shrunk[outcome.check] += 1
                 wanted = shrink and _shrunk[outcome.check] <= SHOWN_PER_CHECK
-                small = shrunk(case, outcome) if wanted else (case, outcome)
-                report.failures.append((seed, k, outcome.check, reproducer(*small)))
-    return report
-
-
-def _start_worker():
-    """Leaves Ctrl-C to the parent; growing past the limit is an error, not the machine's end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if sys.platform == "linux":
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-def blocks(seed, cases):
-    """(seed, first, count) of every block; without end where no number of cases is given."""
-    first = 0
-    while cases is None or first < cases:
-        count = BLOCK if cases is None else min(BLOCK, cases - first)
-        yield seed, first, count
-        first += count
+                text = reproducer(*(shrunk(case, outcome) if wanted else (case, outcome)))
+            told.append((outcome.check, outcome.result, text))
+        yield told
 
 
 def explore(seed, cases, minutes, jobs, shrink=True, tell=lambda report: None, only=()):
-    """The report of all cases, or of as many as there was time for; Ctrl-C ends it early."""
-    report = Report()
+    """The report of all cases, or of as many as there was time for; Ctrl-C ends it early.
+
+    With one job, cases run in this process.
+    """
+    report, work = Report(), partial(explore_cases, shrink, only)
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
-    todo = itertools.takewhile(lambda _: time.monotonic() < end, blocks(seed, cases))
-    try:
-        options = (shrink, only)
-        for part in _alone(todo, options) if jobs == 1 else _together(todo, jobs, options):
-            report.add(part)
+    starts = itertools.count(0, BLOCK) if cases is None else range(0, cases, BLOCK)
+    todo = ((seed, k, k + BLOCK if cases is None else min(k + BLOCK, cases)) for k in starts)
+    with contextlib.suppress(KeyboardInterrupt):
+        results = run_batches(work, todo, jobs, SILENCE, MEMORY)
+        if jobs == 1:
+            results = ((s, a + i, r) for s, a, b in todo for i, r in enumerate(work(s, a, b)))
+        for _, k, told in results:
+            if isinstance(told, str):
+                text = f"the process {told}; ./run explore-tests --case {seed}:{k}"
+                told = [("process", "failed", text)]
+            report.cases += 1
+            report.counts.update((check, result) for check, result, _ in told)
+            report.failures += [(seed, k, check, text) for check, _, text in told if text]
             tell(report)
-    except KeyboardInterrupt:
-        for worker in multiprocessing.active_children():
-            worker.terminate()
+            if time.monotonic() > end:
+                break
     return report
-
-
-def _alone(todo, options):
-    for block in todo:
-        yield explore_block(*block, *options)
-
-
-def _together(todo, jobs, options):
-    """Reports as they come; when a process dies, the cases at hand are run one by one."""
-    while True:
-        pool, running = ProcessPoolExecutor(jobs, initializer=_start_worker), {}
-        broken = False
-        while not broken:
-            for block in itertools.islice(todo, 2 * jobs - len(running)):
-                running[pool.submit(explore_block, *block, *options)] = block
-            if not running:
-                pool.shutdown()
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                if isinstance(future.exception(), BrokenProcessPool):
-                    broken = True
-                else:
-                    del running[future]
-                    yield future.result()
-        for seed, first, count in running.values():
-            for k in range(first, first + count):
-                yield _one_by_itself(seed, k, options)
-
-
-def _one_by_itself(seed, k, options):
-    """The report of one case in a process of its own; that it dies is a failure."""
-    with ProcessPoolExecutor(1, initializer=_start_worker) as pool:
-        try:
-            return pool.submit(explore_block, seed, k, 1, *options).result()
-        except BrokenProcessPool:
-            text = f"the process died; ./run explore-tests --case {seed}:{k}"
-            return Report(Counter({("process", "failed"): 1}), [(seed, k, "process", text)], 1)
 
 
 # -- what is shown --------------------------------------------------------------------------------
@@ -201,8 +146,7 @@ def main(words=None):
         return subprocess.call(tests, env={**os.environ, "FSMEU_EXPLORE": "1"})
     if given.case:
         return int(replay(given.case, console))
-    for one in (signal.SIGINT, signal.SIGTERM):  # also where a shell started it in the background
-        signal.signal(one, signal.default_int_handler)
+    interruptible()
     cases = given.cases if given.cases or given.minutes else 1000
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]} failed"))
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:

@@ -6,7 +6,7 @@ import pywrapfst
 from hypothesis import strategies as st
 
 import fsmeu
-from fsmeu.fst.arcs import ArcTable, by_depth
+from fsmeu.fst.image import ArcTable, by_depth
 
 WEIGHTS = st.floats(allow_nan=False, allow_infinity=False)
 FINALS = st.one_of(WEIGHTS, st.just(np.inf))

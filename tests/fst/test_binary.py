@@ -9,8 +9,7 @@ from hypothesis import given, settings
 
 import fsmeu
 from fsmeu.errors import FsmeuError, FstError, InputError, SizeLimitError
-from fsmeu.fst.binary import read_machine
-from fsmeu.fst.image import fst_from_table, table_from_fst
+from fsmeu.fst.image import fst_from_table, read_machine, table_from_fst
 from tests.fst.machines import images, same, table, tables
 
 

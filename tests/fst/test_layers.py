@@ -10,10 +10,17 @@ from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
 from fsmeu.fst.alphabet import BINARY, Alphabet
-from fsmeu.fst.arcs import by_depth
-from fsmeu.fst.convert import fst_from_layered, log_layers_from_fst, table_from_layered
 from fsmeu.fst.distance import backward, forward, total_weight
-from fsmeu.fst.layers import Layer, Layered, from_logs, string_layers
+from fsmeu.fst.image import by_depth
+from fsmeu.fst.layers import (
+    Layer,
+    Layered,
+    from_logs,
+    fst_from_layered,
+    log_layers_from_fst,
+    string_layers,
+    table_from_layered,
+)
 from tests.fst.machines import summed_backward, summed_forward, table
 
 

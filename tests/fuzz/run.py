@@ -6,10 +6,8 @@ of memory. Anything else fails; the file is kept in out/fuzz.
 
 import argparse
 import contextlib
-import multiprocessing
 import os
 import random
-import resource
 import signal
 import sys
 import tempfile
@@ -17,8 +15,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from dataclasses import dataclass, field
-from multiprocessing.connection import wait
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -27,6 +25,7 @@ from rich.table import Table
 from fsmeu.errors import FsmeuError
 from tests.fuzz.mutate import mutated
 from tests.fuzz.readers import READERS, seeds
+from tests.support.batches import Tally, interruptible, run_batches
 
 SECONDS = 2
 SILENCE = 30
@@ -44,11 +43,9 @@ class Slow(BaseException):
 
 
 @dataclass
-class Tally:
-    """What came of the inputs of a reader: outcomes, failures as (k, text), the greatest costs."""
+class Costs(Tally):
+    """What came of the inputs of a reader, and the greatest costs."""
 
-    counts: Counter = field(default_factory=Counter)
-    failures: list = field(default_factory=list)
     slowest: float = 0.0
     memory: int = 0
 
@@ -98,87 +95,36 @@ def _raise_slow(number, frame):
     raise Slow
 
 
-def work(pipe, reader, seed, first, end, files):
-    """Reads inputs first, ..., end - 1 and sends what became of each."""
+def reading(files, seed, reader, first, end):
+    """Reads inputs first, ..., end - 1, and yields what became of each."""
     signal.signal(signal.SIGPROF, _raise_slow)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     warnings.simplefilter("ignore")
-    if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + 2 * MEMORY
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
     with tempfile.TemporaryDirectory() as folder:
         for k in range(first, end):
-            name, content = make_input(reader, seed, k, files)
+            name, content = make_input(reader, seed, k, files[reader])
             path = Path(folder) / name
             path.write_bytes(content)
             _memory("VmHWM")
-            pipe.send(outcome(READERS[reader], path))
+            yield outcome(READERS[reader], path)
 
 
 def fuzz(readers, seed, inputs, jobs, files):
-    """{reader: Tally} of so many inputs of each reader, or until Ctrl-C."""
+    """{reader: Costs} of so many inputs of each reader, or until Ctrl-C."""
     starts = range(0, inputs, BATCH)
-    todo = [(reader, k, min(k + BATCH, inputs)) for reader in readers for k in starts][::-1]
-    tallies, running = {reader: Tally() for reader in readers}, {}
-    try:
-        while todo or running:
-            while todo and len(running) < jobs:
-                pipe, state = _started(*todo.pop(), seed, files)
-                running[pipe] = state
-            wait(list(running), timeout=1)
-            for pipe, state in list(running.items()):
-                rest = _received(pipe, state, tallies)
-                if rest is not None:
-                    del running[pipe]
-                    todo += rest
-    except KeyboardInterrupt:
-        for process, *_ in running.values():
-            process.kill()
+    todo = [(reader, k, min(k + BATCH, inputs)) for reader in readers for k in starts]
+    tallies, work = {reader: Costs() for reader in readers}, partial(reading, files, seed)
+    with contextlib.suppress(KeyboardInterrupt):
+        for reader, k, result in run_batches(work, todo, jobs, SILENCE, 2 * MEMORY):
+            told, seconds, grown = (result, 0, 0) if isinstance(result, str) else result
+            tally, kind = tallies[reader], told if told in ("value", "refused") else "other"
+            tally.counts[kind] += 1
+            tally.slowest, tally.memory = max(tally.slowest, seconds), max(tally.memory, grown)
+            if kind == "other":
+                tally.failures.append((k, told.strip()))
     return tallies
-
-
-def _started(reader, first, end, seed, files):
-    """The pipe of a process that reads a batch, and [process, reader, next input, end, since]."""
-    forks = multiprocessing.get_context("fork")
-    ours, theirs = forks.Pipe(duplex=False)
-    made = forks.Process(target=work, args=(theirs, reader, seed, first, end, files[reader]))
-    made.start()
-    theirs.close()
-    return ours, [made, reader, first, end, time.monotonic()]
-
-
-def _received(pipe, state, tallies):
-    """None while a process goes on; else what is left to do of its batch, after it hung or died."""
-    process, reader, k, end, since = state
-    try:
-        result, seconds, grown = pipe.recv() if pipe.poll() else (None, 0, 0)
-    except EOFError:
-        result, seconds, grown = f"died {process.exitcode}", 0, 0
-    if result is None and time.monotonic() - since > SILENCE:
-        process.kill()
-        result = "hangs"
-    if result is None:
-        return None
-    _count(tallies[reader], k, result, seconds, grown)
-    state[2:] = k + 1, end, time.monotonic()
-    if k + 1 < end and not result.startswith(("died", "hangs")):
-        return None
-    process.join()
-    pipe.close()
-    return [(reader, k + 1, end)] if k + 1 < end else []
-
-
-def _count(tally, k, result, seconds, grown):
-    kind = result if result in ("value", "refused") else "other"
-    tally.counts[kind] += 1
-    tally.slowest, tally.memory = max(tally.slowest, seconds), max(tally.memory, grown)
-    if kind == "other":
-        tally.failures.append((k, result.strip()))
 
 
 def keep(tallies, seed, files, folder, console):
@@ -220,8 +166,7 @@ def main(words=None):
     parser.add_argument("--reader", choices=READERS, action="append", help="only this one")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     given, console = parser.parse_args(words), Console()
-    for one in (signal.SIGINT, signal.SIGTERM):  # also where a shell started it in the background
-        signal.signal(one, signal.default_int_handler)
+    interruptible()
     with tempfile.TemporaryDirectory() as folder:
         files = seeds(Path(folder))
         for reader, good in files.items():  # imports, and what is kept, are no part of the costs

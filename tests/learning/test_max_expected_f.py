@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix, random_array
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import fbeta_score
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
@@ -179,6 +180,28 @@ def test_section_6_points(theta, guesses):
     for alpha in (0.5, 0.25):
         value, _ = SmoothF(rows, (labels > 0).astype(float), None, alpha)(np.array(theta, float))
         assert value == pytest.approx(float(f_measure(alpha, labels.tolist(), guesses)), abs=3e-3)
+
+
+def test_figures_2_and_3():
+    """Halfway between two points, the likelihood is never below their mean; F~ is at some."""
+    rows, labels = TOY
+
+    def likelihood(theta):
+        return -np.logaddexp(0, -labels * (theta[0] + theta[1] * rows[:, 0])).sum()
+
+    likely = LogisticRegression(C=math.inf, tol=1e-10).fit(rows, labels)
+    top = np.append(likely.intercept_, likely.coef_)
+    assert top == pytest.approx([0.35, 0.57], abs=0.005)  # as printed
+    random, dents = np.random.default_rng(6), dict.fromkeys((0.5, 0.25), 0)
+    for pair in random.uniform(-20, 20, (200, 2, 2)):
+        ends = [likelihood(theta) for theta in pair]
+        assert likelihood(pair.mean(axis=0)) >= np.mean(ends) - 1e-9
+        assert max(ends) < likelihood(top) < 0
+        for alpha in dents:
+            smooth = SmoothF(rows, (labels > 0).astype(float), None, alpha)
+            ends = [smooth(theta)[0] for theta in pair]
+            dents[alpha] += smooth(pair.mean(axis=0))[0] < np.mean(ends) - 0.01
+    assert min(dents.values()) > 10
 
 
 # -- the search -----------------------------------------------------------------------------------

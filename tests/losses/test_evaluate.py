@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, LossFileError
-from fsmeu.losses.evaluate import trace_pairs
+from fsmeu.losses.semantics.walk import trace_pairs
 from tests.strategies import lengths, losses
 from tests.support.python_losses import Mistakes
 

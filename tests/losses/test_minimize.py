@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fsmeu
 from fsmeu.errors import LossFileError, SizeLimitError
 from fsmeu.losses.language.read import read
-from fsmeu.losses.machine.minimize import minimize, unroll
+from fsmeu.losses.machine.machine import minimize, unroll
 from tests.losses.meaning import World
 from tests.losses.writer import LABEL_SETS
 from tests.strategies import losses

@@ -11,7 +11,7 @@ from fsmeu.checking.report import report
 from fsmeu.decoding.decode import EXACT
 from fsmeu.errors import FsmeuError
 from fsmeu.losses.language.read import read
-from fsmeu.losses.library import library, read_spec
+from fsmeu.losses.loss import library, read_spec
 from fsmeu.models import Bernoulli, Markov
 from fsmeu.trellis import terms as amounts
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.checking.examples import run_examples
-from fsmeu.losses.library import read_spec
+from fsmeu.losses.loss import read_spec
 from tests import brute_force
 from tests.expectation.checks import assert_same
 from tests.strategies import model_cases

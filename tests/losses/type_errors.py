@@ -1,6 +1,6 @@
 """Files that can be read but take one sort of thing for another, by the message they deserve."""
 
-from fsmeu.losses.language.messages import (
+from fsmeu.losses.semantics.bind import (
     AMOUNT,
     ARITHMETIC,
     BRANCHES,

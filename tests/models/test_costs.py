@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import EmptyError, FstError, InputError
-from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.image import fst_from_table
+from fsmeu.fst.image import ArcTable, fst_from_table
 from fsmeu.models import Acceptor, NBest, from_json, from_potentials
 
 SIZES = (0, 1, 700, 745, 1000, 1e5)

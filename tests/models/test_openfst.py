@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from fsmeu.errors import EmptyError, InputError
-from fsmeu.fst.convert import fst_from_layered
+from fsmeu.fst.layers import fst_from_layered
 from fsmeu.models import Acceptor
 from tests.strategies import cases
 

@@ -1,14 +1,15 @@
 """The script of the SEARN experiments: quick runs, tables, curves, refusals in sentences."""
 
 import json
+from pathlib import Path
 
 import pytest
 from data_folder import data_file
 from typer.testing import CliRunner
 
 from fsmeu.errors import InputError
-from searn import data
 from searn.registry import TASKS
+from searn.sequences import FILES
 
 
 class Ran:
@@ -38,7 +39,10 @@ def daume(load):
         (["curves", "summarisation"], ["label sequences"]),
         (["run", "summarisation", "-o", "{d}/t.txt"], ["must be a folder"]),
         (["table", "{d}"], ["must hold results", "run TASK"]),
-        (["run", "chunking", "--method", "SVM"], ["structured perceptron", "SVM"]),
+        (["run", "chunking", "--method", "none"], ["structured perceptron", "none"]),
+        (["run", "chunking", "--axis", "cost"], ["an axis must be one of", "'costs'"]),
+        (["run", "chunking", "--collections", "{d}"], ["summarisation alone"]),
+        (["run", "summarisation", "--collections", "{d}"], ["must hold collections"]),
     ],
 )
 def test_refusals(daume, tmp_path, args, parts):
@@ -58,7 +62,7 @@ def needs(task):
     """Skips where the data of a task are not."""
     name = {"ocr": "letters", "ner": "conll2002", "chu": "conll2000", "joi": "conll2000"}
     try:
-        for file in data.FILES.get(name.get(task[:3], ""), ()):
+        for file in FILES.get(name.get(task[:3], ""), ()):
             data_file(file)
     except InputError as error:
         pytest.skip(str(error))
@@ -84,6 +88,42 @@ def test_quick_runs(daume, tmp_path, task):
     assert daume("table", tmp_path, "--quick", "--json").json["rows"] == rows
     shown = daume("table", tmp_path, "--quick").out
     assert all(row["method"] in shown for row in rows)
+
+
+def test_collections_of_ones_own(daume, tmp_path):
+    """One of two collections is summarised after training on the other, in 8 and in 12 words."""
+    folder = Path(__file__).parent / "searn" / "collections"
+    words = ("--words", 8, "--words", 12, "--width", 3, "--quick")
+    ran = daume("run", "summarisation", "--collections", folder, *words, "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = {row["method"]: row for row in json.loads((tmp_path / "searn.json").read_text())}
+    assert len(rows) == 14
+    for n in (8, 12):
+        best = rows[f"oracle vine growth, {n} words"]["value"]
+        assert best >= rows[f"SEARN vine growth, {n} words"]["value"]
+        assert best > rows[f"oracle extraction, {n} words"]["value"]
+        name = f"SEARN-vine-growth--{n}-words.fold0.seed0.txt"
+        (text,) = (tmp_path / "runs-quick" / "summarisation" / name).read_text().splitlines()
+        assert 0 < len(text.split()) <= n
+
+
+def test_axes_of_handwriting(daume, tmp_path):
+    """What an axis varies stands beside the main methods, with the sizes that were asked for."""
+    needs("ocr-small")
+    sizes = ("--quick", "--train", 30, "--test", 20)
+    ran = daume("run", "ocr-small", *sizes, "--axis", "beta", "-o", tmp_path)
+    assert ran.code == 0, ran.err
+    rows = json.loads((tmp_path / "searn.json").read_text())
+    names = {row["method"] for row in rows}
+    assert {"SEARN, beam 10", "SEARN, beta 1, greedy", "SEARN, beta of theory, greedy"} <= names
+    assert not any("costs" in name for name in names)
+    assert {(row["trained"], row["tested"]) for row in rows} == {(30, 20)}
+
+
+def test_chain(daume):
+    (short, long) = daume("chain", "--quick", "--json").json
+    assert (short["T"], long["T"]) == (2, 10)
+    assert long["equation 14"] > long["hint alone"]
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ import pytest
 from data_folder import data_folder
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import f1_score, fbeta_score
+from sklearn.metrics import f1_score, fbeta_score, recall_score
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -65,3 +65,23 @@ def test_score(script, pairs):
     found = script.score(guess, positive)
     for value, beta in zip(found[2:], (1.0, 3**0.5), strict=True):
         assert value == pytest.approx(fbeta_score(positive, guess, beta=beta, zero_division=0))
+
+
+def test_section_8_moves_along_the_trade_off(script):
+    """Recall grows with alpha, sensitivity with its weight; measures are scikit-learn's."""
+    random = np.random.default_rng(8)
+    truth = random.random(500) < 0.2
+    rows = random.normal(size=(500, 2)) + np.where(truth, 1.5, 0.0)[:, None]
+    data = rows[:300], truth[:300], rows[300:], truth[300:]
+    found = list(script.points(data, script.Settings(2, 0, False)))
+    for kind, trained in (("alpha", "F~"), ("sensitivity", "E[utility]")):
+        firsts = [one.first for name, _, way, one in found if (name, way) == (kind, trained)]
+        assert firsts == sorted(firsts)
+        assert firsts[0] < firsts[-1]
+    guess = rows[:, 0] > 1
+    sensitivity, specificity = (recall_score(truth, guess, pos_label=k) for k in (True, False))
+    wanted = (sensitivity, specificity, 0.25 * sensitivity + 0.75 * specificity)
+    assert script.traded(guess, truth, 0.25) == pytest.approx(wanted)
+    assert script.alpha_point(guess, truth, 0.8).measure == pytest.approx(
+        fbeta_score(truth, guess, beta=2)
+    )

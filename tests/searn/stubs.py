@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fsmeu.searn.features.hashing import mixed
+from fsmeu.searn.features.sentences import mixed
 
 
 class Drawn:

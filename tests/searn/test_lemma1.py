@@ -7,8 +7,14 @@ import pytest
 
 import fsmeu
 from fsmeu.searn.features.sentences import hashed_sentences
-from fsmeu.searn.policies import Mixture, interpolated, optimal_actions
-from fsmeu.searn.search import expected_costs, roll_in, sampled_costs
+from fsmeu.searn.search import (
+    Mixture,
+    expected_costs,
+    interpolated,
+    optimal_actions,
+    roll_in,
+    sampled_costs,
+)
 from fsmeu.searn.spaces.tagging import LeftToRight, WordAtATime
 from tests.searn.stubs import Drawn, words
 from tests.support.nightly import mostly_nightly

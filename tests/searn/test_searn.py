@@ -14,10 +14,9 @@ from fsmeu.learning import load, save
 from fsmeu.searn import Searn
 from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
-from fsmeu.searn.spaces.custom import Queue
-from fsmeu.searn.spaces.plain import PlainTagging
 from fsmeu.searn.spaces.tagging import LeftToRight
 from fsmeu.searn.training import iterations_of
+from tests.searn.own_spaces import PlainTagging, Queue
 from tests.searn.stubs import running_sums
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}

@@ -28,6 +28,8 @@ from fsmeu.learning.saving import register
 from fsmeu.limits import ONLINE_WEIGHTS
 
 FIRST_HORIZON = 1024
+MEANS = {"False": 0, "True": 1, "suffix": 2}
+"""Vectors that the mean of weights needs beside each weight vector, by ``average``."""
 Self = TypeVar("Self", bound="OnlineClassifier")
 
 
@@ -38,7 +40,8 @@ class OnlineClassifier(BinaryClassifier):
     Attributes:
         classes_: both classes, the positive one last.
         weights_: (classifiers, features + 1), the last column for the intercept.
-        delays_: what turns them into their mean over time; no rows where that is not asked for.
+        delays_: what turns them into their mean over time (``kernels.run``), (0, 1 or 2 times the
+            classifiers, features + 1).
         state_: what else the learner remembers (``state``).
         seed_: where its uniform numbers begin.
     """
@@ -48,7 +51,7 @@ class OnlineClassifier(BinaryClassifier):
 
     step: float = 1.0
     schedule: str = "sqrt"
-    average: bool = False
+    average: bool | str = False
     fit_intercept: bool = True
     measure: str = "f"
     beta: float = 1.0
@@ -120,7 +123,9 @@ class OnlineClassifier(BinaryClassifier):
     def _used(self) -> Floats:
         if not len(self.delays_):
             return self.weights_
-        return np.asarray(self.weights_ + self.delays_ / max(self.state_[at.SEEN], 1.0))
+        count, seen = len(self.weights_), float(self.state_[at.SEEN])
+        left = at.skipped(seen) if len(self.delays_) > count else 0.0
+        return np.asarray(self.weights_ + self.delays_[:count] / max(seen - left, 1.0))
 
     def _margins(self, X: Any) -> Floats:
         """Of each example by each classifier, (examples, classifiers)."""
@@ -136,13 +141,15 @@ class OnlineClassifier(BinaryClassifier):
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
-        average = check_bool(where, "average", self.average)
+        mean = self.average
+        mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
+        means = MEANS[one_of(where, "average", mean, MEANS)]
         shape = (self._classifiers(), features + 1)
         if shape[0] * shape[1] > ONLINE_WEIGHTS:
             must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"
             raise SizeLimitError(message(where, must, f"{shape[0]:,} times {shape[1]:,}"))
         self.weights_: Floats = np.zeros(shape)
-        self.delays_: Floats = np.zeros(shape if average else (0, shape[1]))
+        self.delays_: Floats = np.zeros((means * shape[0], shape[1]))
         self.state_: Floats = np.zeros(self._size)
         self.state_[at.MEASURE] = at.coefficients(self.measure, beta)
         self._start(horizon)
@@ -239,7 +246,8 @@ class OnlineLogisticClassifier(ThresholdClassifier):
     Args:
         step: c in the step lengths c / sqrt(t).
         schedule: "sqrt" for these, "constant" for steps of length c.
-        average: whether predictions use the mean of all weight vectors so far instead of the last.
+        average: whether predictions use the mean of all weight vectors so far instead of the last;
+            "suffix" for the mean of the last ones, from 1/2 to 3/4 of all (Rakhlin et al. 2012).
         fit_intercept: whether there is an intercept; it is learned like any weight.
         measure: "f" or "jaccard".
         beta: of F_beta.

@@ -199,19 +199,39 @@ def _logistic(margin):
     return grown / (1.0 + grown)
 
 
+_skipped = compiled(at.skipped)
+
+
+@compiled
+def _drop_first(weights, delays, seen):
+    """Leaves out more of the first vectors where the number of examples is a power of 2.
+
+    ``delays`` adds up (s - 1 - k) g after k vectors that the mean leaves out. Its second half has,
+    from the last such place p, what it was then plus p - k times the weights, which is what more of
+    the first vectors have added to it by the next place.
+    """
+    count, before, now = len(weights), _skipped(seen - 1.0), _skipped(seen)
+    if now > before:
+        delays[:count] += (now - before) * weights - delays[count:]
+    if now > before or seen == 1.0:
+        delays[count:] = delays[:count] + (seen - now) * weights
+
+
 @compiled
 def run(kind, state, weights, delays, settings, held, given):
     """What was predicted before labels were used, and with which probability, (n,) each.
 
     After t examples the mean of the t weight vectors is ``weights + delays / t``: a step g made at
     example s is missing in the s - 1 vectors before it, so ``delays`` adds up (s - 1) g. That way
-    a sparse example touches only its own features.
+    a sparse example touches only its own features. A suffix mean leaves out the first k vectors
+    (``_drop_first``).
 
     Args:
         kind: the number of the learner.
         state: what it remembers besides weights; changed, as are weights and delays.
         weights: (classifiers, features + 1), the last column for the intercept.
-        delays: of the same shape; no rows where the last weights are used instead of the mean.
+        delays: of the same shape; twice as many rows for a suffix mean, none where the last
+            weights are used.
         settings: the value of the feature behind the intercept (1, or 0 without one), the length of
             the first step, and whether it is divided by the root of t.
         held: values row by row, the column of each (none where rows are whole), where rows begin.
@@ -222,19 +242,20 @@ def run(kind, state, weights, delays, settings, held, given):
     values, columns, begins = held
     positive, importance, draws = given
     predicted, guesses = np.zeros(len(positive), np.uint8), np.full(len(positive), np.nan)
-    count, averages = len(weights), len(delays) > 0
+    count, averages, suffix = len(weights), len(delays) > 0, len(delays) > len(weights)
     own, chances, costs = np.empty(count), np.empty(count), np.zeros(count)
     for i in range(len(positive)):
         y, weight = positive[i], importance[i]
         if weight == 0.0:
             continue
         begin, end, before = begins[i], begins[i + 1], state[at.SEEN]
+        held_in_mean = before - (_skipped(before) if suffix else 0.0)
         for j in range(count):
             margin = _dot(weights, j, values, columns, begin, end, constant)
             own[j] = chances[j] = _logistic(margin)
             if averages and before > 0.0:
                 late = _dot(delays, j, values, columns, begin, end, constant)
-                chances[j] = _logistic(margin + late / before)
+                chances[j] = _logistic(margin + late / held_in_mean)
         chosen = _decide(kind, state, chances, draws[i])
         predicted[i], guesses[i] = chosen, chances[0]
         state[at.TRUE_POSITIVE] += weight * y * chosen
@@ -248,5 +269,7 @@ def run(kind, state, weights, delays, settings, held, given):
             move = rate * costs[j] * (own[j] - y)
             _move(weights, j, values, columns, begin, end, constant, -move)
             if averages:
-                _move(delays, j, values, columns, begin, end, constant, before * move)
+                _move(delays, j, values, columns, begin, end, constant, held_in_mean * move)
+        if suffix:
+            _drop_first(weights, delays, before + 1.0)
     return predicted, guesses

@@ -7,6 +7,7 @@ of false positives among the examples so far (a, b, c: F_beta 1 + beta^2, beta^2
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ OMCSL_COUNTS = 9
 def coefficients(measure: str, beta: float) -> tuple[float, float, float]:
     """The numbers a, b, c of a measure, "f" or "jaccard"."""
     return (1.0, 1.0, 0.0) if measure == "jaccard" else (1.0 + beta * beta, beta * beta, 1.0)
+
+
+def skipped(seen: float) -> float:
+    """How many of the first weight vectors a suffix mean leaves out: over 1/4, at most 1/2."""
+    return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
 def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:

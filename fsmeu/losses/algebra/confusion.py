@@ -4,14 +4,15 @@ Such a loss adds up amounts that depend on the pair of labels at a position alon
 are linear in the four cells of the confusion table. The first label is the negative one, the second
 the positive one: tp counts pairs (1, 1), hyp ones of z, ref ones of y.
 
-Where the value is a ratio of sums of counts (``fractional``), the coefficients are derived from the
-expression tree in fractions. A bound on the rounding of doubles is carried along, cell by cell, so
-that a sum is taken for what its fractions say only where its doubles say the same.
+Where the value is a ratio of sums of counts (``fractional``), the evaluator computes with sums of
+counts in place of numbers, in fractions. A bound on the rounding of doubles is carried along, cell
+by cell, so that a sum is taken for what its fractions say only where its doubles say the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +21,7 @@ from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import LossFileError
-from fsmeu.losses.language.dependencies import names_read, steps
-from fsmeu.losses.language.syntax import Binary, Choice, Expr, Name, Unary
+from fsmeu.losses.language.syntax import names_read, steps
 from fsmeu.losses.semantics.domains import check_range
 from fsmeu.losses.semantics.evaluator import BoundLoss, Scope, constant_at, evaluate, number
 
@@ -30,12 +30,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How registers follow from the confusion table.
-
-    Attributes:
-        bound: the loss.
-        amounts: what each register adds for a pair of label indices, (2, 2) by name.
-    """
+    """What each register adds for a pair of label indices, (2, 2) by name."""
 
     bound: BoundLoss
     amounts: dict[str, Floats]
@@ -116,6 +111,113 @@ def tp_counterexample(form: Confusion, n: int) -> Counterexample | None:
     return None
 
 
+class NoFormError(Exception):
+    """An expression that is no function of the kind that is looked for."""
+
+
+class _Undecided:
+    """A condition that holds at some tables: what else is asked may decide without it."""
+
+    def __and__(self, other: Any) -> Any:
+        return False if other is False else self
+
+    def __or__(self, other: Any) -> Any:
+        return True if other is True else self
+
+    def __invert__(self) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise NoFormError
+
+    __rand__, __ror__ = __and__, __or__
+
+
+UNDECIDED = _Undecided()
+
+
+class Form:
+    """An expression as a function of counts; the evaluator computes with it as with a number.
+
+    Subclasses say what constants, sums, products and quotients of it are, and where it is zero.
+    """
+
+    def lifted(self, number: Any) -> Any:
+        """A constant."""
+        raise NoFormError
+
+    plus = times = over = lifted
+
+    def is_zero(self) -> Any:
+        """Whether it is zero, whatever the counts are; False where it never is, or UNDECIDED."""
+        raise NoFormError
+
+    def root(self) -> Any:
+        """The square root."""
+        raise NoFormError
+
+    def _other(self, other: Any) -> Any:
+        return other if isinstance(other, Form) else self.lifted(float(other))
+
+    def __add__(self, other: Any) -> Any:
+        return self.plus(self._other(other))
+
+    def __mul__(self, other: Any) -> Any:
+        return self.times(self._other(other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Any:
+        return self.times(self.lifted(-1.0))
+
+    def __sub__(self, other: Any) -> Any:
+        return self.plus(-self._other(other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._other(other).plus(-self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.over(self._other(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._other(other).over(self)
+
+    def __eq__(self, other: object) -> Any:
+        return (self - other).is_zero()
+
+    def __ne__(self, other: object) -> Any:
+        equal = self == other
+        return ~equal if equal is UNDECIDED else not equal
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _refused(self, *_: Any) -> Any:
+        raise NoFormError
+
+    __abs__ = __float__ = __mod__ = __rmod__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = _refused
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
+        """What numpy's functions of it, and its operations with numpy's numbers, are."""
+        simple = {np.isfinite: np.True_, np.less: np.False_, np.maximum: self}
+        if ufunc in simple:  # as the evaluator asks before it takes a root
+            return simple[ufunc]
+        if ufunc is np.sqrt:
+            return self.root()
+        if ufunc not in _OPERATIONS:
+            raise NoFormError
+        return _OPERATIONS[ufunc](*map(self._other, inputs))
+
+
+_OPERATIONS = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+}
+
 _EPS = float(np.finfo(np.float64).eps)
 _WHOLE = 2**53
 _TRUSTED = 1e-10
@@ -138,23 +240,6 @@ class Fractional:
     denominator: tuple[Fraction, Fraction, Fraction, Fraction]
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """A constant and a weight for each cell: true and false negatives, false and true positives.
-
-    Attributes:
-        weights: the constant and the four weights, an array of fractions, (5,).
-        error: what doubles may have lost of each, (5,).
-    """
-
-    weights: NDArray[Any]
-    error: Floats
-
-
-class _NoSumError(Exception):
-    """An expression that is no sum of counts, or that doubles do not evaluate as one."""
-
-
 def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
     """The fractional-linear form of a value at length n, or at every length from 1 on; or None.
 
@@ -168,116 +253,93 @@ def fractional(form: Confusion, n: int | None = None) -> Fractional | None:
     """
     if n == 0:
         return None
-    reader = _Reader(form, n)
+    tested: list[_Sum] = []
+    length = _Sum(_fractions(0, 1, 1, 1, 1), np.zeros(5), n, tested)
+    current: dict[str, Any] = {"n": length if n is None else float(n)}
+    scope = Scope(form.bound, current, current, {})
     try:
-        main, conditions = reader.branch(form.bound.spec.value)
-        if not (isinstance(main, Binary) and main.operator == "/"):
+        for register in form.bound.spec.registers:
+            start = length._other(evaluate(register.start, scope))
+            cells = _fractions(0, *form.amounts[register.name].ravel().tolist())
+            current[register.name] = start.rounded(start.weights + cells, start.error, (n or 1) + 1)
+        value = evaluate(form.bound.spec.value, scope)
+        if isinstance(value, _Sum) and n is not None:
+            value = _Quotient(value * float(n), length)
+        if not isinstance(value, _Quotient):
             return None
-        top = reader.cells(reader.sum(main.left))
-        below = reader.cells(_rational(reader.sum(main.right)))
-        tested = [reader.tested(condition) for condition in conditions]
-    except (_NoSumError, LossFileError, OverflowError):
+        below = value.below.rational().cells()
+        if not all(_only_at_zero(one.cells(), below) for one in tested):
+            return None
+        return Fractional(_coefficients(value.top.cells()), _coefficients(below))
+    except (NoFormError, LossFileError, OverflowError):
         return None
-    if not all(_only_at_zero(cells, below) for cells in tested):
-        return None
-    return Fractional(_coefficients(top), _coefficients(below))
 
 
-class _Reader:
-    """Reads sums of counts off expressions, for one length or for all."""
+@dataclass(frozen=True, eq=False)
+class _Sum(Form):
+    """A constant and a weight for each cell: true and false negatives, false and true positives.
 
-    def __init__(self, form: Confusion, n: int | None) -> None:
-        self.form, self.n = form, n
-        length = {} if n is None else {"n": float(n)}
-        self.scope = Scope(form.bound, length, length, {})
-        self.constants = set(form.bound.params) | length.keys()
-        self.registers = {r.name: r for r in form.bound.spec.registers}
+    Attributes:
+        weights: the constant and the four weights, an array of fractions, (5,).
+        error: what doubles may have lost of each, (5,).
+        n: the length; None for every length.
+        tested: the sums that conditions compare with zero; each is taken to be none.
+    """
 
-    def is_constant(self, expr: Expr) -> bool:
-        return names_read(expr) <= self.constants
+    weights: NDArray[Any]
+    error: Floats
+    n: int | None
+    tested: list[_Sum]
 
-    def branch(self, expr: Expr) -> tuple[Expr, list[Expr]]:
-        """The value when no condition of ``or ... when`` holds, and those that look at counts."""
-        conditions: list[Expr] = []
-        while isinstance(expr, Choice):
-            if self.is_constant(expr.condition):
-                expr = self._chosen(expr)
-            else:
-                conditions.append(expr.condition)
-                expr = expr.no
-        return expr, conditions
+    def rounded(self, weights: NDArray[Any], error: Floats, operations: int = 1) -> _Sum:
+        """The sum with these weights after some more operations of doubles."""
+        if error.any() or not self._exact(weights):
+            error = error + operations * _EPS * (_sizes(weights) + error)
+        return replace(self, weights=weights, error=error)
 
-    def sum(self, expr: Expr) -> _Sum:
-        """The expression as a sum of counts."""
-        if self.is_constant(expr):
-            return self._rounded(_fractions(self._constant(expr), 0, 0, 0, 0), np.zeros(5))
-        match expr:
-            case Name(name="n"):
-                return _Sum(_fractions(0, 1, 1, 1, 1), np.zeros(5))
-            case Name() if expr.name in self.registers:
-                return self._register(expr.name)
-            case Unary(operator="-"):
-                return _scaled(self.sum(expr.operand), Fraction(-1))
-            case Binary(operator="+"):
-                return self._added(self.sum(expr.left), self.sum(expr.right))
-            case Binary(operator="-"):
-                return self._added(self.sum(expr.left), _scaled(self.sum(expr.right), Fraction(-1)))
-            case Binary(operator="*") if self.is_constant(expr.left):
-                return self._times(expr.right, self._constant(expr.left))
-            case Binary(operator="*") if self.is_constant(expr.right):
-                return self._times(expr.left, self._constant(expr.right))
-            case Binary(operator="/") if self.is_constant(expr.right):
-                divisor = self._constant(expr.right)
-                if divisor:
-                    return self._times(expr.left, 1 / divisor)
-            case Choice() if self.is_constant(expr.condition):
-                return self.sum(self._chosen(expr))
-        raise _NoSumError
+    def lifted(self, number: float) -> _Sum:
+        return self.rounded(_fractions(number, 0, 0, 0, 0), np.zeros(5))
 
-    def tested(self, condition: Expr) -> list[Fraction]:
-        """Weights of the cells in the sum that a condition compares with zero."""
-        if not (isinstance(condition, Binary) and condition.operator == "=="):
-            raise _NoSumError
-        left, right = self.sum(condition.left), self.sum(condition.right)
-        return self.cells(self._added(left, _scaled(right, Fraction(-1))))
+    def plus(self, other: _Sum) -> _Sum:
+        return self.rounded(self.weights + other.weights, self.error + other.error)
 
-    def cells(self, total: _Sum) -> list[Fraction]:
+    def times(self, other: _Sum) -> _Sum:
+        factor, total = (other, self) if self.weights[1:].any() else (self, other)
+        if factor.weights[1:].any():
+            raise NoFormError
+        by = factor.weights[0]
+        error = total.error * float(abs(by)) + factor.error[0] * _sizes(total.weights)
+        return self.rounded(total.weights * by, error, int(abs(by) != 1))
+
+    def over(self, other: _Sum) -> _Sum | _Quotient:
+        by = other.weights[0]
+        if other.weights[1:].any() or not by:
+            return _Quotient(self, other)
+        return self.rounded(self.weights / by, self.error / float(abs(by)))
+
+    def is_zero(self) -> bool:
+        if self.weights[1:].any():
+            self.tested.append(self)
+            return False
+        return not self.weights[0]
+
+    def cells(self) -> list[Fraction]:
         """The weights of the four cells, which add up to n, with the constant shared among them."""
-        if self.n is None and total.weights[0]:
-            raise _NoSumError
-        weights = total.weights[1:] + total.weights[0] / (self.n or 1)
-        errors = total.error[1:] + total.error[0] / (self.n or 1)
+        if self.n is None and self.weights[0]:
+            raise NoFormError
+        weights = self.weights[1:] + self.weights[0] / (self.n or 1)
+        errors = self.error[1:] + self.error[0] / (self.n or 1)
         if (errors > _TRUSTED * _sizes(weights)).any():
-            raise _NoSumError
+            raise NoFormError
         return list(weights)
 
-    def _chosen(self, expr: Choice) -> Expr:
-        """The branch that a condition takes that looks at no count."""
-        return expr.yes if abs(evaluate(expr.condition, self.scope)) > 0 else expr.no
-
-    def _constant(self, expr: Expr) -> Fraction:
-        return Fraction(float(number(expr, self.scope)))
-
-    def _register(self, name: str) -> _Sum:
-        start = self.sum(self.registers[name].start)
-        weights = start.weights + _fractions(0, *self.form.amounts[name].ravel().tolist())
-        if self._exact(weights) and not start.error.any():
-            return _Sum(weights, start.error)
-        steps = (self.n or 1) + 1
-        return _Sum(weights, start.error + steps * _EPS * _sizes(weights))
-
-    def _added(self, left: _Sum, right: _Sum) -> _Sum:
-        return self._rounded(left.weights + right.weights, left.error + right.error)
-
-    def _times(self, expr: Expr, factor: Fraction) -> _Sum:
-        product = _scaled(self.sum(expr), factor)
-        return self._rounded(product.weights, product.error)
-
-    def _rounded(self, weights: NDArray[Any], error: Floats) -> _Sum:
-        """The sum after one more operation of doubles."""
-        if self._exact(weights) and not error.any():
-            return _Sum(weights, error)
-        return _Sum(weights, error + _EPS * (_sizes(weights) + error))
+    def rational(self) -> _Sum:
+        """The sum with each weight replaced by a fraction of small numbers that is next to it."""
+        near = np.array([weight.limit_denominator(_RATIONAL) for weight in self.weights], object)
+        moved = np.abs(self.weights - near)
+        if (moved > _NEAR * np.abs(self.weights)).any():
+            raise NoFormError
+        return replace(self, weights=near, error=self.error + moved.astype(np.float64))
 
     def _exact(self, weights: NDArray[Any]) -> bool:
         """True when doubles hold every such sum: whole multiples of a power of two, not too many.
@@ -291,6 +353,14 @@ class _Reader:
         return bool(most * unit < _WHOLE)
 
 
+@dataclass(frozen=True, eq=False)
+class _Quotient(Form):
+    """A ratio of two sums, of which nothing more can be made."""
+
+    top: _Sum
+    below: _Sum
+
+
 def _fractions(*numbers: float | Fraction) -> NDArray[Any]:
     return np.array([Fraction(number) for number in numbers], object)
 
@@ -298,19 +368,6 @@ def _fractions(*numbers: float | Fraction) -> NDArray[Any]:
 def _sizes(weights: NDArray[Any]) -> Floats:
     sizes: Floats = np.abs(weights).astype(np.float64)
     return sizes
-
-
-def _scaled(total: _Sum, factor: Fraction) -> _Sum:
-    return _Sum(total.weights * factor, total.error * float(abs(factor)))
-
-
-def _rational(total: _Sum) -> _Sum:
-    """The sum with each weight replaced by a fraction of small numbers that is next to it."""
-    near = np.array([weight.limit_denominator(_RATIONAL) for weight in total.weights], object)
-    moved = np.abs(total.weights - near)
-    if (moved > _NEAR * np.abs(total.weights)).any():
-        raise _NoSumError
-    return _Sum(near, total.error + moved.astype(np.float64))
 
 
 def _coefficients(cells: list[Fraction]) -> tuple[Fraction, Fraction, Fraction, Fraction]:

@@ -1,17 +1,18 @@
-"""Expressions of a loss file: parse tree to plain data, every name resolved.
+"""Expressions of a loss file, read from left to right, every name resolved on the way.
 
-``Names`` holds what the statements above an expression have declared; ``read_expr`` reads one.
+Nothing in a file is executed. Size and nesting are checked as it is read. An error says where, what
+was expected there, and what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
 
-from fsmeu.errors import LossFileError, nearest
-from fsmeu.losses.language.messages import fault
-from fsmeu.losses.language.parse import place_of
+from fsmeu.errors import LossFileError, message, nearest
 from fsmeu.losses.language.syntax import (
     At,
     Binary,
@@ -25,211 +26,370 @@ from fsmeu.losses.language.syntax import (
     Place,
     Text,
     Unary,
+    fault,
+    parts,
     walk,
 )
+
+MAX_SIZE = 64_000
+MAX_TOKENS = 8_000
+MAX_DEPTH = 150
+_MAX_PARTS = 20_000
+_MAX_PARTS_OF_FILE = 100_000
+
+_RESERVED = [
+    *("utility", "loss", "labels", "reference", "let", "value", "output", "or", "range", "example"),
+    *("with", "count", "by", "when", "age", "since", "up", "to", "memory", "of", "last", "flag"),
+    *("register", "in", "start", "next", "state", "arc", "otherwise", "at", "old", "if", "then"),
+    *("else", "and", "not", "true", "false"),
+]
+WORDS = (*_RESERVED, "int", "real", "table")
+"""The words of the language."""
+_ALIKE = 0.7
+"""How much of a word must agree with one of the language: words of English text do not."""
 
 FUNCTIONS = {
     "min": (1, 99),
     "max": (1, 99),
-    "abs": (1, 1),
-    "sqrt": (1, 1),
-    "floor": (1, 1),
-    "ceil": (1, 1),
-    "exp": (1, 1),
-    "log": (1, 1),
-    "kind": (1, 1),
-    "type": (1, 1),
+    **dict.fromkeys(("abs", "sqrt", "floor", "ceil", "exp", "log", "kind", "type"), (1, 1)),
     "tally": (2, 2),
     "sum": (1, 1),
 }
 """The functions of the language with the least and the greatest number of their arguments."""
-
 OF_LABELS = ("kind", "type", "tally", "sum")
 """The functions that ask labels or memories."""
-
 _MOST_SIDES = 2
 _FUNCTION, _MEMORY, _PARAMETER = "a function", "a memory", "a parameter"
 _REGISTERS = ("a count", "an age", _MEMORY, "a flag", "a register", "the state")
+_MEANINGS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
+_MEANINGS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
+
+_COMPARE = ("==", "!=", "<", "<=", ">", ">=")
+ANY, CONJUNCTION, _NOT, _COMPARISON, ARITHMETIC, _MINUS = 1, 2, 3, 4, 5, 7
+_LEVELS = {"or": ANY, "and": CONJUNCTION, **dict.fromkeys(_COMPARE, _COMPARISON)}
+_LEVELS |= {"+": ARITHMETIC, "-": ARITHMETIC, "*": 6, "/": 6, "%": 6, "^": 8}
+"""How closely each operator binds; an expression of a level has operators of at least that."""
+
+_OPERANDS = ("true", "false", "old", "at", "(")
+
+_BLANK = re.compile(r"(?:\s|#[^\n]*)*")
+_TOKEN = re.compile(
+    r'(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)|(?P<text>"[^"\n]*")'
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)|(?P<sign>\.\.|->|[=!<>]=|[-+*/%^()\[\],=:<>])|(?P<other>\S+)"
+)
+_COUNTED = re.compile(r"\w+|[^\w\s]")
+
+_OPERATOR = "an expression is missing after the operator"
+_OPEN = "an opened bracket is not closed, or something is missing before it closes"
+_CLOSED = "a bracket closes that was never opened"
+_EQUAL = "'==' compares; a single '=' does not"
+_CHAIN = "comparisons do not chain; join two with 'and'"
+_IN_BRACKETS = "a condition that counts as 1 or 0 stands in brackets here"
+_CHARACTER = "this character is not part of the language (powers are written ^)"
+_IF = "'if' is written: if CONDITION then EXPRESSION else EXPRESSION"
+_OLD = "'old' is followed by the name of a register, 'at' by the name of a state"
 
 
-_WORDS = dict.fromkeys(("z", "y", "i", "n", "inf"), "a word with a fixed meaning")
-_WORDS |= dict.fromkeys(FUNCTIONS, _FUNCTION)
+class Token(NamedTuple):
+    """A piece of the file: a number, text, name, word, sign, end, or something else."""
+
+    kind: str
+    text: str
+    at: int
+    place: Place
 
 
-@dataclass
-class Names:
-    """The names of a loss file, as far as it has been read.
+class Expressions:
+    """The place in a file up to which it has been read, and what its names mean so far.
 
     Attributes:
-        source: the text of the file.
-        origin: the file's name, for messages.
+        token: the next token.
         meaning: what each name is.
         lets: what stands for each ``let``.
         tables: parameters that are tables.
         sides: how many labels choose an entry of a table, where one has been read.
-        states: the explicit states, which may be named before they are declared.
+        states: the explicit states; they may be named before they are declared.
+        named_states: the states that were named, with their places.
     """
 
-    source: str
-    origin: str
-    meaning: dict[str, str] = field(default_factory=_WORDS.copy)
-    lets: dict[str, Expr] = field(default_factory=dict)
-    tables: list[str] = field(default_factory=list)
-    sides: dict[str, int] = field(default_factory=dict)
-    states: tuple[str, ...] = ()
+    def __init__(self, source: str, origin: str) -> None:
+        self.source, self.origin = source, origin
+        if len(source) > MAX_SIZE:
+            must = f"a loss file may have at most {MAX_SIZE:,} characters"
+            raise LossFileError(message(origin, must, f"{len(source):,}"))
+        tokens = sum(1 for _ in _COUNTED.finditer(source))
+        if tokens > MAX_TOKENS:
+            must = f"a loss file may have at most {MAX_TOKENS:,} words and signs"
+            raise LossFileError(message(origin, must, f"{tokens:,}"))
+        self.meaning = _MEANINGS.copy()
+        self.lets: dict[str, Expr] = {}
+        self.tables: list[str] = []
+        self.sides: dict[str, int] = {}
+        self.states: tuple[str, ...] = ()
+        self.named_states: list[Token] = []
+        self._lines = [0, *(found.end() for found in re.finditer("\n", source))]
+        self._depth = self._parts = 0
+        self.token = self.read(0)
+
+    # -- tokens --------------------------------------------------------------------------------
+
+    def read(self, begin: int, pattern: re.Pattern[str] = _TOKEN) -> Token:
+        """The token that begins there, or after blanks and comments."""
+        at = _BLANK.match(self.source, begin).end()  # type: ignore[union-attr]
+        found = pattern.match(self.source, at)
+        if at == len(self.source):
+            lines = self.source.rstrip("\n").split("\n")
+            return Token("end", "", at, Place(len(lines), len(lines[-1]) + 1))
+        line = bisect_right(self._lines, at)
+        place = Place(line, at - self._lines[line - 1] + 1)
+        kind, text = (found.lastgroup or "other", found.group()) if found else ("other", "")
+        return Token("word" if text in _RESERVED else kind, text, at, place)
+
+    def advance(self, token: Token | None = None) -> Token:
+        """The next token, or one that was read in its place, which is passed over."""
+        taken = token or self.token
+        self.token = self.read(taken.at + len(taken.text))
+        return taken
+
+    def take(self, text: str) -> bool:
+        """Passes over the next token if it is this one."""
+        if self.token.text == text:
+            self.advance()
+            return True
+        return False
+
+    def expect(self, text: str, usage: str, expression: bool = False) -> None:
+        """Passes over the next token, which must be this one, perhaps after an expression."""
+        if not self.take(text):
+            raise (self.after_expression if expression else self.unexpected)(usage, f"{text!r}")
+
+    def name(self, usage: str) -> Token:
+        """The next token, which must be a name."""
+        if self.token.kind != "name":
+            raise self.unexpected(usage, "a name")
+        return self.advance()
+
+    # -- errors --------------------------------------------------------------------------------
+
+    def error(self, place: Place, said: str, remedy: str = "") -> LossFileError:
+        """The error of a place in the file."""
+        return fault(self.origin, self.source, place, said, remedy)
+
+    def unexpected(self, said: str, expected: str = "") -> LossFileError:
+        """The error of the next token, which cannot stand where it does."""
+        text = self.token.text[:40]
+        remedy = near_word(text) or (f"Expected {expected}" if expected else "")
+        if text in WORDS and expected == "a name":
+            remedy = f"{text!r} is a word of the language: choose another name"
+        found = f"found {text!r}" if text else "the file ends here"
+        return self.error(self.token.place, f"{said} ({found})", remedy)
+
+    def after_expression(self, said: str, expected: str = "") -> LossFileError:
+        """The error of the next token, which goes on with an expression where none can."""
+        text = self.token.text
+        if text == "=":
+            said = _EQUAL
+        elif text in (*_COMPARE, "and", "or", "not"):
+            said = _IN_BRACKETS
+        elif text in (")", "]") and said != _OPEN:
+            said = _CLOSED
+        elif self.token.kind == "other":
+            said = _CHARACTER
+        return self.unexpected(said, expected)
+
+    # -- expressions ---------------------------------------------------------------------------
+
+    def expr(self, missing: str, level: int = ANY) -> Expr:
+        """The expression that comes next, of at least a level; ``missing`` is said if none."""
+        expr = self._operators(missing, level)
+        self._parts += _size(expr)[0]
+        if self._parts > _MAX_PARTS_OF_FILE:
+            said = f"with every 'let' in place, a file may have {_MAX_PARTS_OF_FILE:,} parts"
+            raise self.error(expr.place, said)
+        return expr
+
+    def made(self, expr: Expr) -> Expr:
+        """The same expression, unless it is too large for what walks it."""
+        size, depth = _size(expr)
+        if depth > MAX_DEPTH:
+            raise self._too_deep(expr.place)
+        if size > _MAX_PARTS:
+            said = f"with every 'let' in place, this has more than {_MAX_PARTS:,} parts"
+            raise self.error(expr.place, said)
+        return expr
+
+    def _too_deep(self, place: Place) -> LossFileError:
+        said = f"with every 'let' in place, expressions may be nested {MAX_DEPTH} deep"
+        return self.error(place, said, "This one is deeper")
+
+    def _operators(self, missing: str, level: int) -> Expr:
+        place = self.token.place
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._too_deep(place)
+        left = self._prefixed(missing, level)
+        while level <= (binds := _LEVELS.get(self.token.text, 0)):
+            operator = self.advance().text
+            right = self._operators(_OPERATOR, _MINUS if operator == "^" else binds + 1)
+            left = self.made(Binary(operator, left, right, place=place))
+            if binds == _COMPARISON and self.token.text in _COMPARE:
+                raise self.unexpected(_CHAIN)
+        self._depth -= 1
+        return left
+
+    def _prefixed(self, missing: str, level: int) -> Expr:
+        """An operand, with the minus, ``not`` or ``if`` before it."""
+        place = self.token.place
+        if level <= _MINUS and self.take("-"):
+            return self.made(Unary("-", self._operators(_OPERATOR, _MINUS), place=place))
+        if level <= _NOT and self.take("not"):
+            return self.made(Unary("not", self._operators(_OPERATOR, _NOT), place=place))
+        if level <= ARITHMETIC and self.take("if"):
+            condition = self._operators(_IF, ANY)
+            self.expect("then", _IF, expression=True)
+            yes = self._operators(_IF, ARITHMETIC)
+            self.expect("else", _IF, expression=True)
+            no = self._operators(_IF, ARITHMETIC)
+            return self.made(Choice(condition, yes, no, place=place))
+        return self._operand(missing)
+
+    def _operand(self, missing: str) -> Expr:
+        kind, text, _, place = token = self.token
+        if kind == "other" or text == "not":
+            raise self.unexpected(_CHARACTER if kind == "other" else _IN_BRACKETS)
+        if kind not in ("number", "text", "name") and text not in _OPERANDS:
+            raise self.unexpected(missing)
+        self.advance()
+        if text == "(":
+            inner = self._operators(_OPEN, ANY)
+            self.expect(")", _OPEN, expression=True)
+            return inner
+        if kind == "name":
+            return self._named(token)
+        if text == "old":
+            name = self.name(_OLD)
+            if self.token.text == "[":
+                return replace(self._index(name, place), old=True)
+            return self._old(name.text, place)
+        if text == "at":
+            self.named_states.append(self.name(_OLD)._replace(place=place))
+            return At(self.named_states[-1].text, place=place)
+        if kind == "text":
+            return Text(text[1:-1], place=place)
+        return Number(float(text) if kind == "number" else float(text == "true"), place=place)
+
+    def _arguments(self, close: str) -> tuple[Expr, ...]:
+        """The expressions in brackets, of which the first is the next token."""
+        self.advance()
+        inside = [self._operators(_OPEN, ANY)]
+        while self.take(","):
+            inside.append(self._operators(_OPEN, ANY))
+        self.expect(close, _OPEN, expression=True)
+        return tuple(inside)
+
+    def _named(self, token: Token) -> Expr:
+        name, place = token.text, token.place
+        if self.token.text == "(":
+            return self._call(name, place)
+        if self.token.text == "[":
+            return self._index(token, place)
+        if name in self.lets:
+            return self.lets[name]
+        if name in self.tables:
+            raise self.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
+        if self.meaning.get(name, _FUNCTION) != _FUNCTION:
+            return Number(float("inf"), place=place) if name == "inf" else Name(name, place=place)
+        if name in self.states:
+            said = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
+            raise self.error(place, said)
+        known = [other for other, what in self.meaning.items() if what != _FUNCTION]
+        hint = nearest(name, known) or "Registers are declared above their use"
+        raise self.error(place, f"the name {name!r} is not known here", hint)
 
     @property
-    def registers(self) -> list[str]:
-        """The names of registers."""
+    def _registers(self) -> list[str]:
         return [name for name, what in self.meaning.items() if what in _REGISTERS]
 
-    @property
-    def variables(self) -> list[str]:
-        """The names that may stand for a number."""
-        return [name for name, what in self.meaning.items() if what != _FUNCTION]
+    def _old(self, name: str, place: Place) -> Expr:
+        if name not in self._registers:
+            hint = nearest(name, self._registers)
+            if name in ("z", "y"):
+                hint = f"Write 'memory m of {name} last 1' above and 'old m[0]' here"
+                hint += ": none at the start"
+            raise self.error(place, f"'old' needs a register, {name!r} is none", hint)
+        return Old(name, place=place)
 
-    def declare(self, token: Any, what: str) -> str:
+    def _call(self, name: str, place: Place) -> Expr:
+        inside = self._arguments(")")
+        if name not in FUNCTIONS:
+            hint = nearest(name, FUNCTIONS) or f"Functions are {', '.join(FUNCTIONS)}"
+            raise self.error(place, f"there is no function {name!r}", hint)
+        least, most = FUNCTIONS[name]
+        if not least <= len(inside) <= most:
+            count = f"{least}" if least == most else f"at least {least}"
+            said = f"{name} takes {count} argument(s), it is given {len(inside)}"
+            raise self.error(place, said)
+        if name in ("tally", "sum"):
+            first = inside[0]
+            if not isinstance(first, Name) or self.meaning.get(first.name) != _MEMORY:
+                said = f"the first argument of {name} must be the name of a memory"
+                raise self.error(first.place, said)
+        return self.made(Call(name, inside, place=place))
+
+    def _index(self, token: Token, place: Place) -> Index:
+        name, is_memory = token.text, self.meaning.get(token.text) == _MEMORY
+        inside = self._arguments("]")
+        if not is_memory and name not in self.tables:
+            said = f"only a memory or a table parameter has entries, {name!r} is neither"
+            raise self.error(place, said, nearest(name, [*self.tables, *self._registers]))
+        if is_memory and len(inside) != 1:
+            raise self.error(place, f"{name}[j] takes one index: how many steps back")
+        if is_memory:
+            self._check_steps_back(name, inside[0])
+        elif len(inside) > _MOST_SIDES:
+            raise self.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
+        elif self.sides.setdefault(name, len(inside)) != len(inside):
+            said = f"the table {name} is read by {self.sides[name]} and by {len(inside)} labels"
+            raise self.error(place, said, "Use two tables")
+        index = Index(name, inside, place=place)
+        self.made(index)
+        return index
+
+    def _check_steps_back(self, memory: str, steps: Expr) -> None:
+        for part in walk(steps):
+            moves = isinstance(part, Text | Old | At | Index)
+            if isinstance(part, Name):
+                moves = part.name != "n" and self.meaning.get(part.name) != _PARAMETER
+            if moves:
+                said = f"how many steps back {memory}[...] looks must be a number or a parameter"
+                raise self.error(part.place, said)
+
+    def declare(self, token: Token, what: str) -> str:
         """Takes a new name; a LossFileError if it is taken."""
-        name = str(token)
-        if name in self.meaning:
-            message = f"the name {name!r} is taken: it is {self.meaning[name]}"
-            raise self.error(place_of(token), message, "Choose another name")
-        self.meaning[name] = what
-        return name
+        if token.text in self.meaning:
+            said = f"the name {token.text!r} is taken: it is {self.meaning[token.text]}"
+            raise self.error(token.place, said, "Choose another name")
+        self.meaning[token.text] = what
+        return token.text
 
-    def error(self, place: Place, message: str, remedy: str = "") -> LossFileError:
-        """The error of a place in the file."""
-        return fault(self.origin, self.source, place, message, remedy)
-
-
-def read_expr(node: Any, names: Names) -> Expr:
-    """The expression of a parse tree; a LossFileError if a name is unknown or misused."""
-    place, children = place_of(node), node.children
-    match node.data:
-        case "number":
-            return Number(float(children[0]), place=place)
-        case "true" | "false":
-            return Number(float(node.data == "true"), place=place)
-        case "text":
-            return Text(unquote(children[0]), place=place)
-        case "name":
-            return _name(str(children[0]), place, names)
-        case "old":
-            return _old(str(children[0]), place, names)
-        case "old_index":
-            return replace(_index(str(children[0]), children[1:], place, names), old=True)
-        case "at":
-            return _at(str(children[0]), place, names)
-        case "call":
-            return _call(str(children[0]), children[1:], place, names)
-        case "index":
-            return _index(str(children[0]), children[1:], place, names)
-    return _operation(node, place, names)
+    def known(self, token: Token, names: Iterable[str], what: str, hint: str = "") -> str:
+        """A name, which must be one of these; a LossFileError if it is not."""
+        if token.text not in names:
+            said = f"{token.text!r} is not a {what}"
+            raise self.error(token.place, said, nearest(token.text, names) or hint)
+        return token.text
 
 
-def _operation(node: Any, place: Place, names: Names) -> Expr:
-    """What holds other expressions between operators."""
-    match node.data:
-        case "minus" | "negation":
-            operator = "-" if node.data == "minus" else "not"
-            return Unary(operator, read_expr(node.children[0], names), place=place)
-        case "conjunction" | "disjunction":
-            operator = "and" if node.data == "conjunction" else "or"
-            left, right = (read_expr(child, names) for child in node.children)
-            return Binary(operator, left, right, place=place)
-        case "choice":
-            condition, yes, no = (read_expr(child, names) for child in node.children)
-            return Choice(condition, yes, no, place=place)
-    first, operator, second = node.children
-    left, right = read_expr(first, names), read_expr(second, names)
-    return Binary(str(operator), left, right, place=place)
+def _size(expr: Expr) -> tuple[int, int]:
+    """How many parts an expression has, and how deep they are nested; kept on it."""
+    held: tuple[int, int] | None = vars(expr).get("_size")
+    if held is None:
+        inside = [_size(part) for part in parts(expr)]
+        held = 1 + sum(size for size, _ in inside), 1 + max((d for _, d in inside), default=0)
+        object.__setattr__(expr, "_size", held)
+    return held
 
 
-def _name(name: str, place: Place, names: Names) -> Expr:
-    if name in names.lets:
-        return names.lets[name]
-    if name in names.tables:
-        raise names.error(place, f"{name!r} is a table; ask for an entry such as {name}[z, y]")
-    if names.meaning.get(name, _FUNCTION) != _FUNCTION:
-        return Number(float("inf"), place=place) if name == "inf" else Name(name, place=place)
-    if name in names.states:
-        message = f"{name!r} is a state; write 'at {name}' to ask whether it is reached"
-        raise names.error(place, message)
-    hint = nearest(name, names.variables) or "Registers are declared above their use"
-    raise names.error(place, f"the name {name!r} is not known here", hint)
-
-
-def _old(name: str, place: Place, names: Names) -> Expr:
-    if name not in names.registers:
-        hint = nearest(name, names.registers)
-        if name in ("z", "y"):
-            hint = f"Write 'memory m of {name} last 1' above and 'old m[0]' here: none at the start"
-        raise names.error(place, f"'old' needs a register, {name!r} is none", hint)
-    return Old(name, place=place)
-
-
-def _at(state: str, place: Place, names: Names) -> Expr:
-    if state not in names.states:
-        hint = nearest(state, names.states) or "States are declared with 'state'"
-        raise names.error(place, f"{state!r} is not a state", hint)
-    return At(state, place=place)
-
-
-def _call(name: str, arguments: Sequence[Any], place: Place, names: Names) -> Expr:
-    if name not in FUNCTIONS:
-        hint = nearest(name, FUNCTIONS) or f"Functions are {', '.join(FUNCTIONS)}"
-        raise names.error(place, f"there is no function {name!r}", hint)
-    least, most = FUNCTIONS[name]
-    if not least <= len(arguments) <= most:
-        count = f"{least}" if least == most else f"at least {least}"
-        message = f"{name} takes {count} argument(s), it is given {len(arguments)}"
-        raise names.error(place, message)
-    if name in ("tally", "sum"):
-        _check_memory(arguments[0], name, names)
-    return Call(name, tuple(read_expr(a, names) for a in arguments), place=place)
-
-
-def _check_memory(node: Any, function: str, names: Names) -> None:
-    name = str(node.children[0]) if node.data == "name" else ""
-    if names.meaning.get(name) != _MEMORY:
-        message = f"the first argument of {function} must be the name of a memory"
-        raise names.error(place_of(node), message)
-
-
-def _check_sides(name: str, sides: int, place: Place, names: Names) -> None:
-    """Refuses a table that is not read by one label or by two, everywhere by as many."""
-    if sides > _MOST_SIDES:
-        raise names.error(place, f"a table has one side or two: {name}[z] or {name}[z, y]")
-    if names.sides.setdefault(name, sides) != sides:
-        message = f"the table {name} is read by {names.sides[name]} and by {sides} labels"
-        raise names.error(place, message, "Use two tables")
-
-
-def _index(name: str, arguments: Sequence[Any], place: Place, names: Names) -> Index:
-    is_memory = names.meaning.get(name) == _MEMORY
-    if not is_memory and name not in names.tables:
-        message = f"only a memory or a table parameter has entries, {name!r} is neither"
-        raise names.error(place, message, nearest(name, [*names.tables, *names.registers]))
-    if is_memory and len(arguments) != 1:
-        raise names.error(place, f"{name}[j] takes one index: how many steps back")
-    if not is_memory:
-        _check_sides(name, len(arguments), place, names)
-    inside = tuple(read_expr(a, names) for a in arguments)
-    if is_memory:
-        _check_steps_back(name, inside[0], names)
-    return Index(name, inside, place=place)
-
-
-def _check_steps_back(memory: str, steps: Expr, names: Names) -> None:
-    for part in walk(steps):
-        moves = isinstance(part, Text | Old | At | Index)
-        if isinstance(part, Name):
-            moves = part.name != "n" and names.meaning.get(part.name) != _PARAMETER
-        if moves:
-            message = f"how many steps back {memory}[...] looks must be a number or a parameter"
-            raise names.error(part.place, message)
-
-
-def unquote(token: Any) -> str:
-    """The text between the quotes."""
-    return str(token)[1:-1]
+def near_word(word: str) -> str:
+    """A hint when a word is nearly a word of the language; short words are like too many."""
+    return nearest(word, WORDS, _ALIKE) if len(word) > 2 and word not in WORDS else ""

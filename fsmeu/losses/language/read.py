@@ -1,18 +1,23 @@
-"""Parse tree to spec: sugar becomes registers, names are resolved, ``let`` is put in place."""
+"""Text of a loss file to its spec: sugar becomes registers, ``let`` is put in place."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from lark import Token, Tree
-
-from fsmeu.errors import as_number, nearest
+from fsmeu.errors import LossFileError, as_number
 from fsmeu.fst.tags import KINDS
-from fsmeu.losses.language.dependencies import needed_registers
-from fsmeu.losses.language.expressions import OF_LABELS, Names, read_expr, unquote
-from fsmeu.losses.language.parse import MAX_DEPTH, parse, place_of
+from fsmeu.losses.language.expressions import (
+    ANY,
+    ARITHMETIC,
+    CONJUNCTION,
+    OF_LABELS,
+    Expressions,
+    Token,
+    near_word,
+)
 from fsmeu.losses.language.syntax import (
     Arcs,
     Binary,
@@ -30,15 +35,44 @@ from fsmeu.losses.language.syntax import (
     Spec,
     Text,
     Unary,
-    parts,
+    needed_registers,
     walk,
 )
 
 STATE = "state"
 _MAX_REGISTERS = 100
-_MAX_PARTS = 20_000
-_MAX_PARTS_OF_FILE = 100_000
 _ZERO, _ONE = Number(0.0), Number(1.0)
+_LABEL, _SEQUENCE = (re.compile(rf'(?P<text>"[^"\n]*")|[^\s"#{end}]+') for end in ("", "="))
+
+_BEGIN = "a loss file begins with 'utility NAME' or 'loss NAME'"
+_NAMED = "'utility' and 'loss' are followed by a name"
+_SUMMARY = "the text after the name needs a closing quote on the same line"
+_PARAM = "a parameter is written NAME, NAME = default, or NAME: int = default in LOW..HIGH"
+_USAGE = {
+    "count": (
+        "'count' is written: count NAME when CONDITION, or count NAME by AMOUNT when CONDITION"
+    ),
+    "age": "'age' is written: age NAME since CONDITION up to LIMIT",
+    "memory": "'memory' is written: memory NAME of z last K (or of EXPRESSION in LOW..HIGH last K)",
+    "flag": "'flag' is written: flag NAME when CONDITION",
+    "register": "'register' is written: register NAME in LOW..HIGH start VALUE next EXPRESSION",
+    "state": "'state' is followed by the names of the states, the first is the start",
+    "arc": "'arc' is written: arc STATE -> STATE when CONDITION, or with 'otherwise' at the end",
+    "let": "'let' is written: let NAME = EXPRESSION",
+    "labels": "'labels' is followed by labels, by 'any', or by 'bio', 'iob1' or 'iobes'",
+    "value": "'value' is followed by an expression, then maybe: or EXPRESSION when CONDITION",
+    "output": (
+        "'output' is written: output NAME = EXPRESSION, then maybe: or EXPRESSION when CONDITION"
+    ),
+    "range": "'range' is written: range LOW .. HIGH",
+    "example": (
+        "'example' is written: example Z Y = VALUE, or with parameters: example Z Y = VALUE with "
+        "k = 2"
+    ),
+    "reference": "'reference' is followed by a quoted text",
+}
+"""How each statement is written, as errors say it."""
+_STATEMENT = f"a statement begins with {', '.join(list(_USAGE)[:-1])} or {list(_USAGE)[-1]}"
 
 
 @lru_cache(maxsize=64)
@@ -48,35 +82,120 @@ def read(source: str, origin: str = "<text>") -> Spec:
     Raises:
         LossFileError: the text is not a loss file, or a name in it is unknown or used twice.
     """
-    source = source.removeprefix("\ufeff")  # a byte order mark, as some editors write it
-    tree = parse(source, origin)
-    return _Reader(source, origin).spec(tree)
+    return _Reader(source.removeprefix("\ufeff"), origin).spec()  # as some editors begin a file
 
 
-class _Reader:
+class _Reader(Expressions):
     """Collects the statements of one file, top to bottom."""
 
     def __init__(self, source: str, origin: str) -> None:
-        self.names = Names(source, origin)
+        super().__init__(source, origin)
         self.params: list[Param] = []
         self.registers: list[Register] = []
         self.single: dict[str, Any] = {}
         self.references: list[str] = []
         self.examples: list[Example] = []
         self.outputs: list[Output] = []
-        self.arcs: list[tuple[int, int, Expr | None]] = []
-        self.let_sizes: dict[int, tuple[int, int]] = {}
-        self.parts = 0
+        self.arcs: list[tuple[Token, Token, Expr | None]] = []
+        self.begin = self.token
+        self.usage = ""
 
-    def expr(self, node: Any) -> Expr:
-        return self.checked(read_expr(node, self.names), place_of(node))
+    def spec(self) -> Spec:
+        """The spec of the whole file."""
+        kind, name, summary = self.header()
+        while self.token.kind != "end":
+            if self.token.text not in _USAGE:
+                raise self.no_statement()
+            self.begin, self.usage = self.token, _USAGE[self.token.text]
+            self.advance()
+            getattr(self, f"on_{self.begin.text}")()
+        if "value" not in self.single:
+            end = Place(self.source.rstrip("\n").count("\n") + 1, 1)
+            raise self.error(end, "a loss file needs a 'value' statement")
+        labels, scheme = self.single.get("labels", (None, ""))
+        registers, value = self.with_arcs(), self.single["value"]
+        for_outputs = needed_registers(registers, [output.value for output in self.outputs])
+        for_outputs -= needed_registers(registers, [value])
+        return Spec(
+            name=name,
+            kind=kind,
+            summary=summary,
+            references=tuple(self.references),
+            params=tuple(self.params),
+            labels=labels,
+            scheme=scheme,
+            registers=tuple(r for r in registers if r.name not in for_outputs),
+            value=value,
+            range=self.single.get("range"),
+            examples=tuple(self.examples),
+            outputs=tuple(self.outputs),
+            output_registers=registers if self.outputs else (),
+            source=self.source,
+            origin=self.origin,
+        )
 
-    def fixed(self, node: Any, length: bool = True, labels: bool = False) -> Expr:
+    def no_statement(self) -> LossFileError:
+        """The error of what begins no statement.
+
+        A list of labels goes on to the next word of the language, so it also takes a misspelt one:
+        then what begins the line is to blame.
+        """
+        line = self.source.split("\n")[self.token.place.line - 1]
+        words = line.split()
+        below = self.begin.text == "labels" and self.begin.place.line < self.token.place.line
+        if not below or not words[0].isalpha():
+            return self.after_expression(_STATEMENT)
+        place = Place(self.token.place.line, len(line) - len(line.lstrip()) + 1)
+        said = f"{_STATEMENT} (found {words[0][:40]!r})"
+        return self.error(place, said, near_word(words[0]))
+
+    # -- the head ------------------------------------------------------------------------------
+
+    def header(self) -> tuple[str, str, str]:
+        """Kind, name and summary."""
+        if self.token.text not in ("utility", "loss"):
+            raise self.unexpected(_BEGIN, "'utility' or 'loss'")
+        kind, name, summary = self.advance().text, self.name(_NAMED).text, ""
+        if self.take("(") and not self.take(")"):
+            self.param()
+            while self.take(","):
+                self.param()
+            self.expect(")", _PARAM)
+        if self.token.kind == "text":
+            summary = self.advance().text[1:-1]
+        elif self.token.text.startswith('"'):
+            raise self.unexpected(_SUMMARY)
+        return kind, name, summary
+
+    def param(self) -> None:
+        self.usage = _PARAM
+        token, kind = self.name(_PARAM), "real"
+        name = self.declare(token, "a parameter")
+        if self.take(":"):
+            kind = self.token.text
+            if kind not in ("int", "real", "table"):
+                raise self.unexpected(_PARAM, "'int', 'real' or 'table'")
+            self.advance()
+        default = self.fixed(False, kind == "table", ANY) if self.take("=") else None
+        low, high = self.bounds(False) if self.take("in") else (None, None)
+        if kind == "table":
+            self.tables.append(name)
+        self.params.append(Param(name, kind, default, low, high, token.place))
+
+    # -- parts of statements -------------------------------------------------------------------
+
+    def condition(self) -> Expr:
+        return self.expr(self.usage)
+
+    def amount(self) -> Expr:
+        return self.expr(self.usage, ARITHMETIC)
+
+    def fixed(self, length: bool = True, labels: bool = False, level: int = ARITHMETIC) -> Expr:
         """An expression that is known before a sequence is: of parameters and the length n.
 
         With labels, it is one for each pair of labels z and y, the sides of a table.
         """
-        expr = self.expr(node)
+        expr = self.expr(self.usage, level)
         names = {p.name for p in self.params} | ({"n"} if length else set())
         names |= {"z", "y"} if labels else set()
         for part in walk(expr):
@@ -88,252 +207,192 @@ class _Reader:
             known |= labels and isinstance(part, Text)
             if not known:
                 also = " and n" if length else " above it"
-                raise self.names.error(part.place, f"only parameters{also} may be used here")
+                raise self.error(part.place, f"only parameters{also} may be used here")
         return expr
 
-    def checked(self, expr: Expr, place: Place) -> Expr:
-        """The same expression, unless it is too large for what walks it."""
-        size, depth = self.size(expr)
-        self.parts += size
-        if depth > MAX_DEPTH:
-            trouble = f"this is nested more than {MAX_DEPTH} deep"
-        elif size > _MAX_PARTS:
-            trouble = f"this has more than {_MAX_PARTS:,} parts"
-        elif self.parts > _MAX_PARTS_OF_FILE:
-            trouble = f"the file has more than {_MAX_PARTS_OF_FILE:,} parts"
-        else:
-            return expr
-        raise self.names.error(place, f"with every 'let' in place, {trouble}")
+    def bounds(self, length: bool = True) -> tuple[Expr | None, Expr | None]:
+        """LOW..HIGH, of which either may be missing."""
+        low = None if self.token.text == ".." else self.fixed(length)
+        self.expect("..", self.usage, expression=self.usage != _PARAM)
+        ends = self.token.text in (",", ")", "start", "last")
+        return low, None if ends else self.fixed(length)
 
-    def size(self, expr: Expr) -> tuple[int, int]:
-        """How many parts an expression has, and how deep they are nested; lets are counted once."""
-        if id(expr) in self.let_sizes:
-            return self.let_sizes[id(expr)]
-        inside = [self.size(part) for part in parts(expr)]
-        return 1 + sum(size for size, _ in inside), 1 + max((d for _, d in inside), default=0)
+    def new(self, what: str) -> tuple[str, Place]:
+        """The name that is declared, and its place."""
+        token = self.name(self.usage)
+        return self.declare(token, what), token.place
 
-    def spec(self, tree: Tree[Token]) -> Spec:
-        header, *statements = tree.children
-        kind, name, *rest = header.children  # type: ignore[union-attr]
-        summary = rest.pop()
-        for param in rest:
-            if param is not None:
-                self.param(param)
-        self.declare_states(statements)
-        for statement in statements:
-            getattr(self, f"on_{statement.data}")(statement)  # type: ignore[union-attr]
-        if "value" not in self.single:
-            end = Place(self.names.source.rstrip("\n").count("\n") + 1, 1)
-            raise self.names.error(end, "a loss file needs a 'value' statement")
-        if len(self.registers) > _MAX_REGISTERS:
-            place = self.registers[_MAX_REGISTERS].place
-            raise self.names.error(place, f"a loss file may have {_MAX_REGISTERS} registers")
-        self.finish_states()
-        labels, scheme = self.single.get("labels", (None, ""))
-        registers, value = tuple(self.registers), self.single["value"]
-        for_outputs = needed_registers(registers, [output.value for output in self.outputs])
-        for_outputs -= needed_registers(registers, [value])
-        return Spec(
-            name=str(name),
-            kind=str(kind),
-            summary=unquote(summary) if summary is not None else "",
-            references=tuple(self.references),
-            params=tuple(self.params),
-            labels=labels,
-            scheme=scheme,
-            registers=tuple(r for r in registers if r.name not in for_outputs),
-            value=value,
-            range=self.single.get("range"),
-            examples=tuple(self.examples),
-            outputs=tuple(self.outputs),
-            output_registers=registers if self.outputs else (),
-            source=self.names.source,
-            origin=self.names.origin,
-        )
+    def add(self, register: Register) -> None:
+        if len(self.registers) == _MAX_REGISTERS:
+            raise self.error(register.place, f"a loss file may have {_MAX_REGISTERS} registers")
+        self.registers.append(register)
 
-    # -- declarations -------------------------------------------------------------------------
-
-    def param(self, node: Any) -> None:
-        token, kind, default, bounds = node.children
-        name = self.names.declare(token, "a parameter")
-        low, high = self.bounds(bounds, False) if bounds is not None else (None, None)
-        kind = str(kind) if kind is not None else "real"
-        fallback = None
-        if default is not None:
-            fallback = self.fixed(default, False, labels=kind == "table")
-        if kind == "table":
-            self.names.tables.append(name)
-        self.params.append(Param(name, kind, fallback, low, high, place_of(token)))
-
-    def bounds(self, node: Any, length: bool = True) -> tuple[Expr | None, Expr | None]:
-        low, high = (part.children[0] for part in node.children)
-        return (
-            self.fixed(low, length) if low is not None else None,
-            self.fixed(high, length) if high is not None else None,
-        )
-
-    def declare_states(self, statements: Iterable[Any]) -> None:
-        """States may be named by ``at`` before their statement, so they are collected first."""
-        declared = [s for s in statements if s.data == "state"]
-        if len(declared) > 1:
-            raise self.names.error(place_of(declared[1]), "there may be only one 'state' statement")
-        if declared:
-            names = [str(token) for token in declared[0].children]
-            if len(set(names)) < len(names):
-                raise self.names.error(place_of(declared[0]), "state names must differ")
-            self.names.states = tuple(names)
-
-    # -- statements ---------------------------------------------------------------------------
-
-    def once(self, node: Any, key: str, value: Any) -> None:
+    def once(self, value: Any) -> None:
+        key = self.begin.text
         if key in self.single:
-            raise self.names.error(place_of(node), f"there may be only one {key!r} statement")
+            raise self.error(self.begin.place, f"there may be only one {key!r} statement")
         self.single[key] = value
 
-    def on_labels(self, node: Any) -> None:
-        tokens = [label.children[0] for label in node.children]
-        words = [unquote(t) if t.type == "STRING" else str(t) for t in tokens]
-        bare = [t.type == "LABEL" for t in tokens]
-        if len(words) == 1 and bare[0] and words[0] in ("any", *KINDS):
-            self.once(node, "labels", (None, words[0] if words[0] in KINDS else ""))
+    # -- statements ----------------------------------------------------------------------------
+
+    def on_labels(self) -> None:
+        tokens: list[Token] = []
+        while (token := self.read(self.token.at, _LABEL)).text and token.kind != "word":
+            tokens.append(self.advance(token))
+        if not tokens:
+            raise self.unexpected(self.usage)
+        words = [t.text[1:-1] if t.kind == "text" else t.text for t in tokens]
+        if len(tokens) == 1 and tokens[0].text in ("any", *KINDS):
+            self.once((None, words[0] if words[0] in KINDS else ""))
             return
         if len(set(words)) < len(words):
-            raise self.names.error(place_of(node), "labels must differ")
-        numbers = [as_number(w) if b else None for w, b in zip(words, bare, strict=True)]
+            raise self.error(self.begin.place, "labels must differ")
+        numbers = [as_number(t.text) for t in tokens]
         whole = tuple(k for k in numbers if k is not None)
-        labels = whole if len(whole) == len(words) else tuple(words)
-        self.once(node, "labels", (labels, ""))
+        self.once((whole if len(whole) == len(words) else tuple(words), ""))
 
-    def on_reference(self, node: Any) -> None:
-        self.references.append(unquote(node.children[0]))
+    def on_reference(self) -> None:
+        if self.token.kind != "text":
+            raise self.unexpected(self.usage, "a quoted text")
+        self.references.append(self.advance().text[1:-1])
 
-    def on_let(self, node: Any) -> None:
-        token, body = node.children
-        expr = self.expr(body)
-        self.let_sizes[id(expr)] = self.size(expr)
-        self.names.lets[self.names.declare(token, "a let")] = expr
+    def on_let(self) -> None:
+        token = self.name(self.usage)
+        self.expect("=", self.usage)
+        body = self.condition()
+        self.lets[self.declare(token, "a let")] = body
 
-    def on_count(self, node: Any) -> None:
-        token, amount, condition = node.children
-        name = self.names.declare(token, "a count")
-        step = self.expr(amount) if amount is not None else _ONE
+    def on_count(self) -> None:
+        name, place = self.new("a count")
+        if self.token.kind != "end" and self.token.text not in ("by", "when", *_USAGE):
+            raise self.unexpected(self.usage)
+        step = self.amount() if self.take("by") else _ONE
+        update: Expr = Binary("+", Name(name), step, place=place)
+        if self.take("when"):
+            update = Choice(self.condition(), update, Name(name))
         whole = isinstance(step, Number) and step.value >= 0 and step.value.is_integer()
-        more = Binary("+", Name(name), step, place=place_of(token))
-        update = more if condition is None else Choice(self.expr(condition), more, Name(name))
         low, high = (_ZERO, Binary("*", Name("n"), step)) if whole else (None, None)
-        self.registers.append(Register(name, "count", _ZERO, update, low, high, place_of(token)))
+        self.add(Register(name, "count", _ZERO, update, low, high, place))
 
-    def on_age(self, node: Any) -> None:
-        token, condition, limit = node.children
-        name = self.names.declare(token, "an age")
-        top = self.fixed(limit)
+    def on_age(self) -> None:
+        name, place = self.new("an age")
+        self.expect("since", self.usage)
+        condition = self.condition()
+        self.expect("up", self.usage, expression=True)
+        self.expect("to", self.usage)
+        top = self.fixed()
         older = Call("min", (Binary("+", Name(name), _ONE), top))
-        update = Choice(self.expr(condition), _ZERO, older)
-        self.registers.append(Register(name, "age", top, update, _ZERO, top, place_of(token)))
+        self.add(Register(name, "age", top, Choice(condition, _ZERO, older), _ZERO, top, place))
 
-    def on_memory(self, node: Any) -> None:
-        token, entry, bounds, depth = node.children
-        name = self.names.declare(token, "a memory")
-        low, high = self.bounds(bounds) if bounds is not None else (None, None)
+    def on_memory(self) -> None:
+        name, place = self.new("a memory")
+        self.expect("of", self.usage)
+        update = Push(name, self.amount(), place=place)
+        low, high = self.bounds() if self.take("in") else (None, None)
         if (low is None) != (high is None):
-            raise self.names.error(place_of(token), "bounds of a memory are both needed, LOW..HIGH")
-        body = self.expr(entry)
-        update = Push(name, body, place=place_of(token))
-        place = place_of(token)
-        self.registers.append(
-            Register(name, "memory", _ZERO, update, low, high, place, depth=self.fixed(depth))
-        )
+            raise self.error(place, "bounds of a memory are both needed, LOW..HIGH")
+        self.expect("last", self.usage, expression=True)
+        depth = self.fixed()
+        self.add(Register(name, "memory", _ZERO, update, low, high, place, depth=depth))
 
-    def on_flag(self, node: Any) -> None:
-        token, condition = node.children
-        name = self.names.declare(token, "a flag")
-        update = Choice(self.expr(condition), _ONE, Name(name))
-        self.registers.append(Register(name, "flag", _ZERO, update, _ZERO, _ONE, place_of(token)))
+    def on_flag(self) -> None:
+        name, place = self.new("a flag")
+        self.expect("when", self.usage)
+        update = Choice(self.condition(), _ONE, Name(name))
+        self.add(Register(name, "flag", _ZERO, update, _ZERO, _ONE, place))
 
-    def on_register(self, node: Any) -> None:
-        token, bounds, start, update = node.children
-        name = self.names.declare(token, "a register")
-        low, high = self.bounds(bounds)
+    def on_register(self) -> None:
+        name, place = self.new("a register")
+        self.expect("in", self.usage)
+        low, high = self.bounds()
         if low is None or high is None:
-            raise self.names.error(place_of(token), "a register needs both bounds, LOW..HIGH")
-        begin, body = self.fixed(start), self.expr(update)
-        self.registers.append(Register(name, "register", begin, body, low, high, place_of(token)))
+            raise self.error(place, "a register needs both bounds, LOW..HIGH")
+        self.expect("start", self.usage, expression=True)
+        begin = self.fixed()
+        self.expect("next", self.usage, expression=True)
+        self.add(Register(name, "register", begin, self.condition(), low, high, place))
 
-    def on_state(self, node: Any) -> None:
-        top = Number(float(len(self.names.states) - 1))
-        place = place_of(node)
-        self.names.meaning[STATE] = "the state"
-        self.registers.append(
-            Register(STATE, "state", _ZERO, Arcs(()), _ZERO, top, place, states=self.names.states)
+    def on_state(self) -> None:
+        place, names = self.begin.place, [self.name(self.usage).text]
+        while self.token.kind == "name":
+            names.append(self.advance().text)
+        if self.states:
+            raise self.error(place, "there may be only one 'state' statement")
+        if len(set(names)) < len(names):
+            raise self.error(place, "state names must differ")
+        self.states, top = tuple(names), Number(float(len(names) - 1))
+        self.meaning[STATE] = "the state"
+        self.add(Register(STATE, "state", _ZERO, Arcs(()), _ZERO, top, place, states=self.states))
+
+    def on_arc(self) -> None:
+        source = self.name(self.usage)
+        self.expect("->", self.usage)
+        target, condition = self.name(self.usage), None
+        if not self.take("otherwise"):
+            condition = self.condition() if self.take("when") else _ONE
+        elif any(c is None and a.text == source.text for a, _, c in self.arcs):
+            said = f"only one arc of {source.text!r} may have 'otherwise'"
+            raise self.error(source.place, said)
+        self.arcs.append((source, target, condition))
+
+    def with_arcs(self) -> tuple[Register, ...]:
+        """The registers; that of explicit states has its arcs, all of which must be known."""
+        for token in self.named_states:
+            self.known(token, self.states, "state", "States are declared with 'state'")
+        arcs = []
+        for *ends, condition in self.arcs:
+            a, b = (self.states.index(self.known(end, self.states, "state")) for end in ends)
+            arcs.append((a, b, condition))
+        return tuple(
+            replace(r, update=Arcs(tuple(arcs), place=r.place)) if r.sugar == STATE else r
+            for r in self.registers
         )
 
-    def on_arc(self, node: Any) -> None:
-        source, target, guard = node.children
-        ends = []
-        for token in (source, target):
-            if str(token) not in self.names.states:
-                message = f"{str(token)!r} is not a state"
-                raise self.names.error(
-                    place_of(token), message, nearest(str(token), self.names.states)
-                )
-            ends.append(self.names.states.index(str(token)))
-        condition: Expr | None = _ONE
-        if guard is not None:
-            condition = self.expr(guard.children[0]) if guard.data == "when" else None
-        if condition is None and any(a == ends[0] and c is None for a, _, c in self.arcs):
-            message = f"only one arc of {str(source)!r} may have 'otherwise'"
-            raise self.names.error(place_of(source), message)
-        self.arcs.append((ends[0], ends[1], condition))
-
-    def finish_states(self) -> None:
-        for k, register in enumerate(self.registers):
-            if register.sugar == "state":
-                update = Arcs(tuple(self.arcs), place=register.place)
-                fields = {**register.__dict__, "update": update}
-                self.registers[k] = Register(**fields)
-
-    def at_end(self, node: Any, main: Any, cases: list[Any]) -> Expr:
+    def at_end(self) -> Expr:
         """A function of the registers after the last position, with its cases for 0/0."""
-        value = self.expr(main)
-        for case in reversed(cases):
-            body, condition = case.children
-            value = Choice(self.expr(condition), self.expr(body), value, place=place_of(node))
-        for part in walk(self.checked(value, place_of(node))):
+        main, cases = self.amount(), []
+        while self.take("or"):
+            body = self.amount()
+            self.expect("when", self.usage, expression=True)
+            cases.append((self.expr(self.usage, CONJUNCTION), body))
+        for condition, body in reversed(cases):
+            main = self.made(Choice(condition, body, main, place=self.begin.place))
+        for part in walk(main):
             if isinstance(part, Name) and part.name in ("z", "y", "i"):
-                message = f"the value is asked after the last position, {part.name!r} is no more"
-                remedy = "Keep it in a register, or use n"
-                raise self.names.error(part.place, message, remedy)
-        return value
+                said = f"the value is asked after the last position, {part.name!r} is no more"
+                raise self.error(part.place, said, "Keep it in a register, or use n")
+        return main
 
-    def on_value(self, node: Any) -> None:
-        main, *cases = node.children
-        self.once(node, "value", self.at_end(node, main, cases))
+    def on_value(self) -> None:
+        self.once(self.at_end())
 
-    def on_output(self, node: Any) -> None:
-        token, main, *cases = node.children
-        value = self.at_end(node, main, cases)
-        self.outputs.append(Output(self.names.declare(token, "an output"), value, place_of(token)))
+    def on_output(self) -> None:
+        token = self.name(self.usage)
+        self.expect("=", self.usage)
+        value = self.at_end()
+        self.outputs.append(Output(self.declare(token, "an output"), value, token.place))
 
-    def on_range(self, node: Any) -> None:
-        low, high = (self.fixed(part) for part in node.children)
-        self.once(node, "range", (low, high))
+    def on_range(self) -> None:
+        low = self.fixed()
+        self.expect("..", self.usage, expression=True)
+        self.once((low, self.fixed()))
 
-    def on_example(self, node: Any) -> None:
-        z, y, value, *bindings = node.children
-        texts = [
-            unquote(s.children[0]) if s.children[0].type == "STRING" else str(s.children[0])
-            for s in (z, y)
-        ]
-        bound = []
-        for binding in bindings:
-            if binding is not None:
-                token, body = binding.children
-                known = [p.name for p in self.params]
-                if str(token) not in known:
-                    hint = nearest(str(token), known)
-                    raise self.names.error(
-                        place_of(token), f"{str(token)!r} is not a parameter", hint
-                    )
-                bound.append((str(token), self.fixed(body, False)))
-        example = Example(texts[0], texts[1], self.fixed(value), tuple(bound), place_of(node))
-        self.examples.append(example)
+    def on_example(self) -> None:
+        sequences, bound = [], []
+        for _ in range(2):
+            token = self.read(self.token.at, _SEQUENCE)
+            if not token.text:
+                raise self.unexpected(self.usage, "a label sequence")
+            self.advance(token)
+            sequences.append(token.text[1:-1] if token.kind == "text" else token.text)
+        self.expect("=", self.usage)
+        value = self.fixed()
+        more = self.take("with")
+        while more:
+            token = self.name(self.usage)
+            self.expect("=", self.usage)
+            name = self.known(token, [p.name for p in self.params], "parameter")
+            bound.append((name, self.fixed(False)))
+            more = self.take(",")
+        z, y = sequences
+        self.examples.append(Example(z, y, value, tuple(bound), self.begin.place))

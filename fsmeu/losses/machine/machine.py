@@ -7,6 +7,8 @@ shifted up by a constant that is kept beside the machine.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,12 +18,20 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import visible
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.fst.arcs import ArcTable
-from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size
-from fsmeu.fst.image import Fst, fst_from_table, symbol_table
+from fsmeu.fst.compose import guard_arcs, guard_layers, guard_size, max_states
+from fsmeu.fst.distinct import by_first, refine, refine_layers
+from fsmeu.fst.image import ArcTable, Fst, fst_from_table, symbol_table
 from fsmeu.fst.layers import Layer, Layered, arcs_by_label
-from fsmeu.losses.language.dependencies import names_read, reads_clock, tapes
-from fsmeu.losses.language.syntax import Binary, Name, Number, Place, Register
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Name,
+    Number,
+    Place,
+    Register,
+    names_read,
+    reads_clock,
+    tapes,
+)
 from fsmeu.losses.machine.view import MachineView, SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import trajectories
@@ -36,17 +46,51 @@ _CLOCK = Register(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Machine(Picture):
-    """A compiled loss.
+class Compiled(Picture):
+    """A machine of states and arcs, input tape z and output tape y.
 
     Attributes:
         name: what it computes, for pictures and messages.
         n: the length of the sequences it is for.
         alphabet: the labels of both tapes.
+        table: its arcs, sorted by state and input label; state 0 is the start.
+        shift: what was added to every value to make weights of them.
+    """
+
+    name: str
+    n: int
+    alphabet: Alphabet
+    table: ArcTable
+    shift: float
+
+    def __repr__(self) -> str:
+        """Names what it computes and its size."""
+        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
+
+    @property
+    def states(self) -> int:
+        """The number of states."""
+        return self.table.states
+
+    @property
+    def arcs(self) -> int:
+        """The number of arcs."""
+        return self.table.arcs
+
+    @cached_property
+    def fst(self) -> Fst:
+        """The pynini machine (log64 arcs, symbol tables attached)."""
+        symbols = symbol_table(self.alphabet)
+        return fst_from_table(self.table, symbols, symbols)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Machine(Compiled):
+    """A compiled loss, which has one path per pair and the value as its final weight.
+
+    Attributes:
         next: target (states, z, y) of each step, -1 where no pair of length n takes it.
         values: value of ending in each state; nan where no pair of length n ends.
-        shift: what was added to every value to make final weights of them.
         registers: register values behind each state.
         source: the loss that it was compiled from, which knows what registers mean; None if it was
             made otherwise.
@@ -61,34 +105,19 @@ class Machine(Picture):
     registers: dict[str, Floats]
     source: BoundLoss | None = None
 
-    def __repr__(self) -> str:
-        """Names what it computes and its size."""
-        return f"<machine of {visible(self.name)}: {self.states:,} states, {self.arcs:,} arcs>"
-
     @property
     def states(self) -> int:
         """The number of states."""
         return len(self.values)
 
-    @property
-    def arcs(self) -> int:
-        """The number of arcs."""
-        return int((self.next >= 0).sum())
-
     @cached_property
-    def table(self) -> ArcTable:
+    def table(self) -> ArcTable:  # type: ignore[override]
         """The arcs, sorted by state and input label; state 0 is the start."""
         source, z, y = np.nonzero(self.next >= 0)
         target = self.next[source, z, y]
         with np.errstate(divide="ignore"):
             final = -np.log(np.where(np.isnan(self.values), 0.0, self.values + self.shift))
         return ArcTable(0, source, z + 1, y + 1, np.zeros(len(source)), target, final)
-
-    @cached_property
-    def fst(self) -> Fst:
-        """The pynini machine (log64 arcs, symbol tables attached)."""
-        symbols = symbol_table(self.alphabet)
-        return fst_from_table(self.table, symbols, symbols)
 
     @cached_property
     def unvalued(self) -> Fst:
@@ -140,14 +169,9 @@ def build_machine(
     pairs: Layered | None = None,
     max_states: int | None = None,
 ) -> Machine:
-    """The explicit machine of a view that is the same at every position.
+    """The explicit machine of a view that is the same at every position, the hypothesis free.
 
-    Args:
-        name: what it computes.
-        alphabet: the labels of both tapes.
-        view: a view with the hypothesis free, so that its symbols are pairs.
-        pairs: an acceptor of pairs, z * L + y; then only what these can reach is built.
-        max_states: limit on the number of states.
+    With ``pairs``, an acceptor of pairs z * L + y, only what these can reach is built.
 
     Raises:
         SizeLimitError: there are more states than the limit.
@@ -166,14 +190,7 @@ def build_machine(
 def explore(
     name: str, view: View, pairs: Layered | None, size: int, max_states: int | None
 ) -> tuple[Ints, Ints, Bools]:
-    """What pairs of length n can reach.
-
-    Args:
-        name: what the machine is called in an error.
-        view: a view with the hypothesis free, the same at every position.
-        pairs: an acceptor of pairs, z * size + y; then only what these can reach is explored.
-        size: the number of labels.
-        max_states: limit on the number of states.
+    """What pairs of length n, or those of an acceptor of pairs z * size + y, can reach.
 
     Returns:
         State codes, targets (states, pairs of labels) as state numbers with -1 for none, and which
@@ -192,14 +209,7 @@ def explore(
 
 
 def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) -> None:
-    """Finds the steps that are new at position i.
-
-    Args:
-        i: the position.
-        layer: the arcs of the acceptor there.
-        inside: which (state, state of the acceptor) are reached before it.
-        explored: the states so far.
-    """
+    """Finds the new steps at position i, from the (state, state of the acceptor) inside."""
     together: dict[bytes, tuple[Ints, list[int]]] = {}
     for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
@@ -314,3 +324,174 @@ class _Explored:
             self._order = np.insert(self._order, place[new], numbers[new])
             self.codes = np.concatenate([self.codes, met[new]])
         return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(met, codes)], -1)
+
+
+# -- merging states -----------------------------------------------------------------------------
+
+
+def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
+    """A machine with fewer states that gives every pair of length n the same value.
+
+    ``layered`` makes the least machine in layers: it is the same for all files of one loss, but a
+    state that many depths share is there once for each. Otherwise states that several depths share
+    stay shared, and there are never more of them than before.
+
+    Raises:
+        SizeLimitError: ``layered`` is set, and there are more states than the limit in all layers.
+    """
+    smaller = _merged(machine, refine(_steps(machine), same_values(machine.values)))
+    most = max_states(limit)
+    size = _unrolled_size(smaller, most)
+    if layered:
+        guard_size(f"{machine.name}, in layers", size, limit, least=True)
+        return _in_layers(smaller)
+    before = smaller.states + 1
+    while smaller.states < before and size <= most:
+        before = smaller.states
+        smaller = _absorbed(smaller)
+        size = _unrolled_size(smaller, most)
+    return smaller
+
+
+def unroll(machine: Machine) -> tuple[list[Ints], list[Ints]]:
+    """The states that are met at each depth from 0 to n, and where their steps lead.
+
+    The latter are arrays (states, pairs of labels) of places among the next states, -1 for none.
+    """
+    layers, steps = list(_layers(machine)), _steps(machine)
+    places = []
+    for here, after in itertools.pairwise(layers):
+        place = np.full(machine.states + 1, -1, np.int64)
+        place[after] = np.arange(len(after))
+        places.append(place[steps[here]])
+    return layers, places
+
+
+def same_values(values: Floats) -> Ints:
+    """Numbers for values, ascending with them and the same for equal ones; -1 for nan."""
+    numbers = np.full(len(values), -1, np.int64)
+    ends = ~np.isnan(values)
+    numbers[ends] = np.unique(values[ends], return_inverse=True)[1]
+    return numbers
+
+
+def _steps(machine: Machine) -> Ints:
+    return machine.next.reshape(machine.states, -1)
+
+
+def _layers(machine: Machine) -> Iterator[Ints]:
+    """The states that are met at each depth."""
+    steps = _steps(machine)
+    layer = np.zeros(1, np.int64)
+    yield layer
+    for _ in range(machine.n):
+        met = np.zeros(machine.states + 1, bool)
+        met[steps[layer]] = True
+        layer = np.flatnonzero(met[:-1])
+        yield layer
+
+
+def _unrolled_size(machine: Machine, enough: int) -> int:
+    """The number of states in all layers until there are enough, more where they have many arcs."""
+    each = max(4, len(machine.alphabet) ** 2)
+    total = 0
+    for layer in _layers(machine):
+        total += len(layer)
+        if total * each // 4 > enough:
+            break
+    return total * each // 4
+
+
+def _classes(machine: Machine, layers: list[Ints], places: list[Ints]) -> Ints:
+    """The classes of the states of all layers in a row, numbered through; -1 if no pair ends."""
+    ends = same_values(machine.values)[layers[-1]]
+    refined = refine_layers([(steps, steps[:, :0]) for steps in places], ends)
+    begins = np.cumsum([0, *(classes.max(initial=-1) + 1 for classes in refined[:-1])])
+    return np.concatenate(
+        [np.where(held < 0, -1, held + begin) for held, begin in zip(refined, begins, strict=True)]
+    )
+
+
+def _in_layers(machine: Machine) -> Machine:
+    """The machine with one state for each class of each layer."""
+    layers, places = unroll(machine)
+    begins = np.cumsum([len(layer) for layer in layers])
+    none = np.full((len(layers[-1]), _steps(machine).shape[1]), -1, np.int64)
+    steps = [np.where(held < 0, -1, held + k) for held, k in zip(places, begins, strict=False)]
+    states, last = np.concatenate(layers), np.arange(begins[-1]) >= begins[-1] - len(layers[-1])
+    unrolled = replace(
+        machine,
+        next=np.concatenate([*steps, none]).reshape(-1, *machine.next.shape[1:]),
+        values=np.where(last, machine.values[states], np.nan),
+        registers={name: held[states] for name, held in machine.registers.items()},
+    )
+    return _merged(unrolled, by_first(_classes(machine, layers, places)))
+
+
+def _absorbed(machine: Machine) -> Machine:
+    """The machine without states that others can stand in for.
+
+    A state is known by the depths at which it is met and its class at each of them. Another can
+    stand in for it when it is met at all of these depths, and more if it likes, and has the same
+    classes there: whoever is sent to it instead finds the same values after every continuation.
+    (States of which neither covers the other stay apart; to merge those as well is to find the
+    smallest automaton that is consistent with a sample, which is hard.)
+    """
+    layers, places = unroll(machine)
+    classes, state = _classes(machine, layers, places), np.concatenate(layers)
+    met = np.flatnonzero(classes >= 0)
+    order = met[np.argsort(state[met], kind="stable")]
+    states, begins = np.unique(state[order], return_index=True)
+    held = map(frozenset, map(np.ndarray.tolist, np.split(classes[order], begins[1:])))
+    profiles = dict(zip(states.tolist(), held, strict=True))
+    stand_in = np.full(machine.states, -1, np.int64)
+    holders: dict[int, list[int]] = {}
+    for this in sorted(profiles, key=lambda s: (-len(profiles[s]), s)):
+        mine = profiles[this]
+        rarest = min(mine, key=lambda c: len(holders.get(c, ())))
+        others = (s for s in holders.get(rarest, ()) if mine <= profiles[s])
+        stand_in[this] = next(others, this)
+        if stand_in[this] == this:
+            for one in mine:
+                holders.setdefault(one, []).append(this)
+    kept = np.unique(stand_in[stand_in >= 0])
+    number = np.full(machine.states, -1, np.int64)
+    number[kept] = np.arange(len(kept))
+    return _merged(machine, np.where(stand_in >= 0, number[stand_in], -1), kept)
+
+
+def _merged(machine: Machine, classes: Ints, kept: Ints | None = None) -> Machine:
+    """The machine whose states are these classes, each as its representative (its first state) is.
+
+    The class of the start is 0; states of class -1 are left out.
+    """
+    if kept is None:
+        numbers, first = np.unique(classes, return_index=True)
+        kept = first[numbers >= 0]
+    return _reachable(_selected(machine, kept, classes)) if len(kept) else machine
+
+
+def _reachable(machine: Machine) -> Machine:
+    """The machine without the states that no pair of length n meets."""
+    steps = _steps(machine)
+    reached = np.zeros(machine.states + 1, bool)
+    fresh = np.zeros(1, np.int64)
+    for _ in range(machine.n + 1):
+        reached[fresh] = True
+        after = np.zeros(machine.states + 1, bool)
+        after[steps[fresh]] = True
+        fresh = np.flatnonzero(after[:-1] & ~reached[:-1])
+        if not len(fresh):
+            break
+    met = np.flatnonzero(reached[:-1])
+    return _selected(machine, met, np.where(reached, np.cumsum(reached) - 1, -1)[:-1])
+
+
+def _selected(machine: Machine, kept: Ints, number: Ints) -> Machine:
+    """The machine of these states, to which all states with their numbers are redirected."""
+    return replace(
+        machine,
+        next=np.append(number, -1)[machine.next[kept]],
+        values=machine.values[kept],
+        registers={name: held[kept] for name, held in machine.registers.items()},
+    )

@@ -18,7 +18,6 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.distinct import bits, group, refine
-from fsmeu.losses.language.dependencies import names_read
 from fsmeu.losses.language.syntax import (
     Arcs,
     At,
@@ -29,6 +28,7 @@ from fsmeu.losses.language.syntax import (
     Push,
     Register,
     Spec,
+    names_read,
     parts,
     walk,
 )

@@ -15,9 +15,17 @@ import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
-from fsmeu.losses.language.dependencies import is_condition
-from fsmeu.losses.language.messages import fault
-from fsmeu.losses.language.syntax import Binary, Call, Choice, Expr, Name, Number, Register
+from fsmeu.losses.language.syntax import (
+    Binary,
+    Call,
+    Choice,
+    Expr,
+    Name,
+    Number,
+    Register,
+    fault,
+    is_condition,
+)
 from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Memory, Scope, constant_at, evaluate
 
 _MAX_DOMAIN = 1_000_000
@@ -106,11 +114,8 @@ class Pool(Domain):
 class Merged(Domain):
     """Classes of values that nothing can tell apart; one of each class stands for all of it.
 
-    Args:
-        values: all values that occur, ascending.
-        classes: the class of each.
-        representatives: the value that stands for each class.
-        length: the least length of sequences for which these are the classes.
+    ``values`` are all that occur, ascending, ``classes`` the class of each; the classes are the
+    same for sequences of this length and longer ones.
     """
 
     def __init__(self, values: Floats, classes: Ints, representatives: Floats, length: int) -> None:
@@ -169,15 +174,7 @@ def bounds_of(bound: BoundLoss, register: Register, n: int) -> tuple[float, floa
 def keep_bounds(
     bound: BoundLoss, register: Register, values: Lanes, low: Lanes, high: Lanes
 ) -> None:
-    """Refuses values that leave the bounds which the file declares for a register.
-
-    Args:
-        bound: the loss.
-        register: the register; nothing is asked of those without declared bounds.
-        values: its values.
-        low: the least value, of each or of all.
-        high: the greatest value.
-    """
+    """Refuses values that leave the bounds which the file declares for a register, if it does."""
     if register.sugar != "register":
         return
     if type(values) is float:
@@ -197,12 +194,7 @@ def left_bounds(bound: BoundLoss, register: Register, what: str) -> LossFileErro
 def keep_whole(register: Register, before: Lanes, after: Lanes, scope: Scope) -> None:
     """Refuses a count of whole numbers that passes 2^53, where doubles begin to leave some out.
 
-    Args:
-        register: a register whose update was just evaluated; nothing is asked of those that are no
-            counts.
-        before: its value before the step.
-        after: its value after the step.
-        scope: what the update saw.
+    ``before`` and ``after`` are its values around a step of which ``scope`` is what the update saw.
     """
     if register.sugar != "count" or not np.any(np.abs(after) >= MOST_WHOLE):
         return
@@ -290,11 +282,7 @@ def share_numbers(domains: Mapping[str, Domain]) -> dict[str, Domain]:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Numbers for tuples of register values.
-
-    Attributes:
-        domains: the domain of each register, by name, in order.
-    """
+    """Numbers for tuples of register values, whose domains are given by name, in order."""
 
     domains: Mapping[str, Domain]
 
@@ -321,11 +309,7 @@ class Space:
         return values
 
     def encode(self, values: Mapping[str, Floats]) -> tuple[Ints, str | None]:
-        """The number of each tuple, -1 where a count runs past n.
-
-        Returns:
-            The numbers, and the name of a register that left declared bounds, if one did.
-        """
+        """The number of each tuple, -1 where a count passes n, and a register out of bounds."""
         code: Ints = np.zeros((), np.int64)
         outside = np.zeros((), bool)
         culprit = None

@@ -19,8 +19,6 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import LossFileError
 from fsmeu.fst.alphabet import Alphabet
-from fsmeu.losses.language.dependencies import is_condition
-from fsmeu.losses.language.messages import fault
 from fsmeu.losses.language.syntax import (
     Arcs,
     At,
@@ -36,6 +34,8 @@ from fsmeu.losses.language.syntax import (
     Spec,
     Text,
     Unary,
+    fault,
+    is_condition,
 )
 
 NONE = -1.0
@@ -102,9 +102,7 @@ _SCALAR = (bool, np.bool_)
 class Memory:
     """How a memory is kept in one number: entries are digits, 0 is 'nothing yet', newest lowest.
 
-    Attributes:
-        values: what digit d + 1 stands for.
-        depth: how many entries are kept.
+    Digit d + 1 stands for ``values[d]``; ``depth`` entries are kept.
     """
 
     values: Floats
@@ -131,14 +129,7 @@ class Memory:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of an expression stand for.
-
-    Attributes:
-        bound: the loss, its labels and parameters.
-        current: z, y, i, n and the registers, updated as far as the step has come.
-        old: the registers before the step.
-        memories: how each memory is kept.
-    """
+    """What the names of an expression stand for: z, y, i, n and registers, now or ``old``."""
 
     bound: BoundLoss
     current: Mapping[str, Lanes]

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.losses.language.dependencies import names_read, needed_registers, steps
-from fsmeu.losses.language.syntax import Expr
-from fsmeu.losses.semantics.domains import bounds_of, keep_bounds, keep_whole, memories_of
-from fsmeu.losses.semantics.evaluator import BoundLoss, Lanes, Scope, constant_at, evaluate, number
+from fsmeu.errors import LossFileError
+from fsmeu.losses.language.syntax import (
+    Expr,
+    increment,
+    names_read,
+    needed_registers,
+    reads_clock,
+    steps,
+    steps_read_length,
+    unread_registers,
+)
+from fsmeu.losses.semantics.domains import (
+    MOST_WHOLE,
+    bounds_of,
+    check_range,
+    keep_bounds,
+    keep_whole,
+    memories_of,
+)
+from fsmeu.losses.semantics.evaluator import (
+    BoundLoss,
+    Lanes,
+    Memory,
+    Scope,
+    constant_at,
+    evaluate,
+    function_of,
+    number,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Registers:
-    """The registers of a loss for sequences of one length.
-
-    Attributes:
-        starts: the value of each before the first position, by name.
-        bounds: the least and greatest value of each, by name.
-    """
+    """The starts of the registers of a loss, and their bounds, for sequences of one length."""
 
     starts: dict[str, float]
     bounds: dict[str, tuple[float, float]]
@@ -42,14 +63,14 @@ def registers_at(bound: BoundLoss, n: int) -> Registers:
 
 
 def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str, Floats]]:
-    """Register values (pairs,) before the first position and after each.
+    """Register values (pairs,) by name, before the first position and after each.
 
     Args:
         bound: a loss with labels and parameters.
-        z: hypotheses as label indices, shape (pairs, longest).
+        z: hypotheses as label indices, (pairs, longest).
         y: references, of the same shape.
-        lengths: how many labels each pair has, in descending order; where they differ, no step may
-            look at the length. A pair that has ended keeps its registers.
+        lengths: the length of each pair, descending; where they differ, no step may look at it. A
+            pair that has ended keeps its registers.
     """
     distinct, place = np.unique(lengths, return_inverse=True)
     distinct = distinct if len(z) else np.array([z.shape[1]])
@@ -75,16 +96,13 @@ def walk(bound: BoundLoss, z: Ints, y: Ints, lengths: Ints) -> Iterator[dict[str
 
 
 def trajectories(bound: BoundLoss, n: int, z: Ints, names: set[str]) -> dict[str, Floats]:
-    """The values of registers that look at z alone, before and after every position.
+    """The values of registers that look at z (and i) alone, (batch, n + 1) by name.
 
     Args:
         bound: the loss.
         n: length of the sequences.
-        z: label indices, shape (batch, n).
-        names: registers that depend on z (and i) only.
-
-    Returns:
-        For each name, an array of shape (batch, n + 1).
+        z: label indices, (batch, n).
+        names: the registers.
     """
     spec = bound.spec
     ours = [r for r in spec.registers if r.name in names]
@@ -134,18 +152,142 @@ def at_end(
     n: int,
     active: Bools | None = None,
 ) -> Floats:
-    """An expression of the registers after the last position, of this shape.
-
-    Args:
-        bound: the loss.
-        expr: the value, an output, or a slope of one.
-        registers: the registers by name, floats or arrays that broadcast to the shape.
-        shape: that of the result.
-        n: the length of the sequences.
-        active: where the expression must be defined; it is 0 elsewhere.
-    """
+    """An expression of the registers at the end, of this shape; 0 where it is not active."""
     current = {**registers, "n": float(n)}
     value = number(expr, Scope(bound, current, current, memories_of(bound, n)), active)
     if active is not None:
         value = np.where(active, value, 0.0)
     return value if value.shape == shape else np.broadcast_to(value, shape).astype(np.float64)
+
+
+_MANY_PAIRS = 100
+"""Pairs from which a walk over arrays is faster than one by one."""
+_KEPT_STEPS = 1 << 16
+"""Steps between states that are kept for the next pairs: 30 MB."""
+_EVALUATED_CELLS = 1 << 20
+"""Labels of pairs that are walked over together: 8 MB an array."""
+_State = tuple[float, ...]
+_Gains = tuple[tuple[int, float], ...]
+
+
+def trace_pairs(bound: BoundLoss, z: Ints, y: Ints) -> list[dict[str, Floats]]:
+    """Register values of pairs, (pairs,) by name, before and after each position of z, y."""
+    return list(walk(bound, z, y, np.full(len(z), z.shape[1])))
+
+
+class _Steps:
+    """The steps of a loss on floats, each computed once.
+
+    A state is all registers but counts that no step looks at. A step leads from a state by two
+    label indices to the state after it and what the counts gain.
+    """
+
+    def __init__(self, bound: BoundLoss, memories: Mapping[str, Memory]) -> None:
+        spec = bound.spec
+        self._bound, self._memories = bound, memories
+        counts = {r.name for r in spec.registers if r.sugar == "count" and increment(r) is not None}
+        self.counts = sorted(counts & unread_registers(spec))
+        self.states = [r.name for r in spec.registers if r.name not in self.counts]
+        self._updates = [(r.name, function_of(r.update)) for r in spec.registers]
+        self._reads_clock = reads_clock(spec)
+        self._known: dict[Hashable, tuple[_State, _Gains]] = {}
+
+    def step(self, i: int, n: int, labels: tuple[int, int], state: _State) -> tuple[_State, _Gains]:
+        """The state after position i of n, and what counts gain there, by their places."""
+        key = (labels, state, i) if self._reads_clock else (labels, state)
+        known = self._known.get(key)
+        if known is not None:
+            return known
+        old = dict.fromkeys(self.counts, 0.0) | dict(zip(self.states, state, strict=True))
+        z, y = self._bound.label_values[list(labels)].tolist()
+        now = {**old, "n": float(n), "i": float(i), "z": z, "y": y}
+        scope = Scope(self._bound, now, old, self._memories)
+        for name, update in self._updates:
+            now[name] = float(update(scope, None))
+        if len(self._known) >= _KEPT_STEPS:
+            self._known.clear()
+        gains = tuple((k, now[name]) for k, name in enumerate(self.counts) if now[name])
+        known = self._known[key] = tuple(now[name] for name in self.states), gains
+        return known
+
+
+@lru_cache(maxsize=64)
+def _steps(bound: BoundLoss, n: int) -> _Steps:
+    """The steps for sequences of length n, or of any length for 0."""
+    return _Steps(bound, memories_of(bound, n))
+
+
+def _registers_of_pair(bound: BoundLoss, z: Ints, y: Ints) -> dict[str, float]:
+    """The registers of one pair of label indices after the last position, by name."""
+    n = len(z)
+    held, steps = registers_at(bound, n), _steps(bound, n if steps_read_length(bound.spec) else 0)
+    state = tuple(held.starts[name] for name in steps.states)
+    totals = [held.starts[name] for name in steps.counts]
+    bounds = [held.bounds[name] for name in steps.states]
+    bounds = [(max(low, 1 - MOST_WHOLE), min(high, MOST_WHOLE - 1)) for low, high in bounds]
+    try:
+        with np.errstate(all="ignore"):
+            for i, labels in enumerate(zip(z.tolist(), y.tolist(), strict=True), start=1):
+                state, gains = steps.step(i, n, labels, state)
+                for k, gain in gains:
+                    totals[k] += gain
+                    if not -MOST_WHOLE < totals[k] < MOST_WHOLE:
+                        raise ArithmeticError
+                for value, (low, high) in zip(state, bounds, strict=True):
+                    if not low <= value <= high or not value.is_integer():
+                        raise ArithmeticError
+    except (ArithmeticError, LossFileError):  # the walk over arrays tells what is wrong, if it is
+        last = deque(walk(bound, z[None], y[None], np.array([n])), maxlen=1).pop()
+        return {name: float(values[0]) for name, values in last.items()}
+    return dict(zip((*steps.states, *steps.counts), (*state, *totals), strict=True))
+
+
+def registers_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> dict[str, Floats]:
+    """The registers of each pair of label indices after its last position, (pairs,) by name."""
+    names = [r.name for r in bound.spec.registers]
+    if len(pairs) < _MANY_PAIRS:
+        ended = [_registers_of_pair(bound, *pair) for pair in pairs]
+        return {name: np.array([row[name] for row in ended], np.float64) for name in names}
+    registers = {name: np.empty(len(pairs)) for name in names}
+    lengths = np.array([len(z) for z, _ in pairs], np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    apart = np.diff(lengths[order]) != 0
+    ends = np.flatnonzero(apart & steps_read_length(bound.spec)) + 1
+    size = max(1, _EVALUATED_CELLS // int(lengths.max(initial=1) + 1))
+    for run in np.split(order, ends):
+        for rows in np.split(run, range(size, len(run), size)):
+            z, y = np.zeros((2, len(rows), int(lengths[rows].max(initial=0))), np.int64)
+            for k, row in enumerate(rows):
+                z[k, : lengths[row]], y[k, : lengths[row]] = pairs[row]
+            state = deque(walk(bound, z, y, lengths[rows]), maxlen=1).pop()
+            for name in names:
+                registers[name][rows] = state[name]
+    return registers
+
+
+def values_of_pairs(bound: BoundLoss, pairs: Sequence[tuple[Ints, Ints]]) -> Floats:
+    """The value of each pair of label indices, (pairs,)."""
+    if len(pairs) < _MANY_PAIRS:
+        ended = ((_registers_of_pair(bound, z, y), len(z)) for z, y in pairs)
+        return np.array([value_of_state(bound, state, (), n) for state, n in ended], np.float64)
+    lengths = np.array([len(z) for z, _ in pairs], np.int64)
+    return values_of_registers(bound, registers_of_pairs(bound, pairs), lengths)
+
+
+def values_of_registers(bound: BoundLoss, ended: Mapping[str, Floats], lengths: Ints) -> Floats:
+    """The value of each pair, (pairs,), given its registers at its end by name, and its length."""
+    values = np.empty(len(lengths))
+    for n in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == n)
+        state = {name: held[rows] for name, held in ended.items()}
+        values[rows] = value_of_state(bound, state, (len(rows),), n)
+    return values
+
+
+def value_of_state(
+    bound: BoundLoss, state: Mapping[str, Lanes], shape: tuple[int, ...], n: int
+) -> Floats:
+    """The value of each pair that ends in these registers."""
+    values = at_end(bound, bound.spec.value, state, shape, n)
+    check_range(bound, n, values)
+    return values

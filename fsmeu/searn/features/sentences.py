@@ -1,10 +1,16 @@
-"""Sentences as hashed features: one row for each position, laid end to end."""
+"""Sentences as hashed features: one sparse row for each position, laid end to end.
+
+Hashes are the same on every machine and in every process. A text is hashed by BLAKE2 to 64 bits.
+Two hashes are combined by a multiplication and the finalizer of the generator splitmix64 (Steele,
+Lea and Flood 2014), which spreads each bit over all others.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,18 +19,118 @@ from scipy.sparse import csr_array
 
 from fsmeu.arrays import Ints
 from fsmeu.learning.features import feature_items
-from fsmeu.searn.features.hashing import indices, rows_of_columns, text_hash
-from fsmeu.searn.features.segments import SegmentSet, segment_features
-from fsmeu.searn.features.templates import TemplateSet, column_names, columns_of, template_hashes
 
 __all__ = [
     "HashedSentences",
+    "Hashes",
     "feature_rows",
     "hashed_sentences",
-    "templated_sentences",
+    "history_columns",
+    "indices",
+    "joined_rows",
+    "mixed",
+    "rows_of_columns",
+    "text_hash",
+    "uniform",
 ]
 
+Hashes = NDArray[np.uint64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
 _NAME = re.compile(r"[^:=]*")
+
+
+def text_hash(text: str) -> int:
+    """The hash of a text, a whole number below 2^64."""
+    held = text.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(held, digest_size=8).digest(), "big")
+
+
+def mixed(first: Hashes | np.uint64, second: Hashes | np.uint64) -> Hashes:
+    """The hashes of pairs of hashes, in this order; the shapes are broadcast."""
+    with np.errstate(over="ignore"):
+        z = np.asarray(first) * _GOLDEN + np.asarray(second) + _GOLDEN
+        z = (z ^ (z >> np.uint64(30))) * _FIRST
+        z = (z ^ (z >> np.uint64(27))) * _SECOND
+        found: Hashes = z ^ (z >> np.uint64(31))
+    return found
+
+
+def indices(hashes: Hashes, bits: int) -> NDArray[np.int32]:
+    """The first bits of hashes, as columns of a matrix that has 2^bits of them; same shape."""
+    found: NDArray[np.int32] = (hashes >> np.uint64(64 - bits)).astype(np.int32)
+    return found
+
+
+def uniform(seed: int, *numbers: Any) -> NDArray[np.float64]:
+    """A number from [0, 1) for each, of the shape of the numbers: the upper 53 bits of a hash.
+
+    Args:
+        seed: a whole number from 0 to 2^64 - 1.
+        numbers: arrays of whole numbers, which say together what is drawn for.
+    """
+    found: NDArray[np.uint64] = np.asarray(seed, np.uint64)
+    for one in numbers:
+        found = mixed(found, np.asarray(one).astype(np.uint64))
+    return np.asarray((found >> np.uint64(11)) * 2.0**-53, np.float64)
+
+
+_SEED = np.uint64(text_hash("history"))
+"""Keeps these features apart from those of positions."""
+
+
+def history_columns(
+    past: Any, crossed: Hashes, bits: int, crossed_depth: int = 1
+) -> NDArray[np.int32]:
+    """The columns of a constant, of the last 1, 2, ... decisions, and of crossed ones, (B, K).
+
+    Args:
+        past: the last decisions, the newest first, (B, h); at least -2.
+        crossed: hashes of what is seen, (B, C), each of which is crossed with the last 1, ...,
+            ``crossed_depth`` decisions.
+        bits: there are 2^bits columns.
+        crossed_depth: see above.
+    """
+    key = np.full(len(past), _SEED)
+    found = [key]
+    for k in range(past.shape[1]):
+        key = mixed(key, (past[:, k].astype(np.int64) + 2).astype(np.uint64))
+        found.append(key)
+        if k < crossed_depth:
+            found += [mixed(key, crossed[:, c]) for c in range(crossed.shape[1])]
+    return indices(np.stack(found, axis=1), bits)
+
+
+def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
+    """Rows that have the value 1 in these columns, a ``csr_array`` (B, count) of float32.
+
+    Args:
+        columns: (B, K); negative ones are left out.
+        count: the number of columns of the matrix.
+    """
+    kept = columns >= 0
+    ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1), dtype=np.int64)))
+    held = (np.ones(int(ends[-1]), np.float32), columns[kept], ends)
+    return csr_array(held, shape=(len(columns), count))
+
+
+def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) -> csr_array:
+    """Rows of a matrix, each with more columns of value 1 behind it, a ``csr_array`` (B, columns).
+
+    Args:
+        matrix: (P, columns).
+        positions: the row of the matrix for each row, (B,).
+        added: the columns that are added to each, (B, K); a negative one is left out.
+    """
+    taken, more = matrix[positions], rows_of_columns(added, matrix.shape[1])
+    begins, extra = taken.indptr.astype(np.int64), more.indptr
+    ends = begins + extra
+    columns, values = np.empty(ends[-1], np.int32), np.empty(ends[-1], matrix.dtype)
+    for part, shift in ((taken, extra[:-1]), (more, begins[1:])):
+        at = np.arange(len(part.indices)) + np.repeat(shift, np.diff(part.indptr))
+        columns[at], values[at] = part.indices, part.data
+    return csr_array((values, columns, ends), shape=(len(positions), matrix.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -41,7 +147,7 @@ class HashedSentences:
 
     matrix: csr_array
     starts: Ints
-    crossed: NDArray[np.uint64]
+    crossed: Hashes
     segments: Any = field(default=None, compare=False)
 
     def __len__(self) -> int:
@@ -70,25 +176,29 @@ def hashed_sentences(
         crossed: names of features that are to be crossed with labels decided before. The name of a
             feature ends at the first ":" or "=": that of ``"w0=the"`` is ``"w0"``.
     """
-    known: dict[str, tuple[int, int, int]] = {}
+    known: dict[str, tuple[int, int, int]] = {}  # column, number among crossed names, hash
     group = {name: k for k, name in enumerate(crossed)}
     columns: list[int] = []
     values: list[float] = []
     ends = [0]
     lines: list[list[int]] = []
-    for one in sentences:
-        for position in one:
-            line = [0] * len(group)
-            for name, value in feature_items(position):
-                found = known.get(name)
-                if found is None:
-                    found = known[name] = _hashed(name, bits, group)
-                columns.append(found[0])
-                values.append(value)
-                if found[1] >= 0:
-                    line[found[1]] ^= found[2]
-            ends.append(len(columns))
-            lines.append(line)
+    for position in (position for one in sentences for position in one):
+        line = [0] * len(group)
+        for name, value in feature_items(position):
+            if name not in known:
+                number, stem = text_hash(name), _NAME.match(name)
+                known[name] = (
+                    number >> (64 - bits),
+                    group.get(stem[0] if stem else name, -1),
+                    number,
+                )
+            column, place, number = known[name]
+            columns.append(column)
+            values.append(value)
+            if place >= 0:
+                line[place] ^= number
+        ends.append(len(columns))
+        lines.append(line)
     held = (np.array(values, np.float32), np.array(columns, np.int32), np.array(ends, np.int64))
     matrix = csr_array(held, shape=(len(ends) - 1, 1 << bits))
     starts = np.concatenate(([0], np.cumsum([len(one) for one in sentences]))).astype(np.int64)
@@ -96,35 +206,6 @@ def hashed_sentences(
     return HashedSentences(matrix, starts, marks)
 
 
-def _hashed(name: str, bits: int, group: dict[str, int]) -> tuple[int, int, int]:
-    """The column of a feature, the number of its name among the crossed ones or -1, its hash."""
-    number = text_hash(name)
-    found = _NAME.match(name)
-    column = int(indices(np.array(number, np.uint64), bits))
-    return column, group.get(found.group() if found else name, -1), number
-
-
 def feature_rows(lines: Sequence[Any], bits: int) -> csr_array:
     """The hashed features of each line, a ``csr_array`` (lines, 2^bits)."""
     return hashed_sentences([[line] for line in lines], bits).matrix
-
-
-def templated_sentences(
-    sentences: Sequence[Sequence[Sequence[str]]],
-    templates: TemplateSet,
-    bits: int = 21,
-    chunks: SegmentSet | None = None,
-) -> HashedSentences:
-    """The features of sentences.
-
-    Args:
-        sentences: lists of rows of texts, of which the first is the word.
-        templates: the features of positions.
-        bits: there are 2^bits columns.
-        chunks: the features of chunks, for spaces that decide chunk by chunk.
-    """
-    columns = columns_of(sentences, column_names([*templates.static, *templates.crossed]))
-    matrix = rows_of_columns(indices(template_hashes(columns, templates.static), bits), 1 << bits)
-    crossed = template_hashes(columns, templates.crossed)
-    made = None if chunks is None else segment_features(sentences, chunks, bits)
-    return HashedSentences(matrix, columns.starts, crossed, made)

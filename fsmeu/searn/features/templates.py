@@ -5,56 +5,63 @@ the one at it. Each template gives each position exactly one feature of value 1,
 columns: of the word, its stem, its part of speech and so on. What is asked for beyond the end of a
 sentence has a hash of its own.
 
-The sets are files beside this module; they follow Daumé et al. (2009). Conjunctions of neighbours
-stand for the paper's n-grams.
+Templates of chunks are the meta features of Daumé et al. (2009, section 6.1.3): for a base feature
+b, b before and after the chunk, b at its positions, tuples of two b's in it, and the sequence of
+all b's.
+
+The sets are files beside this module. Conjunctions of neighbours stand for the paper's n-grams.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsmeu.arrays import Ints
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.files import read_text
-from fsmeu.searn.features.hashing import Hashes, mixed, text_hash
+from fsmeu.searn.features.sentences import (
+    HashedSentences,
+    Hashes,
+    indices,
+    mixed,
+    rows_of_columns,
+    text_hash,
+)
 from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
 __all__ = [
+    "CHUNKS",
     "FUNCTIONS",
     "SETS",
-    "Columns",
+    "SegmentFeatures",
+    "SegmentSet",
     "Template",
     "TemplateSet",
-    "column_names",
     "columns_of",
     "parse_template",
     "parse_templates",
-    "template_file",
+    "segment_features",
     "template_hashes",
     "template_set",
+    "templated_sentences",
 ]
 
 Row = Sequence[str]
-Integers = NDArray[np.int64]
+_WHERE = "feature templates"
 _BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
-
-
-def _ending(word: str) -> str:
-    """What a stem leaves of its word."""
-    return word.lower()[len(stem(word)) :]
-
 
 FUNCTIONS: dict[str, Callable[[str], str]] = {
     "word": str,
     "lower": str.lower,
     "stem": stem,
-    "ending": _ending,
+    "ending": lambda word: word.lower()[len(stem(word)) :],
     "shape": shape,
     "case": case_pattern,
     "lists": lists,
@@ -65,83 +72,7 @@ FUNCTIONS: dict[str, Callable[[str], str]] = {
 """Functions of one text that columns may be made with, by name."""
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Base features of a corpus.
-
-    Attributes:
-        hashes: a hash for each position, (positions,), by the name of the column.
-        starts: where each sentence starts, and the end of the last one, (sentences + 1,).
-    """
-
-    hashes: Mapping[str, Hashes]
-    starts: Integers
-
-    @property
-    def sentence_of(self) -> Integers:
-        """The number of the sentence of each position, (positions,)."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    def at(self, name: str, positions: Integers, sentences: Integers) -> Hashes:
-        """Hashes of a column at positions that may lie outside of their sentences, same shape.
-
-        Args:
-            name: the column.
-            positions: positions of the corpus.
-            sentences: the number of the sentence that each is asked for from.
-        """
-        held = self.hashes[name]
-        begins, ends = self.starts[sentences], self.starts[sentences + 1]
-        inside = np.clip(positions, 0, max(0, len(held) - 1))
-        found: Hashes = held[inside] if len(held) else np.zeros(positions.shape, np.uint64)
-        found = np.where(positions < begins, _BEFORE, found)
-        return np.where(positions >= ends, _AFTER, found)
-
-
-def columns_of(sentences: Sequence[Sequence[Row]], asked: Sequence[str]) -> Columns:
-    """The columns of a corpus.
-
-    Args:
-        sentences: lists of rows of texts, of which the first is the word.
-        asked: names of columns: a function of the word, as ``suffix2``; ``col2`` for the second
-            text of a row (``pos`` is the same); ``col2.first`` for a function of it; ``bias``.
-
-    Raises:
-        InputError: a name is not known, or a row has no such text.
-    """
-    lengths = np.array([len(one) for one in sentences], np.int64)
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    made = {}
-    for name in dict.fromkeys(asked):
-        place, function = _source(name)
-        if place < 0:
-            made[name] = np.zeros(int(starts[-1]), np.uint64)
-            continue
-        texts = [_text(row, place, name) for one in sentences for row in one]
-        table = {text: text_hash(function(text)) for text in set(texts)}
-        made[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
-    return Columns(made, starts)
-
-
-def _source(name: str) -> tuple[int, Callable[[str], str]]:
-    """The place in a row and the function that a name stands for; -1 for the bias."""
-    where = "feature templates"
-    if name == "bias":
-        return -1, str
-    base, _, function = name.replace("pos", "col2", 1).partition(".")
-    if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
-        if function:
-            one_of(where, "a function of a column", function, FUNCTIONS)
-        return int(base[3:]) - 1, FUNCTIONS[function or "word"]
-    known = [*FUNCTIONS, "pos", "bias", "col1"]
-    return 0, FUNCTIONS[one_of(where, "a column", name, known)]
-
-
-def _text(row: Row, place: int, name: str) -> str:
-    if place < len(row):
-        return row[place]
-    must = f"the template column {name!r} needs {place + 1} texts in each row"
-    raise InputError(message("feature templates", must, " ".join(row)))
+# -- templates of positions -----------------------------------------------------------------------
 
 
 Template = tuple[tuple[str, int], ...]
@@ -154,47 +85,193 @@ def parse_template(text: str) -> Template:
     Raises:
         InputError: it is not written so.
     """
-    found = []
-    for part in text.split():
-        match = _PART.match(part)
-        if match is None:
-            must = "a template must be written as columns with offsets, such as word[-1] pos[0]"
-            raise InputError(message("feature templates", must, text))
-        found.append((match[1], int(match[2] or 0)))
-    if not found:
-        raise InputError(message("feature templates", "a template must name a column", text))
-    return tuple(found)
+    found = [_PART.match(part) for part in text.split()]
+    parts = tuple((one[1], int(one[2] or 0)) for one in found if one is not None)
+    if not parts or None in found:
+        must = "a template must be written as columns with offsets, such as word[-1] pos[0]"
+        raise InputError(message(_WHERE, must, text))
+    return parts
 
 
 def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
-    """The templates that are written so.
-
-    Raises:
-        InputError: one is not.
-    """
+    """The templates that are written so."""
     return tuple(map(parse_template, texts))
 
 
-def column_names(templates: Iterable[Template]) -> list[str]:
-    """The columns that templates ask for, each once."""
-    return list(dict.fromkeys(name for template in templates for name, _ in template))
+@dataclass(frozen=True)
+class Columns:
+    """Base features of a corpus.
+
+    Attributes:
+        hashes: a hash for each position, (positions,), by the name of the column.
+        starts: where each sentence starts, and the end of the last one, (sentences + 1,).
+    """
+
+    hashes: Mapping[str, Hashes]
+    starts: Ints
+
+
+def columns_of(
+    sentences: Sequence[Sequence[Row]], templates: Iterable[Template], more: Sequence[str] = ()
+) -> Columns:
+    """The columns of a corpus that templates ask for, and more.
+
+    Args:
+        sentences: lists of rows of texts, of which the first is the word.
+        templates: the templates. A column is a function of the word, as ``suffix2``; ``col2`` for
+            the second text of a row (``pos`` is the same); ``col2.first`` for a function of it;
+            ``bias``.
+        more: names of further columns.
+
+    Raises:
+        InputError: a name is not known, or a row has no such text.
+    """
+    lengths = [len(one) for one in sentences]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    made = {}
+    for name in dict.fromkeys([*(name for one in templates for name, _ in one), *more]):
+        if name == "bias":
+            made[name] = np.zeros(int(starts[-1]), np.uint64)
+            continue
+        place, function = _source(name)
+        texts = [_text(row, place, name) for one in sentences for row in one]
+        table = {text: text_hash(function(text)) for text in set(texts)}
+        made[name] = np.fromiter((table[text] for text in texts), np.uint64, len(texts))
+    return Columns(made, starts)
+
+
+def _source(name: str) -> tuple[int, Callable[[str], str]]:
+    """The place in a row and the function that a name stands for."""
+    base, _, function = name.replace("pos", "col2", 1).partition(".")
+    if base.startswith("col") and base[3:].isdigit() and 1 <= int(base[3:]) <= 1000:
+        if function:
+            one_of(_WHERE, "a function of a column", function, FUNCTIONS)
+        return int(base[3:]) - 1, FUNCTIONS[function or "word"]
+    known = [*FUNCTIONS, "pos", "bias", "col1"]
+    return 0, FUNCTIONS[one_of(_WHERE, "a column", name, known)]
+
+
+def _text(row: Row, place: int, name: str) -> str:
+    if place < len(row):
+        return row[place]
+    must = f"the template column {name!r} needs {place + 1} texts in each row"
+    raise InputError(message(_WHERE, must, " ".join(row)))
 
 
 def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
     """The hash of each template at each position, (positions, templates)."""
-    sentences = columns.sentence_of
-    positions = np.arange(len(sentences), dtype=np.int64)
+    lengths = np.diff(columns.starts)
+    begins, ends = (np.repeat(one, lengths) for one in (columns.starts[:-1], columns.starts[1:]))
     seen: dict[tuple[str, int], Hashes] = {}
-    found = np.empty((len(positions), len(templates)), np.uint64)
+    found = np.empty((len(begins), len(templates)), np.uint64)
     for k, template in enumerate(templates):
         name = " ".join(f"{column}[{offset}]" for column, offset in template)
-        total: Hashes = np.full(len(positions), text_hash(name), np.uint64)
-        for part in template:
-            if part not in seen:
-                seen[part] = columns.at(part[0], positions + part[1], sentences)
-            total = mixed(total, seen[part])
+        total: Hashes = np.full(len(begins), text_hash(name), np.uint64)
+        for column, offset in template:
+            if (column, offset) not in seen:
+                at = np.arange(len(begins)) + offset
+                inside = columns.hashes[column][np.clip(at, 0, len(begins) - 1)]
+                before = np.where(at < begins, _BEFORE, inside)
+                seen[column, offset] = np.where(at >= ends, _AFTER, before)
+            total = mixed(total, seen[column, offset])
         found[:, k] = total
     return found
+
+
+# -- templates of chunks --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SegmentSet:
+    """Templates of chunks.
+
+    Attributes:
+        ends: pairs of templates, from the first position and from the last; each may be empty.
+        sized: templates from the first position, together with the length of the chunk.
+        wholes: columns whose whole sequence is a feature.
+        inside: templates at each position, where all of their parts lie within the chunk.
+    """
+
+    ends: tuple[tuple[Template, Template], ...]
+    sized: tuple[Template, ...]
+    wholes: tuple[str, ...]
+    inside: tuple[Template, ...]
+
+
+@dataclass(frozen=True)
+class SegmentFeatures:
+    """A function of chunks of a corpus, which returns the columns of their features.
+
+    Attributes:
+        columns: the base features.
+        templates: the set.
+        firsts: hashes of the templates from the first position, (positions, ends + sized).
+        lasts: hashes of those from the last position, (positions, ends).
+        within: hashes of the templates inside, (positions, inside).
+        bits: columns are numbers below 2^bits.
+    """
+
+    columns: Columns
+    templates: SegmentSet
+    firsts: Hashes
+    lasts: Hashes
+    within: Hashes
+    bits: int
+
+    def __call__(self, begins: Ints, lengths: Ints) -> NDArray[np.int32]:
+        """The columns of features of chunks, (B, K); -1 where a chunk has fewer.
+
+        Args:
+            begins: the first position of each, (B,).
+            lengths: the number of positions of each, at least 1, (B,).
+        """
+        ends, longest = len(self.templates.ends), int(lengths.max(initial=0))
+        reach = np.array([max(o for _, o in t) for t in self.templates.inside], np.int64)
+        inside = np.full((len(begins), longest, len(reach)), -1, np.int32)
+        seeds = [text_hash(f"all {name}") for name in self.templates.wholes]
+        wholes: Hashes = np.tile(np.array(seeds, np.uint64), (len(begins), 1))
+        for j in range(longest):
+            rows = np.flatnonzero(lengths > j)
+            for k, name in enumerate(self.templates.wholes):
+                wholes[rows, k] = mixed(
+                    wholes[rows, k], self.columns.hashes[name][begins[rows] + j]
+                )
+            shown = indices(self.within[begins[rows] + j], self.bits)
+            inside[rows, j] = np.where(j + reach < lengths[rows, None], shown, -1)
+        both = mixed(self.firsts[begins, :ends], self.lasts[begins + lengths - 1])
+        sized = mixed(self.firsts[begins, ends:], lengths.astype(np.uint64)[:, None])
+        hashes = np.concatenate((both, sized, wholes), axis=1)
+        flat = inside.reshape(len(begins), longest * len(reach))
+        return np.concatenate((indices(hashes, self.bits), flat), axis=1)
+
+    def taken(self, positions: Ints, starts: Ints) -> SegmentFeatures:
+        """The function for some sentences alone.
+
+        Args:
+            positions: the positions of these sentences.
+            starts: where they start once they are laid end to end, and where the last ends.
+        """
+        hashes = {name: held[positions] for name, held in self.columns.hashes.items()}
+        names = ("firsts", "lasts", "within")
+        parts = {name: getattr(self, name)[positions] for name in names}
+        return replace(self, columns=Columns(hashes, starts), **parts)
+
+
+def segment_features(
+    sentences: Sequence[Sequence[Row]], templates: SegmentSet, bits: int
+) -> SegmentFeatures:
+    """The features of the chunks of a corpus whose sentences are laid end to end."""
+    firsts = [first for first, _ in templates.ends] + list(templates.sized)
+    lasts, inside = [last for _, last in templates.ends], templates.inside
+    columns = columns_of(sentences, [*firsts, *lasts, *inside], templates.wholes)
+    hashes = [template_hashes(columns, part) for part in (firsts, lasts, inside)]
+    seed = np.arange(len(firsts), dtype=np.uint64)  # keeps "pos |" and "pos", sized, apart
+    hashes[0] = mixed(hashes[0], seed)
+    hashes[2] = mixed(hashes[2], np.uint64(text_hash("inside")))
+    return SegmentFeatures(columns, templates, *hashes, bits)
+
+
+# -- sets -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -210,33 +287,42 @@ class TemplateSet:
     crossed: tuple[Template, ...] = ()
 
 
-def template_file(name: str | Path) -> list[tuple[str, str]]:
-    """The lines of a file of templates, each as its first word and the rest of it.
+def _read_lines(name: str | Path, kinds: Sequence[str]) -> dict[str, list[str]]:
+    """The lines of a file by their first word, if it is one of these, else by "".
 
     Empty lines and what follows a # are left out.
-
-    Raises:
-        InputError: it cannot be read.
     """
-    lines = read_text(name, f"templates {name}").splitlines()
-    stripped = (line.partition("#")[0].strip() for line in lines)
-    return [(line.partition(" ")[0], line.partition(" ")[2]) for line in stripped if line]
+    found: dict[str, list[str]] = {kind: [] for kind in ("", *kinds)}
+    for line in read_text(name, f"templates {name}").splitlines():
+        first, _, rest = line.partition("#")[0].strip().partition(" ")
+        if first:
+            found[first if first in kinds else ""].append(
+                rest if first in kinds else f"{first} {rest}"
+            )
+    return found
 
 
 def _read_set(name: str | Path) -> TemplateSet:
-    lines = template_file(name)
-    static = [f"{first} {rest}" for first, rest in lines if first != "cross"]
-    crossed = [rest for first, rest in lines if first == "cross"]
-    found = TemplateSet(parse_templates(static), parse_templates(crossed))
+    lines = _read_lines(name, ("cross",))
+    found = TemplateSet(parse_templates(lines[""]), parse_templates(lines["cross"]))
     if not found.static:
         raise InputError(message(f"templates {name}", "there must be a template"))
     return found
 
 
-HOME = Path(__file__).parent
-"""The folder of the files of this package's templates."""
-SETS = {name: _read_set(HOME / f"{name}.txt") for name in ("chunking", "names", "words")}
+def _read_segments(name: Path) -> SegmentSet:
+    lines = _read_lines(name, ("ends", "sized", "whole", "inside"))
+    sides = [text.split("|") for text in lines["ends"]]
+    pairs = [[parse_template(side) if side.strip() else () for side in pair] for pair in sides]
+    sized, inside = parse_templates(lines["sized"]), parse_templates(lines["inside"])
+    return SegmentSet(tuple((a, b) for a, b in pairs), sized, tuple(lines["whole"]), inside)
+
+
+_HOME = Path(__file__).parent
+SETS = {name: _read_set(_HOME / f"{name}.txt") for name in ("chunking", "names", "words")}
 """Sets by name: "chunking" reads parts of speech in the second column, "words" the word alone."""
+CHUNKS = _read_segments(_HOME / "chunks.txt")
+"""The templates for chunks of words with parts of speech."""
 
 
 def template_set(name: str) -> TemplateSet:
@@ -250,3 +336,24 @@ def template_set(name: str) -> TemplateSet:
     if name in SETS or not Path(name).is_file():
         return SETS[one_of("templates", "what is no file of templates", name, SETS)]
     return _read_set(name)
+
+
+def templated_sentences(
+    sentences: Sequence[Sequence[Row]],
+    templates: TemplateSet,
+    bits: int = 21,
+    chunks: SegmentSet | None = None,
+) -> HashedSentences:
+    """The features of sentences.
+
+    Args:
+        sentences: lists of rows of texts, of which the first is the word.
+        templates: the features of positions.
+        bits: there are 2^bits columns.
+        chunks: the features of chunks, for spaces that decide chunk by chunk.
+    """
+    columns = columns_of(sentences, [*templates.static, *templates.crossed])
+    matrix = rows_of_columns(indices(template_hashes(columns, templates.static), bits), 1 << bits)
+    crossed = template_hashes(columns, templates.crossed)
+    made = None if chunks is None else segment_features(sentences, chunks, bits)
+    return HashedSentences(matrix, columns.starts, crossed, made)

@@ -1,11 +1,16 @@
 """Linear models of hashed features: logistic regression by AdaGrad, and the averaged perceptron.
 
+A learner is a scikit-learn estimator with ``learn(decisions, seed)`` in place of ``fit``. A model
+has ``scores(rows)``, the score of each action for each row, (R, A), greater being better, and
+``probabilistic``: whether a softmax over the allowed actions of an example gives probabilities.
+
 Only the columns that were seen have weights. Passes over examples are compiled (``kernels``); which
 features are left out by dropout is told by a hash of the seed and the entry's number.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,21 +18,62 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from fsmeu.arrays import Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import check_int, one_of
 from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
-from fsmeu.searn.learners.protocol import Decisions
 
 __all__ = [
     "AveragedPerceptron",
+    "Decisions",
     "Entries",
     "LinearModel",
     "Logistic",
     "column_table",
     "numbered_columns",
 ]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Examples of decisions: states with their actions.
+
+    Usually an example is one row of features, and each action has weights of its own for them.
+    Where actions have features of their own, it is several rows (one for each action, or for each
+    group of actions), and the action that is decided for is one cell of all its rows.
+
+    Attributes:
+        rows: hashed features, a ``csr_array`` (R, columns).
+        costs: the cost of each action, (R, A); +inf where an action is not allowed.
+        targets: the actions that are to be learned, bool (R, A); at least one of each example.
+        begins: the first row of each example and the end of the last, (N + 1,).
+    """
+
+    rows: csr_array
+    costs: Floats
+    targets: Bools
+    begins: Ints
+
+    def __len__(self) -> int:
+        return len(self.begins) - 1
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every example is one row."""
+        return bool(len(self) == self.rows.shape[0])
+
+    @property
+    def least(self) -> Floats:
+        """The least cost of each example, (N,)."""
+        return np.minimum.reduceat(self.costs.min(axis=1), self.begins[:-1])
+
+    def taken(self, examples: Ints) -> Decisions:
+        """These examples only."""
+        counts = np.diff(self.begins)[examples]
+        begins = np.concatenate(([0], np.cumsum(counts)))
+        rows = np.arange(begins[-1]) + np.repeat(self.begins[examples] - begins[:-1], counts)
+        return Decisions(self.rows[rows], self.costs[rows], self.targets[rows], begins)
 
 
 def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -93,23 +139,18 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         They are looked up in a table over all columns, which is kept; or, where that would be
         larger than the weights, by bisection in the columns.
         """
+        columns, size = self.columns, rows.shape[1]
         held = getattr(self, "_held", None)
-        if held is None or held[0] is not self.columns or held[1] != rows.shape[1]:
-            held = self._held = (self.columns, rows.shape[1], *self._look_up(rows.shape[1]))
-        _, _, table, ascending, order = held
-        if table is not None:
+        if held is None or held[0] is not columns or held[1] != size:
+            small = size <= np.size(self.weights) or not len(columns)
+            made = column_table(columns, size) if small else np.argsort(columns).astype(np.int32)
+            held = self._held = (columns, size, made, None if small else columns[made])
+        _, _, table, ascending = held
+        if ascending is None:
             return np.asarray(table[rows.indices])
-        place = np.minimum(np.searchsorted(ascending, rows.indices), len(order) - 1)
+        place = np.minimum(np.searchsorted(ascending, rows.indices), len(table) - 1)
         known = ascending[place] == rows.indices
-        return np.asarray(np.where(known, order[place], np.int32(len(order))))
-
-    def _look_up(self, size: int) -> tuple[Any, Any, Any]:
-        """The table, or None and the columns in ascending order with their numbers."""
-        columns = self.columns
-        if size <= np.size(self.weights) or not len(columns):
-            return column_table(columns, size), None, None
-        order = np.argsort(columns).astype(np.int32)
-        return None, columns[order], order
+        return np.asarray(np.where(known, table[place], np.int32(len(table))))
 
 
 class Entries(NamedTuple):
@@ -218,10 +259,9 @@ def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
 def _spans(given: Decisions) -> Any:
     """The greatest finite cost less the least of each example, in units of the mean, (N,)."""
     finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
-    most = np.maximum.reduceat(finite, given.begins[:-1])
-    least = np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1])
-    mean = float((most - least).mean())
-    return (most - least) / mean if mean > 0 else np.ones(len(most))
+    spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
+    mean = float(spans.mean())
+    return spans / mean if mean > 0 else np.ones(len(spans))
 
 
 @register
@@ -267,6 +307,5 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
 
 def _mean_regret(given: Decisions) -> float:
     """The mean over allowed actions of their cost less the least of the example; 1 if it is 0."""
-    least = np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1])
-    regret = given.costs - np.repeat(least, np.diff(given.begins))[:, None]
+    regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
     return float(regret[np.isfinite(regret)].mean()) or 1.0

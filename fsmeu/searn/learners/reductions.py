@@ -19,8 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
-from fsmeu.searn.learners.linear import column_table, numbered_columns
-from fsmeu.searn.learners.protocol import Decisions
+from fsmeu.searn.learners.linear import Decisions, column_table, numbered_columns
 
 __all__ = ["AllPairs", "CostRegression", "Costing", "Multiclass", "OneAgainstAll", "pair_gaps"]
 
@@ -43,25 +42,7 @@ class Constant(BaseEstimator):  # type: ignore[misc]
         """The margin for each row, (R,)."""
         return np.full(rows.shape[0], float(self.margin))
 
-    def predict(self, rows: Any) -> Floats:
-        """The same, as a regressor predicts."""
-        return self.decision_function(rows)
-
-
-def given_base(base: Any, where: str) -> Any:
-    """The estimator behind a reduction, checked to take weights of examples.
-
-    Raises:
-        InputError: it does not.
-    """
-    try:
-        takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
-    except Exception:  # whatever a strange object raises
-        takes = False
-    if not takes:
-        must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
-        raise InputError(message(where, must, base))
-    return base
+    predict = decision_function
 
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
@@ -78,10 +59,8 @@ def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any
     labels = np.asarray(labels)[kept]
     if not len(kept):
         return Constant(0.0)
-    if not is_regressor(base):
-        held = np.unique(labels)
-        if len(held) < 2:
-            return Constant(1.0 if held[0] else -1.0)
+    if not is_regressor(base) and (labels == labels[0]).all():
+        return Constant(1.0 if labels[0] else -1.0)
     made = clone(base)
     if "random_state" in made.get_params(deep=False):
         made.set_params(random_state=seed % 2**31)
@@ -98,19 +77,9 @@ def margins(model: Any, rows: Any) -> Floats:
     return np.asarray(model.predict(rows), np.float64) - 0.5
 
 
-def compact_rows(given: Decisions, least: int) -> tuple[NDArray[np.int32], csr_array]:
-    """The columns that are used, (U,), and the rows over these alone, (R, U)."""
-    columns, numbers = numbered_columns(given.rows, least)
-    return columns, _over(given.rows, numbers, len(columns))
-
-
-def renumbered(columns: NDArray[np.int32], rows: csr_array) -> csr_array:
-    """Rows over the columns that were used in training alone, (R, U)."""
-    return _over(rows, column_table(columns, rows.shape[1])[rows.indices], len(columns))
-
-
 def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
-    held = (rows.data.astype(np.float64), numbers, rows.indptr)
+    """Rows over the columns that are used alone, (R, count), by the number of each entry's."""
+    held = (rows.data.astype(np.float64), numbers, rows.indptr.copy())  # changed below
     whole = csr_array(held, shape=(rows.shape[0], count + 1))
     whole.sum_duplicates()
     found = csr_array(whole[:, :count])
@@ -146,7 +115,8 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
 
     def scores(self, rows: csr_array) -> Floats:
         """The score of each action for each row, (R, A)."""
-        held = renumbered(self.columns, rows)
+        table = column_table(self.columns, rows.shape[1])
+        held = _over(rows, table[rows.indices], len(self.columns))
         if self.kind == "joint":
             return self._joint(held)
         if self.kind == "each":
@@ -199,8 +169,16 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
             must = "the space must have the same actions in all states"
             remedy = "Use OneAgainstAll, CostRegression, Logistic or AveragedPerceptron"
             raise InputError(message(where, must, None, remedy))
-        base = given_base(self._default() if self.base is None else self.base, where)
-        columns, rows = compact_rows(given, self.min_freq)
+        base = self._default() if self.base is None else self.base
+        try:
+            takes = not isinstance(base, type) and has_fit_parameter(base, "sample_weight")
+        except Exception:  # whatever a strange object raises
+            takes = False
+        if not takes:
+            must = "base must be an estimator of scikit-learn whose fit takes sample_weight"
+            raise InputError(message(where, must, base))
+        columns, numbers = numbered_columns(given.rows, self.min_freq)
+        rows = _over(given.rows, numbers, len(columns))
         kind, models = self._models(base, rows, given, seed)
         return ReducedModel(kind, columns, models, given.costs.shape[1])
 
@@ -260,19 +238,15 @@ class OneAgainstAll(_Reduction):
     """
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
-        pairs = zip(given.targets.T, _importance(given).T, strict=True)
+        counts, firsts = np.diff(given.begins), given.begins[:-1]
+        allowed = np.isfinite(given.costs)
+        others = allowed & ~given.targets
+        regret = np.where(others, given.costs - np.repeat(given.least, counts)[:, None], 0.0)
+        mean = np.add.reduceat(regret.sum(axis=1), firsts)
+        mean /= np.maximum(1, np.add.reduceat(others.sum(axis=1), firsts))
+        weights = np.where(given.targets & allowed, np.repeat(mean, counts)[:, None], regret)
+        pairs = zip(given.targets.T, weights.T, strict=True)
         return "each", [fitted(base, rows, *pair, seed) for pair in pairs]
-
-
-def _importance(given: Decisions) -> Floats:
-    """The importance of each action, (R, A); 0 where it is not allowed."""
-    allowed = np.isfinite(given.costs)
-    counts = np.diff(given.begins)
-    least = np.repeat(np.minimum.reduceat(given.costs.min(axis=1), given.begins[:-1]), counts)
-    regret = np.where(allowed & ~given.targets, given.costs - least[:, None], 0.0)
-    others = np.add.reduceat((allowed & ~given.targets).sum(axis=1), given.begins[:-1])
-    mean = np.add.reduceat(regret.sum(axis=1), given.begins[:-1]) / np.maximum(1, others)
-    return np.where(given.targets & allowed, np.repeat(mean, counts)[:, None], regret)
 
 
 @register
@@ -286,12 +260,9 @@ class CostRegression(_Reduction):
         return Ridge(solver="sparse_cg")
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
-        models = []
-        for a in range(given.costs.shape[1]):
-            allowed = np.isfinite(given.costs[:, a])
-            costs = np.where(allowed, given.costs[:, a], 0.0)
-            models.append(fitted(base, rows, costs, allowed.astype(np.float64), seed))
-        return "cost", models
+        allowed = np.isfinite(given.costs)
+        pairs = zip(np.where(allowed, given.costs, 0.0).T, allowed.T.astype(float), strict=True)
+        return "cost", [fitted(base, rows, *pair, seed) for pair in pairs]
 
 
 @register
@@ -309,7 +280,7 @@ class Multiclass(_Reduction):
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
         finite = np.where(np.isfinite(given.costs), given.costs, -np.inf)
-        spans = finite.max(axis=1) - given.costs.min(axis=1)
+        spans = finite.max(axis=1) - given.least
         weights = spans if self.weighted else np.ones(len(spans))
         classes = given.targets.argmax(axis=1)
         kept = np.unique(classes[weights > 0])
@@ -340,19 +311,18 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Costing:
         """The classifier itself, after training."""
-        labels = np.asarray(y)
+        self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
         weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
-        self.classes_ = np.unique(labels)
         source = np.random.default_rng(self.random_state)
         base = LogisticRegression(max_iter=200) if self.base is None else self.base
         self.models_ = []
         for _ in range(check_int(type(self).__name__, "rounds", self.rounds)):
             kept = np.flatnonzero(source.random(len(labels)) * weights.max() < weights)
-            held = np.unique(labels[kept])
-            if len(held) < 2:
-                self.models_.append(Constant(1.0 if held[0] == self.classes_[-1] else -1.0))
+            some = labels[kept] == len(self.classes_) - 1
+            if some.all() or not some.any():
+                self.models_.append(Constant(1.0 if some.all() else -1.0))
             else:
-                self.models_.append(clone(base).fit(X[kept], labels[kept] == self.classes_[-1]))
+                self.models_.append(clone(base).fit(X[kept], some))
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

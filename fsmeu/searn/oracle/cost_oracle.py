@@ -20,12 +20,19 @@ from fsmeu.errors import InputError, as_whole, message, one_of
 from fsmeu.expectation.expect import ENGINES
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Label, as_alphabet, listed
+from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.searn.oracle.checks import refuse_strange
-from fsmeu.searn.oracle.counts import CountedTables, NotCountedError
 from fsmeu.searn.oracle.explicit import explicit_machine
-from fsmeu.searn.oracle.product import machines_of
-from fsmeu.searn.oracle.sums import NotAdditiveError, SummedTables, linear, unfolded
+from fsmeu.searn.oracle.product import Machine, machines_of
+from fsmeu.searn.oracle.sums import SummedTables
+from fsmeu.searn.oracle.tables import (
+    NotServedError,
+    Tables,
+    counted_tables,
+    ranked_tables,
+    refuse_strange,
+    unfolded,
+)
 
 __all__ = ["CostOracle", "CostOracles"]
 
@@ -81,11 +88,13 @@ class CostOracles:
         self.lengths = np.array([len(y) for y in self.ys], np.int64)
         self._sign = 1.0 if loss.kind == "utility" else -1.0
         fallback = None if meanings is None else _checked_meanings(meanings, len(self.labels))
-        if one_of("cost oracle", "engine", engine, ENGINES) == "openfst":
+        chosen = one_of("cost oracle", "engine", engine, ENGINES)
+        if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
             made = [explicit_machine(loss, y, fallback) for y in self.ys]
-            self._tables: CountedTables | SummedTables = SummedTables(made, len(self.labels))
+            self._tables: Tables = ranked_tables(made, len(self.labels))
         else:
-            self._tables = _tables(loss, self.ys, fallback, self._sign)
+            machines = machines_of(loss, self.ys, fallback)
+            self._tables = _tables(machines, len(self.labels), self._sign)
         self.roundings = self._tables.roundings
 
     def __len__(self) -> int:
@@ -159,7 +168,7 @@ class CostOracle:
         rounding: a bound on what rounding does to a cost, as in ``CostOracles``.
         start: the state before the first label.
 
-    >>> from fsmeu.losses.library import load
+    >>> from fsmeu.losses.loss import load
     >>> oracle = CostOracle(load("fscore"), [1, 0, 1])
     >>> oracle.costs([1]).round(4).tolist(), oracle.best([1]), oracle.value([0])
     ([0.0, 0.2], 0, 0.6666666666666666)
@@ -288,17 +297,14 @@ def _checked_meanings(meanings: object, labels: int) -> Ints:
     raise InputError(message("cost oracle", must, meanings))
 
 
-def _tables(
-    loss: Loss, ys: Sequence[Ints], fallback: Ints | None, sign: float
-) -> CountedTables | SummedTables:
+def _tables(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
     """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
-    machines = machines_of(loss, ys, fallback)
-    with suppress(NotCountedError):
-        return CountedTables(machines, sign)
-    with suppress(NotAdditiveError):
-        made = SummedTables([linear(one, sign) for one in machines], len(loss.alphabet))
-        for k, machine in enumerate(machines):
-            best = made.scores(np.array([k]), made.start(np.array([k])))
-            machine.steps.check(len(machine.layers), sign * best)
-        return made
-    return SummedTables([unfolded(one, sign) for one in machines], len(loss.alphabet))
+    order = machines[0].steps.sum_order if machines else []
+    if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):
+        pair = (order[0], order[1] if len(order) > 1 else None)
+        for roles in (pair, pair[::-1]):
+            with suppress(NotServedError):
+                return counted_tables(machines, labels, roles, sign)
+    with suppress(NotServedError):
+        return SummedTables(machines, labels, sign)
+    return ranked_tables([unfolded(one, sign) for one in machines], labels)

@@ -3,7 +3,7 @@
 The reference given, the loss is deterministic in z. The composition has one path for each
 hypothesis, and the best value that a state can reach is a maximum over the paths behind it. OpenFst
 has no maximum in doubles (its tropical weights are single precision), so that is taken over the
-composed arcs, layer by layer (``SummedTables``).
+composed arcs, layer by layer (``FrontierTables``).
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 from fsmeu.expectation.composition import advising_default, run_loss
-from fsmeu.fst.arcs import ArcTable, by_depth
 from fsmeu.fst.compose import compose, guard_size
 from fsmeu.fst.constraint import Constraint, restricted
-from fsmeu.fst.convert import fst_from_layered
-from fsmeu.fst.image import fst_from_table, symbol_table, table_from_fst
-from fsmeu.fst.layers import Layered, any_layers, pair_layers, string_layers
+from fsmeu.fst.image import ArcTable, by_depth, fst_from_table, symbol_table, table_from_fst
+from fsmeu.fst.layers import Layered, any_layers, fst_from_layered, pair_layers, string_layers
 from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.sums import Weighted, without_gains
+from fsmeu.searn.oracle.tables import Path, ranked_path
 
 __all__ = ["explicit_machine"]
 
 
-def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Weighted:
+def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Path:
     """The composition with one reference given as label indices, its states layer by layer.
 
     Args:
@@ -54,9 +52,9 @@ def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Weighted:
     after = np.full((table.states, labels), -1, np.int64)
     after[table.source, table.ilabel - 1] = table.target
     begins = np.append(0, np.cumsum(np.bincount(depth, minlength=n + 1))).tolist()
-    layers = [without_gains(after[begins[t] : begins[t + 1]] - begins[t + 1]) for t in range(n)]
+    layers = [after[begins[t] : begins[t + 1]] - begins[t + 1] for t in range(n)]
     sign = 1.0 if loss.kind == "utility" else -1.0
-    return Weighted(0, layers, np.zeros(0), sign * values[begins[n] :] + 0.0)
+    return ranked_path(0, layers, sign * values[begins[n] :])
 
 
 def _allowed(loss: Loss, n: int, fallback: Ints | None) -> Layered:

@@ -1,10 +1,6 @@
-"""The sweep and the queries of counted oracles, compiled by numba.
+"""The sweep and the queries of frontiers, compiled by numba.
 
-Steps are rows: ``goals``, ``gained`` and ``counted`` (rows, outcomes) say where an outcome
-leads and what it adds to the sum of which the best is kept and to the sum that is an axis;
-``outcomes`` (rows,) says how many there are, ``label_class`` (rows, labels) which one a label has.
-Layers are ``begins`` (machines + 1,), and by layer ``rows``, ``classes``, ``low`` and ``size`` of
-the axis, and ``cells``. Ends are by machine ``begins``, ``low``, ``width`` and ``direction``.
+``steps`` are ``tables.Outcomes``, ``axes`` are ``tables.Axes``, ``ends`` are ``tables.Ends``.
 """
 
 from __future__ import annotations
@@ -19,53 +15,47 @@ __all__ = ["costs", "fill", "pack", "scores"]
 compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
 
 _ROUNDING = 2 * np.finfo(np.float64).eps
-ENDED, STRANGE = 1, 2
 
 
 @compiled
-def pack(goals, gained, counted, label_class, outcomes, table):
-    """Fills the outcomes of labels (rows, labels); ``table`` is (3, rows, labels).
+def pack(goals, kinds, label_class, counts):
+    """Fills the outcomes of labels (rows, labels), and how many each row has (rows,).
 
-    Beyond the outcomes of a row the first is repeated.
+    Goals and kinds (rows, labels) of labels become those of outcomes; beyond the outcomes of a row
+    the first is repeated.
     """
     rows, labels = goals.shape
     for r in range(rows):
         count = 0
         for a in range(labels):
-            known = count
-            for o in range(count):
-                same = table[0, r, o] == goals[r, a] and table[1, r, o] == gained[r, a]
-                if same and table[2, r, o] == counted[r, a]:
-                    known = o
-                    break
+            goal, kind, known = goals[r, a], kinds[r, a], 0
+            while known < count and (goals[r, known] != goal or kinds[r, known] != kind):
+                known += 1
             if known == count:
-                table[0, r, count] = goals[r, a]
-                table[1, r, count] = gained[r, a]
-                table[2, r, count] = counted[r, a]
+                goals[r, count], kinds[r, count] = goal, kind
                 count += 1
             label_class[r, a] = known
-        outcomes[r] = count
-        for o in range(count, labels):
-            table[:, r, o] = table[:, r, 0]
+        counts[r] = count
+        goals[r, count:], kinds[r, count:] = goals[r, 0], kinds[r, 0]
 
 
 @compiled
-def fill(steps, layers, none, direction, best):
+def fill(steps, axes, none, direction, best):
     """Fills the cells with the greatest sum gained times the machine's direction, 1 or -1.
 
-    Cells (classes, size) of a layer hold ``none`` where the axis cannot get so far.
+    Cells (classes, size) of a layer hold ``none`` where the axis cannot get so far; those of the
+    last layers are there already.
     """
-    _, outcomes, goals, gained, counted = steps
-    begins, rows, classes, low, size, cells = layers
-    best[:] = none
+    _, counts, goals, gained, counted = steps
+    begins, rows, classes, low, size, cells = axes
     for k in range(begins.shape[0] - 1):
         last = begins[k + 1] - 1
-        best[cells[last] : cells[last + 1]] = 0
+        best[cells[begins[k]] : cells[last]] = none
         for layer in range(last - 1, begins[k] - 1, -1):
             wide, ahead = size[layer], size[layer + 1]
             for c in range(classes[layer]):
                 row = rows[layer] + c
-                for o in range(outcomes[row]):
+                for o in range(counts[row]):
                     shift = counted[row, o] + low[layer + 1] - low[layer]
                     to = cells[layer] + c * wide + shift
                     source = cells[layer + 1] + goals[row, o] * ahead
@@ -76,9 +66,9 @@ def fill(steps, layers, none, direction, best):
 
 
 @compiled
-def _reach(layers, best, none, ends, layer, machine, at_class, gain, count):
+def _reach(axes, best, none, ends, layer, machine, at_class, gain, count):
     """The best score that can be reached, -inf for none."""
-    begins, _, _, low, size, cells = layers
+    begins, _, _, low, size, cells = axes
     end_scores, end_begins, end_low, end_width, end_direction = ends
     first = begins[machine]
     wide, direction = end_width[machine], end_direction[machine]
@@ -100,60 +90,45 @@ def _reach(layers, best, none, ends, layer, machine, at_class, gain, count):
 
 
 @compiled
-def _layer(layers, machine, place, ahead):
-    """The layer of a state and 0, or what is wrong; there must be positions ahead."""
-    begins, _, classes, _, _, _ = layers
-    room = begins[machine + 1] - 1 - begins[machine] - place[0]
-    if place[0] < 0 or room < 0:
-        return 0, STRANGE
-    layer = begins[machine] + place[0]
-    if place[1] < 0 or place[1] >= classes[layer]:
-        return 0, STRANGE
-    return layer, ENDED if room < ahead else 0
+def costs(steps, axes, best, none, ends, machines, layers, states, found):
+    """Fills ``found`` (batch, labels) for states (batch, 4); whether all are states.
 
-
-@compiled
-def costs(steps, layers, best, none, ends, machines, states, found):
-    """Fills ``found`` (batch, labels) for states (batch, 4); returns what is wrong or 0."""
-    label_class, outcomes, goals, gained, counted = steps
+    Scores that differ by rounding are equal, as in ``same_up_to_rounding``: relative to the scores
+    themselves, while whole numbers, halves, quarters and eighths stay apart.
+    """
+    label_class, counts, goals, gained, counted = steps
     ahead = np.empty(goals.shape[1])
     for b in range(found.shape[0]):
-        machine, state = machines[b], states[b]
-        layer, wrong = _layer(layers, machine, state, 1)
-        if wrong:
-            return wrong
-        row = layers[1][layer] + state[1]
+        state = states[b]
+        row = axes[1][layers[b]] + state[1]
         greatest = -np.inf
-        for o in range(outcomes[row]):
+        for o in range(counts[row]):
             ahead[o] = _reach(
-                layers, best, none, ends, layer + 1, machine, goals[row, o],
+                axes, best, none, ends, layers[b] + 1, machines[b], goals[row, o],
                 state[2] + gained[row, o], state[3] + counted[row, o],
             )  # fmt: skip
             greatest = max(greatest, ahead[o])
         if greatest == -np.inf:
-            return STRANGE
+            return False
         exact_best = 8.0 * greatest == np.floor(8.0 * greatest)
-        for o in range(outcomes[row]):
+        for o in range(counts[row]):
             cost = greatest - ahead[o]
             near = _ROUNDING * max(abs(greatest), abs(ahead[o]))
             exact = exact_best and 8.0 * ahead[o] == np.floor(8.0 * ahead[o])
             ahead[o] = 0.0 if cost <= near and not exact else cost
         for label in range(label_class.shape[1]):
             found[b, label] = ahead[label_class[row, label]]
-    return 0
+    return True
 
 
 @compiled
-def scores(layers, best, none, ends, machines, states, found):
-    """Fills ``found`` (batch,) for states (batch, 4); returns what is wrong or 0."""
+def scores(axes, best, none, ends, machines, layers, states, found):
+    """Fills ``found`` (batch,) for states (batch, 4); whether all are states."""
     for b in range(found.shape[0]):
         state = states[b]
-        layer, wrong = _layer(layers, machines[b], state, 0)
-        if wrong:
-            return wrong
         found[b] = _reach(
-            layers, best, none, ends, layer, machines[b], state[1], state[2], state[3]
+            axes, best, none, ends, layers[b], machines[b], state[1], state[2], state[3]
         )
         if found[b] == -np.inf:
-            return STRANGE
-    return 0
+            return False
+    return True

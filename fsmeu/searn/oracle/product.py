@@ -1,10 +1,7 @@
 """The product of a loss, a reference and a constraint: a machine over z, merged backwards.
 
-With the reference given, a loss is deterministic in z. What only adds up and is read by the value
-alone is a *sum*; the other registers that read z, with what the last label says about the next, are
-the states. Registers that read the reference alone are constants of each position, and a step
-depends on the reference through them: through the *context* of its position. Steps are computed
-once for each context, however many references share it.
+Steps depend on the reference through the context of their position, and are computed once for each
+context, however many references share it.
 
 Two states before a position are one *class* if every continuation adds the same to the sums and
 ends in what the value does not tell apart. Classes are found from the last position to the first
@@ -23,74 +20,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import LossFileError, SizeLimitError
-from fsmeu.fst.compose import guard_size
+from fsmeu.errors import LossFileError, SizeLimitError, message
+from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import (
     KEPT_ORACLE_CELLS,
     KEPT_STEPS,
     LEAST_TRELLIS_LENGTH,
     MOST_TRELLISES,
+    ORACLE_BYTES_PER_STATE,
     ORACLE_LENGTH_STEP,
     STEPS_PER_STATE,
 )
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
-from fsmeu.searn.oracle.checks import guard_bytes
-from fsmeu.searn.oracle.steps import (
-    Advance,
-    CannotServeError,
-    FunctionSteps,
-    SpecSteps,
-    reads_length,
-)
+from fsmeu.searn.oracle.steps import CannotServeError, Steps, reads_length
 
-__all__ = ["ClassLayer", "Machine", "equal_rows", "machines_of"]
-
-Steps = SpecSteps | FunctionSteps
+__all__ = ["Layer", "Machine", "equal_rows", "guard_bytes", "machines_of"]
 
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
-class TransitionConstraint:
-    """What the last label says about the next: labels of equal rows say the same.
-
-    A label that may not follow *falls back* to one that may: it leads where that one leads and adds
-    what that one adds. So every sequence of labels stands for one that is allowed, all allowed ones
-    are among these, and the best over all completions is the best over allowed ones.
-
-    Args:
-        fallback: the label that each label stands for after each other, (L + 1, L), its last row
-            at the start; None where each stands for itself.
-        labels: the number of labels, L.
-
-    Attributes:
-        start: the kind of the start.
-        kinds: how many kinds of last labels there are.
-        label: the label that each label stands for in each kind, (kinds, L).
-        after: the kind after it, (kinds, L).
-    """
-
-    def __init__(self, fallback: Ints | None, labels: int) -> None:
-        table = np.tile(np.arange(labels), (labels + 1, 1)) if fallback is None else fallback
-        self.label, kind = np.unique(table, axis=0, return_inverse=True)
-        kind = np.asarray(kind, np.int64).ravel()
-        self.kinds, self.start = len(self.label), int(kind[-1])
-        self.after: Ints = kind[self.label]
-
-
-class ClassLayer(NamedTuple):
+class Layer(NamedTuple):
     """The steps of one position.
 
     Attributes:
         next: the class after each step, (classes, labels).
-        gains: what each step adds to each sum, (sums, classes, labels).
+        kinds: the number of what each step adds to the sums, of the same shape.
     """
 
-    next: Ints
-    gains: Floats
+    next: Small
+    kinds: Small
 
 
 class Machine(NamedTuple):
@@ -106,7 +67,7 @@ class Machine(NamedTuple):
 
     steps: Steps
     start: int
-    layers: list[ClassLayer]
+    layers: list[Layer]
     ends: Floats
     constants: Floats
 
@@ -117,13 +78,25 @@ class Product:
     Where steps lead to the same states in all contexts, every layer has all states that any
     position reaches, so that layers depend on contexts and classes ahead alone.
 
+    A label that may not follow the last one *falls back* to one that may: it leads where that one
+    leads and adds what that one adds. So every sequence of labels stands for one that is allowed,
+    all allowed ones are among these, and the best over all completions is that over allowed ones.
+    Last labels of equal rows of ``fallback`` are of one kind; a state is that of the loss times the
+    number of kinds, plus the kind.
+
     Args:
         steps: the loss with the reference given.
-        constraint: which label may follow which.
+        fallback: the label that each label stands for after each other, (L + 1, L), its last row
+            at the start; None where each stands for itself.
     """
 
-    def __init__(self, steps: Steps, constraint: TransitionConstraint) -> None:
-        self.steps, self.constraint = steps, constraint
+    def __init__(self, steps: Steps, fallback: Ints | None) -> None:
+        self.steps = steps
+        every = np.arange(steps.labels)
+        table = np.tile(every, (len(every) + 1, 1)) if fallback is None else fallback
+        self._label, kind = np.unique(table, axis=0, return_inverse=True)
+        kind = np.asarray(kind, np.int64).ravel()
+        self._kinds, self._start, self._kind_after = len(self._label), kind[-1], kind[self._label]
         self._forget()
 
     def _forget(self) -> None:
@@ -133,14 +106,12 @@ class Product:
         self._after: dict[tuple[int, int], int] = {}
         self._within: set[tuple[int, int]] = set()
         self._final: dict[int, tuple[Small, Floats]] = {}
-        self._found: dict[Hashable, tuple[Hashable, Small, ClassLayer]] = {}
-        self._steps: dict[tuple[int, int], Advance] = {}
-        self._layers: dict[bytes, ClassLayer] = {}
+        self._before: dict[Hashable, tuple[Hashable, Small, Layer]] = {}
+        self._steps: dict[tuple[int, int], tuple[Ints, Small]] = {}
+        self._layers: dict[bytes, Layer] = {}
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
-        kinds, start = self.constraint.kinds, self.constraint.start
-        self._first = np.array([self.steps.start * kinds + start], np.int64)
-        self._start = 0
+        self._first = np.array([self.steps.start * self._kinds + self._start], np.int64)
         self._levels: list[int] = []  # how many states are reached within 0, 1, ... steps
         self._places: Ints | None = None  # targets of all states, where these are in every layer
 
@@ -154,27 +125,22 @@ class Product:
         """
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
-        asked, n = contexts.tolist(), len(contexts)
-        self.prepare(asked)
-        path = [self._number(self._first)]
-        for context in asked:
-            path.append(self._forward(path[-1], context))
-        self._check_bounds(path, n)
+        self.prepare(contexts)
+        path, line = [self._number(self._first)], contexts.tolist()
+        for context in line:
+            if (path[-1], context) not in self._after:
+                self._expand(path[-1], [context])
+            path.append(self._after[path[-1], context])
+        self._check_bounds(path, len(line))
         if path[-1] not in self._final:
             self._final[path[-1]] = self._classes_at_end(self._codes[path[-1]])
         classes, ends = self._final[path[-1]]
         key: Hashable = (path[-1], "end")
-        layers: list[ClassLayer] = []
-        for codes, context in zip(reversed(path[:-1]), reversed(asked), strict=True):
+        layers: list[Layer] = []
+        for codes, context in zip(reversed(path[:-1]), reversed(line), strict=True):
             key, classes, layer = self._backward(codes, context, key, classes)
             layers.append(layer)
-        return Machine(self.steps, int(classes[self._start]), layers[::-1], ends, constants)
-
-    def forget_steps(self) -> None:
-        """Frees what only another walk would use, and is not shared by all positions."""
-        if not self._levels:
-            self._steps.clear()
-            self._step_cells = 0
+        return Machine(self.steps, int(classes[0]), layers[::-1], ends, constants)
 
     def _check_bounds(self, path: Sequence[int], n: int) -> None:
         for codes in set(path):
@@ -182,52 +148,42 @@ class Product:
                 held = self._codes[codes]
                 if self._levels:
                     held = held[: self._levels[min(n, len(self._levels) - 1)]]
-                if not self.steps.keeps_bounds(np.unique(held // self.constraint.kinds), n):
+                if not self.steps.keeps_bounds(np.unique(held // self._kinds), n):
                     raise CannotServeError
                 self._within.add((codes, n))
 
-    def prepare(self, contexts: Sequence[int]) -> None:
+    def prepare(self, contexts: Ints) -> None:
         """Finds the steps in contexts that are new, many at once, where steps are steady."""
-        if not isinstance(self.steps, SpecSteps) or not self.steps.steady or not len(contexts):
+        if not self.steps.steady or not contexts.size:
             return
         if not self._levels:
-            self._close(self.steps, contexts[0])
+            self._close(int(contexts.flat[0]))
         number = self._number(self._first)
-        new = [one for one in dict.fromkeys(contexts) if (number, one) not in self._steps]
-        held, _ = distinct(self._first // self.constraint.kinds)
+        met = dict.fromkeys(contexts.ravel().tolist())
+        new = [one for one in met if (number, one) not in self._steps]
         for begin in range(0, len(new), _CONTEXTS_AT_ONCE):
-            some = new[begin : begin + _CONTEXTS_AT_ONCE]
-            for context, one in zip(some, self.steps.advance_all(some, held), strict=True):
-                self._after[number, context] = number
-                self._steps[number, context] = self._steady(one)
-                self._cells += one.kinds.size // 4
+            self._expand(number, new[begin : begin + _CONTEXTS_AT_ONCE])
 
-    def _close(self, steps: SpecSteps, context: int) -> None:
+    def _close(self, context: int) -> None:
         """Lists all states that sequences up to the greatest length reach, the nearest first."""
         found, level, counts = self._first, self._first, [1]
-        for _ in range(steps.n - 1):
-            held, rows = distinct(level // self.constraint.kinds)
-            self._guard(len(held))
-            after = self._constrained(level, rows, steps.advance_all([context], held)[0])
-            level = np.setdiff1d(after.targets, found)
+        for _ in range(self.steps.n - 1):
+            self._guard(len(level))
+            ((targets, _),) = self._advance([context], level)
+            level = np.setdiff1d(targets, found)
             if not len(level):
                 break
             found = np.concatenate((found, level))
             counts.append(len(found))
-        self._guard(len(found))
         self._first, self._levels = found, counts
 
-    def _targets(self, context: int, codes: Ints) -> Advance:
-        """What a step does in a context; targets are codes."""
-        held, rows = distinct(codes // self.constraint.kinds)
-        return self._constrained(codes, rows, self.steps.advance(context, held))
-
-    def _constrained(self, codes: Ints, rows: Ints, found: Advance) -> Advance:
-        """What a step does in states, from what it does in the loss's own, at these rows."""
-        kind = codes % self.constraint.kinds
-        at = (rows[:, None], self.constraint.label[kind])  # (states, labels)
-        targets = found.targets[at] * self.constraint.kinds + self.constraint.after[kind]
-        return Advance(targets, found.kinds[at], found.amounts)
+    def _advance(self, contexts: Sequence[int], codes: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """What a step does in each of several contexts, with labels that fall back."""
+        own, rows = distinct(codes // self._kinds)
+        kind = codes % self._kinds
+        at = (rows[:, None], self._label[kind])  # (states, labels)
+        for targets, added in self.steps.advance(contexts, own):
+            yield targets[at] * self._kinds + self._kind_after[kind], added[at]
 
     def _guard(self, states: int) -> int:
         """The cells of the steps of so many states."""
@@ -235,56 +191,46 @@ class Product:
         guard_size("cost oracle", cells // STEPS_PER_STATE)
         return cells
 
+    def _count(self, cells: int) -> None:
+        self._cells += cells
+        guard_bytes(8 * self._cells)
+
     def _number(self, codes: Ints) -> int:
         key = codes.tobytes()
         if key not in self._numbers:
             self._numbers[key] = len(self._codes)
             self._codes.append(codes)
-            self._cells += codes.size
-            guard_bytes(8 * self._cells)
+            self._count(codes.size)
         return self._numbers[key]
 
-    def _forward(self, codes: int, context: int) -> int:
-        """The number of the states after a step of these."""
-        if (codes, context) not in self._after:
-            self._advance(codes, context)
-        return self._after[codes, context]
+    def _expand(self, codes: int, contexts: Sequence[int]) -> None:
+        """Finds what steps of these states do in contexts; targets are numbered in the next layer.
 
-    def _advance(self, codes: int, context: int) -> Advance:
-        """What a step does; targets are numbered within the next layer."""
-        key = (codes, context)
-        if key in self._steps:
-            return self._steps[key]
-        held = self._codes[codes]
-        cells = self._guard(len(held))
-        if self._step_cells + cells > KEPT_STEPS:
-            self.forget_steps()
-        self._step_cells += cells
-        found = self._targets(context, held)
-        after, places = distinct(found.targets)
-        self._after[key] = self._number(after)
-        self._steps[key] = found._replace(targets=places)
-        return self._steps[key]
-
-    def _steady(self, found: Advance) -> Advance:
-        """What a step does in all states that any position reaches, which every layer has.
-
-        A step from what only the longest sequences reach may lead out of these states; it is made
-        to lead back, which makes no difference, since no sequence takes it.
+        Where every layer has all states, a step from what only the longest sequences reach may lead
+        out of them; it is made to lead back, which makes no difference: no sequence takes it.
         """
-        codes = self._first
-        _, rows = distinct(codes // self.constraint.kinds)
-        found = self._constrained(codes, rows, found)
-        if self._places is None:
-            order = np.argsort(codes)
-            places = order[np.searchsorted(codes[order], found.targets) % len(codes)]
-            own = np.arange(len(codes))[:, None]
-            self._places = np.where(codes[places] == found.targets, places, own)
-        return found._replace(targets=self._places)
+        held = self._codes[codes]
+        cells = len(contexts) * self._guard(len(held))
+        if not self._levels and self._step_cells + cells > KEPT_STEPS:
+            self._steps.clear()
+            self._step_cells = 0
+        self._step_cells += cells
+        for context, (targets, added) in zip(contexts, self._advance(contexts, held), strict=True):
+            after, places = held, self._places
+            if not self._levels:
+                after, places = distinct(targets)
+            elif places is None:
+                order = np.argsort(held)
+                places = order[np.searchsorted(held[order], targets) % len(held)]
+                own = np.arange(len(held))[:, None]
+                self._places = places = np.where(held[places] == targets, places, own)
+            self._after[codes, context] = self._number(after)
+            self._steps[codes, context] = places, added.astype(np.int32)
+            self._count(added.size // 2 if self._levels else 0)
 
     def _classes_at_end(self, codes: Ints) -> tuple[Small, Floats]:
         """The class of each state after the last position, and what the value reads there."""
-        ends = self.steps.ends(codes // self.constraint.kinds) + 0.0
+        ends = self.steps.ends(codes // self._kinds) + 0.0
         columns = [np.unique(column, return_inverse=True)[1] for column in ends.T]
         rows = np.array(columns, np.int64).reshape(len(columns), len(ends)).T
         first, classes = equal_rows(rows)
@@ -292,28 +238,25 @@ class Product:
 
     def _backward(
         self, codes: int, context: int, ahead: Hashable, classes: Small
-    ) -> tuple[Hashable, Small, ClassLayer]:
+    ) -> tuple[Hashable, Small, Layer]:
         """A key of the classes before a position, the class of each state, and the steps."""
         key = (codes, context, ahead)
-        if key not in self._found:
-            targets, kinds, amounts = self._advance(codes, context)
-            goals = classes[targets].astype(np.int64)
-            first, number_of = equal_rows(goals * amounts.shape[1] + kinds)
+        if key not in self._before:
+            if (codes, context) not in self._steps:
+                self._expand(codes, [context])
+            targets, kinds = self._steps[codes, context]
+            goals = classes[targets]
+            first, number_of = equal_rows(goals * (int(kinds.max()) + np.int64(1)) + kinds)
             before = number_of.astype(np.int32)
-            layer = self._layer(goals[first], amounts[:, kinds[first]])
-            self._cells += before.size
-            guard_bytes(8 * self._cells)
+            layer = Layer(goals[first], kinds[first])
+            mark = _digest(*layer)
+            if mark not in self._layers:
+                self._layers[mark] = layer
+                self._count(layer.next.size)
             number = self._partitions.setdefault(_digest(before), len(self._partitions))
-            self._found[key] = (codes, number), before, layer
-        return self._found[key]
-
-    def _layer(self, goals: Ints, gains: Floats) -> ClassLayer:
-        """The layer with these steps: equal ones are one."""
-        key = _digest(goals, gains)
-        if key not in self._layers:
-            self._layers[key] = ClassLayer(goals, gains)
-            self._cells += goals.size + gains.size
-        return self._layers[key]
+            self._before[key] = (codes, number), before, self._layers[mark]
+            self._count(before.size)
+        return self._before[key]
 
 
 def _digest(*arrays: NDArray[Any]) -> bytes:
@@ -335,52 +278,60 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
     """
     if not rows.shape[1]:
         return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
-    factors = np.resize(_FACTORS, rows.shape[1])
     with np.errstate(over="ignore"):
-        keys = rows @ factors
+        keys = rows @ np.resize(_FACTORS, rows.shape[1])
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[number]], rows):
         return distinct_rows([column + 1 for column in rows.T])
     return first, number
 
 
-def machines_of(loss: Loss, ys: Sequence[Ints], fallback: Ints | None = None) -> list[Machine]:
+def guard_bytes(size: int) -> None:
+    """Refuses tables of so many bytes, where they are more than the limit.
+
+    Raises:
+        SizeLimitError: naming the size, the limit, and how to raise it.
+    """
+    most = ORACLE_BYTES_PER_STATE * max_states()
+    if size > most:
+        must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
+        remedy = "Give fewer references at a time, or raise the limit with FSMEU_MAX_STATES"
+        raise SizeLimitError(message("cost oracle", must, None, remedy))
+
+
+def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
     """The machine of each reference, given as label indices.
 
     Args:
         loss: the loss.
         ys: the references.
-        fallback: as in ``TransitionConstraint``.
+        fallback: as in ``Product``.
 
     Raises:
         LossFileError: a step is not defined after some sequence of labels.
         SizeLimitError: there are too many states.
     """
-    kept: dict[Any, Any] = {}
-    if isinstance(loss, SpecLoss):
-        kept = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
-    constraint = TransitionConstraint(fallback, len(loss.alphabet))
+    kept = loss.memo(("oracles", None if fallback is None else fallback.tobytes()))
     lengths: dict[int, list[int]] = {}
     for k, y in enumerate(ys):
         lengths.setdefault(len(y), []).append(k)
     found: dict[int, Machine] = {}
     for n in sorted(lengths, reverse=True):
         given = np.array([ys[k] for k in lengths[n]], np.int64).reshape(len(lengths[n]), n)
-        found |= zip(lengths[n], _machines(loss, given, kept, constraint), strict=True)
-    for product in kept.values():
-        product.forget_steps()
+        found |= zip(lengths[n], _machines(loss, given, kept, fallback), strict=True)
     return [found[k] for k in range(len(ys))]
 
 
 def _machines(
-    loss: Loss, ys: Ints, kept: dict[Any, Any], constraint: TransitionConstraint
+    loss: SpecLoss, ys: Ints, kept: dict[Any, Any], fallback: Ints | None
 ) -> list[Machine]:
     """Machines of references of one length, by the first steps that can serve them all."""
-    n = ys.shape[1]
-    for shared, product in _products(loss, ys[0], kept, constraint):
+    products = kept.setdefault("products", {})
+    for shared, steps in _steps(loss, ys[0], kept):
+        product = products.pop(steps.n, None) or Product(steps, fallback)
         try:
-            contexts, constants = product.steps.contexts(ys)
-            product.prepare(np.unique(contexts).tolist())
+            contexts, constants = steps.contexts(ys)
+            product.prepare(contexts)
             made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
         except CannotServeError:
             continue
@@ -388,29 +339,24 @@ def _machines(
             if not shared:
                 raise
             continue  # perhaps of states that only longer references reach
-        kept.pop(product.steps.n, None)
-        kept[product.steps.n] = product
-        while len(kept) > MOST_TRELLISES:
-            del kept[next(iter(kept))]
+        products[steps.n] = product
+        while len(products) > MOST_TRELLISES:
+            del products[next(iter(products))]
         return made
-    raise AssertionError(n)  # the last steps serve their own length
+    raise AssertionError(ys.shape)  # the last steps serve their own length
 
 
-def _products(
-    loss: Loss, y: Ints, kept: dict[Any, Any], constraint: TransitionConstraint
-) -> Iterator[tuple[bool, Product]]:
-    """Products that are kept, then new ones: for several lengths first, at last for this one."""
-    n = len(y)
-    yield from [(True, one) for one in reversed(kept.values()) if one.steps.serves(n)]
-    if not isinstance(loss, SpecLoss):
-        yield False, Product(FunctionSteps(loss), constraint)
-        return
+def _steps(loss: SpecLoss, y: Ints, kept: dict[Any, Any]) -> Iterator[tuple[bool, Steps]]:
+    """Steps that are kept, then new ones: for several lengths first, at last for this one."""
+    n, amounts = len(y), kept.setdefault("amounts", {})
+    kept_steps = [product.steps for product in kept["products"].values()]
+    yield from [(True, one) for one in reversed(kept_steps) if one.serves(n)]
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
-            steps = SpecSteps(loss, np.resize(y, rounded + 1), shared=True)
+            steps = Steps(loss, np.resize(y, rounded + 1), True, amounts)
             if not steps.steady:
                 longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
-                steps = SpecSteps(loss, np.resize(y, longer), shared=True)
-            yield True, Product(steps, constraint)
-    yield False, Product(SpecSteps(loss, y, shared=False), constraint)
+                steps = Steps(loss, np.resize(y, longer), True, amounts)
+            yield True, steps
+    yield False, Steps(loss, y, False, amounts)

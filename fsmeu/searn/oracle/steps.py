@@ -1,56 +1,59 @@
-"""A loss with the reference given: what a step on a label of z does, and what an end is worth."""
+"""A loss with the reference given: what a step on a label of z does, and what an end is worth.
+
+What only adds up and is read by the value alone is a *sum*; the other registers that read z are the
+states. Registers that read the reference alone are constants of each position: its *context*.
+"""
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Sequence
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.fst.distinct import distinct_rows
+from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.limits import ORACLE_LENGTH_STEP
-from fsmeu.losses.algebra.rewrite import slope, starts_of
-from fsmeu.losses.function import FunctionView
-from fsmeu.losses.language.dependencies import is_affine, names_read, steps, tapes, unread_registers
+from fsmeu.losses.algebra.split import slope, starts_of
+from fsmeu.losses.language.syntax import is_affine, names_read, steps, tapes, unread_registers
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView
-from fsmeu.losses.protocol import Loss
-from fsmeu.losses.semantics.domains import bounds_of, check_range, keep_bounds, keep_whole
+from fsmeu.losses.semantics.domains import (
+    bounds_of,
+    check_range,
+    keep_bounds,
+    keep_whole,
+    left_bounds,
+)
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-from fsmeu.losses.semantics.walk import trajectories
 
-__all__ = ["Advance", "CannotServeError", "FunctionSteps", "SpecSteps", "reads_length"]
+__all__ = ["CannotServeError", "Steps", "reads_length"]
+
+Moves = list[tuple[Ints, Ints]]
+"""For each context the states after steps, and the numbers of what steps add, (states, labels)."""
 
 
 class CannotServeError(Exception):
     """Steps that references of several lengths share cannot serve one of them."""
 
 
-class Advance(NamedTuple):
-    """What a step does in each state.
+class _Context(NamedTuple):
+    """A position, from 1, its label, and the constants of the reference before and after it."""
 
-    Attributes:
-        targets: the state after each step, (states, labels).
-        kinds: the number of what the step adds, of the same shape.
-        amounts: what is added to each sum, (sums, kinds).
-    """
-
-    targets: Ints
-    kinds: NDArray[np.integer[Any]]
-    amounts: Floats
+    i: int
+    label: int
+    constants: dict[str, Floats]
 
 
-class SpecSteps:
+class Steps:
     """The steps of a loss from a file, which the evaluator computes for each context.
 
     Args:
         loss: the loss.
         y: label indices of a reference of the greatest length.
         shared: whether shorter references can be given, too.
+        amounts: numbers of what steps add to the sums, which grow as steps are computed.
 
     Attributes:
         n: the greatest length.
@@ -60,34 +63,30 @@ class SpecSteps:
         steady: whether steps lead to the same states in all contexts.
     """
 
-    def __init__(self, loss: SpecLoss, y: Ints, *, shared: bool) -> None:
+    def __init__(
+        self, loss: SpecLoss, y: Ints, shared: bool, amounts: dict[tuple[float, ...], int]
+    ) -> None:
         swapped = loss.swapped  # z of it is the reference, y of it the labels that are chosen
-        self.n, self._shared, self._bound = len(y), shared, swapped.bound
+        self.n, self._shared, self._bound, self._amounts = len(y), shared, swapped.bound, amounts
         spec = self._bound.spec
         view = SpecView(self._bound, self.n, y, _sums_of(swapped), merge=not shared)
-        self._view, reads = view, names_read(spec.value)
+        self._view, reads, reach = view, names_read(spec.value), tapes(spec)
         self.labels, self.start = view.symbols, view.start
-        self._looked_at = [k for k, name in enumerate(view.linear_names) if name in reads]
-        self._sums, reach = [view.linear_names[k] for k in self._looked_at], tapes(spec)
+        self._sums = [name for name in view.linear_names if name in reads]
         order = range(len(self._sums))
         self.sum_order = sorted(order, key=lambda k: "z" not in reach[self._sums[k]])
         self._ends = [r.name for r in view.carried if r.name in reads]
         self._constants = [name for name in view.track if name in reads]
         read = frozenset[str]().union(*(steps(spec)[r.name][1] for r in view.carried))
         self.steady = shared and not read & {"z", "i", "n", *view.track}
-        self._numbers: dict[bytes, int] = {}
-        self._met: list[tuple[int, Ints, dict[str, Floats]]] = []
-        unread = unread_registers(spec)
-        adds = [name for name in view.track if steps(spec)[name][0] is not None]
-        self._added = [name for name in adds if name in unread]
-        self._held = [name for name in view.track if name not in self._added]
-        clocked = any({"i", "n"} & steps(spec)[name][1] for name in view.track)
-        self._timeless = shared and not clocked and "i" not in view._read
-        starts = [r.start for r in spec.registers if r.name in self._held]
-        self._held = [r.name for r in spec.registers if r.name in self._held]
-        first = np.array([constant_at(self._bound, start, self.n) for start in starts]) + 0.0
-        self._contents, self._states = [first], {first.tobytes(): 0}
-        self._walked: dict[int, list[tuple[int, int, list[float]]]] = {}
+        self._numbers: dict[tuple[float, ...], int] = {}
+        self._contexts: list[_Context] = []
+        adds = {name for name in unread_registers(spec) if steps(spec)[name][0] is not None}
+        self._added = [name for name in view.track if name in adds]
+        self._held = [name for name in view.track if name not in adds]
+        read = frozenset[str]().union(view._read, *(steps(spec)[name][1] for name in view.track))
+        self._clocked = not {"i", "n"}.isdisjoint(read)
+        self._paths: dict[tuple[float, ...], list[tuple[int, Any, list[float]]]] = {}
 
     def serves(self, n: int) -> bool:
         """Whether references of this length can be given."""
@@ -98,138 +97,115 @@ class SpecSteps:
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
 
+        References are paths through the values of constants, whose steps are kept.
+
         Args:
             ys: label indices of references of one length, (rows, n).
         """
-        if self._timeless:
-            return self._followed(ys)
-        rows, n = ys.shape
-        view = copy.copy(self._view)
-        view.n = n
-        track = trajectories(self._bound, n, ys, set(view.track))
-        cells = view.context_cells(ys, track) + 0.0  # no -0.0
-        found: Ints = np.zeros((rows, n), np.int64)
-        for row, i in np.ndindex(rows, n):
-            pair = {name: t[row, i : i + 2] for name, t in track.items()}
-            found[row, i] = self._context(cells[row, i].tobytes(), i + 1, ys[row, i], pair)
-        ends = np.array([track[name][:, n] for name in self._constants])
-        return found, ends.reshape(len(self._constants), rows).T
-
-    def _context(self, key: bytes, i: int, label: Any, pair: dict[str, Floats]) -> int:
-        number = self._numbers.setdefault(key, len(self._met))
-        if number == len(self._met):
-            self._met.append((i, label, pair))
-        return number
-
-    def _followed(self, ys: Ints) -> tuple[Ints, Floats]:
-        """The same where no step looks at the position: references are paths through states."""
-        rows, n = ys.shape
-        found, path = np.zeros((rows, n), np.int64), np.zeros((rows, n + 1), np.int64)
-        starts, ends = starts_of(self._bound, self._added, n), []
+        (rows, n), values = ys.shape, []
+        starts = starts_of(self._bound, [*self._held, *self._added], n)
+        first, numbers = tuple(starts[name] for name in self._held), np.zeros(ys.shape, np.int64)
         for row, y in enumerate(ys.tolist()):
-            state, sums = 0, list(starts.values())
+            state, sums = first, tuple(starts[name] for name in self._added)
+            path = [(*state, *sums)]
             for i, label in enumerate(y):
-                if state not in self._walked:
-                    self._walked[state] = self._expanded(state)
-                found[row, i], state, more = self._walked[state][label]
-                path[row, i + 1] = state
-                sums = [a + b for a, b in zip(sums, more, strict=True)]
-            last = dict(zip(self._held, self._contents[state], strict=True))
-            last |= zip(self._added, sums, strict=True)
-            ends.append([last[name] for name in self._constants])
-        held = np.array(self._contents)[path]  # (rows, n + 1, registers)
+                key = (float(i + 1), *state) if self._clocked else state
+                if key not in self._paths:
+                    self._paths[key] = self._steps_from(state, i + 1)
+                numbers[row, i], state, more = self._paths[key][label]
+                sums = tuple(map(add, sums, more))
+                path.append((*state, *sums))
+            values.append(path)
+        table = np.array(values, np.float64).reshape(rows, n + 1, len(starts))
+        track = dict(zip((*self._held, *self._added), np.moveaxis(table, 2, 0), strict=True))
         for register in self._bound.spec.registers:
-            if register.name in self._held:
-                at = self._held.index(register.name)
-                low, high = bounds_of(self._bound, register, n)
-                keep_bounds(self._bound, register, held[:, :, at], low, high)
-        return found, np.array(ends, np.float64).reshape(rows, len(self._constants))
+            if register.name in track:
+                bounds = bounds_of(self._bound, register, n)
+                keep_bounds(self._bound, register, track[register.name], *bounds)
+        ends = np.array([track[name][:, n] for name in self._constants])
+        return numbers, ends.reshape(len(self._constants), rows).T
 
-    def _expanded(self, state: int) -> list[tuple[int, int, list[float]]]:
-        """For each label of the reference the context, the state after it, and what is added."""
-        bound, labels = self._bound, self._bound.label_values
-        old: dict[str, Any] = dict(zip(self._held, self._contents[state], strict=True))
-        current: dict[str, Any] = {**old, "z": labels, "n": float(self.n)}
-        scope, shape = Scope(bound, current, old, self._view.memories), labels.shape
-        added: dict[str, Floats] = {}
+    def _steps_from(self, state: tuple[float, ...], i: int) -> list[tuple[int, Any, list[float]]]:
+        """For each label of the reference the context, the constants after it, what is added."""
+        bound, labels, view = self._bound, self._bound.label_values, self._view
+        old: dict[str, Any] = dict(zip(self._held, state, strict=True))
+        current: dict[str, Any] = {**old, "z": labels, "i": float(i), "n": float(self.n)}
+        scope, new = Scope(bound, current, old, view.memories), dict[str, Floats]()
         for register in bound.spec.registers:
             name = register.name
             if name in self._added:
                 amount = evaluate(steps(bound.spec)[name][0], scope)  # type: ignore[arg-type]
-                added[name] = np.broadcast_to(amount, shape)
+                new[name] = np.broadcast_to(amount, labels.shape)
             elif name in self._held:
                 current[name] = evaluate(register.update, scope)
                 keep_whole(register, old[name], current[name], scope)
-        after = np.array([np.broadcast_to(current[name], shape) for name in self._held]) + 0.0
+                new[name] = np.broadcast_to(current[name], labels.shape)
         found = []
-        for k, new in enumerate(after.reshape(len(self._held), len(labels)).T):
-            number = self._states.setdefault(new.tobytes(), len(self._contents))
-            if number == len(self._contents):
-                self._contents.append(new)
-            values = zip(self._contents[state], new, strict=True)
-            pair = {m: np.array(two) for m, two in zip(self._held, values, strict=True)}
-            pair |= {name: np.zeros(2) for name in self._added}
-            read = [x for name in self._held if name in self._view._read for x in pair[name]]
-            own = [float(k)] if "z" in self._view._read else []
-            context = self._context(np.array([*own, *read]).tobytes(), 1, k, pair)
-            found.append((context, number, [float(added[name][k]) for name in self._added]))
+        for k in range(len(labels)):
+            held = {name: np.array([old.get(name, 0.0), new[name][k]]) + 0.0 for name in new}
+            own = [(name in view._read, x) for name, x in (("i", float(i)), ("z", float(k)))]
+            read = [x for name, pair in held.items() if name in view._read for x in pair]
+            key = (*(x for is_read, x in own if is_read), *read)
+            number_of = self._numbers.setdefault(key, len(self._contexts))
+            if number_of == len(self._contexts):
+                self._contexts.append(_Context(i, k, held))
+            after = tuple(float(held[name][1]) for name in self._held)
+            found.append((number_of, after, [float(new[name][k]) for name in self._added]))
         return found
 
-    def advance(self, context: int, codes: Ints) -> Advance:
-        """What a step does in a context; targets are codes."""
-        i, label, pair = self._met[context]
-        view = copy.copy(self._view)
-        view.z = np.full(i, label)
-        view.track = {}
-        for name, values in pair.items():
-            view.track[name] = np.zeros((1, i + 1))
-            view.track[name][0, i - 1 :] = values
-        targets, gains = view.advance(i, codes)
-        added = np.zeros((0, targets.size)) if gains is None else gains.reshape(len(gains), -1)
-        added = added[self._looked_at]
-        ranks = [np.unique(one, return_inverse=True)[1] for one in added]
-        first, kinds = distinct_rows([np.zeros(targets.size, np.int64), *ranks])
-        small = np.int16 if len(first) < 1 << 15 else np.int64
-        return Advance(targets, kinds.reshape(targets.shape).astype(small), added[:, first])
+    def advance(self, contexts: Sequence[int], codes: Ints) -> Moves:
+        """What a step does in each of several contexts; states after it are codes.
 
-    def advance_all(self, contexts: Sequence[int], codes: Ints) -> list[Advance]:
-        """What a step does in each of several contexts; targets are codes, the same in all.
-
-        That is asked where steps are steady: registers that are carried along read no context.
+        Raises:
+            LossFileError: a register leaves its bounds, or an expression has no value.
+            CannotServeError: a register leaves its bounds, and steps are shared.
         """
-        view, bound, met = self._view, self._bound, [self._met[c] for c in contexts]
+        view, bound, held = self._view, self._bound, [self._contexts[c] for c in contexts]
         old: dict[str, Any] = {n: c[:, None] for n, c in view.space_of.decode(codes).items()}
-        pairs = {name: np.array([pair[name] for _, _, pair in met]) for name in view.track}
+        pairs = {name: np.array([one.constants[name] for one in held]) for name in view.track}
         old |= {name: pair[:, :1, None] for name, pair in pairs.items()}  # (contexts, 1, 1)
         labels = bound.label_values
-        given = labels[np.array([label for _, label, _ in met])][:, None, None]
+        given = labels[np.array([one.label for one in held])][:, None, None]
         current: dict[str, Any] = {**old, "z": given, "y": labels[None], "n": float(self.n)}
         if not view.clock:
-            current["i"] = np.array([float(i) for i, _, _ in met])[:, None, None]
+            current["i"] = np.array([float(one.i) for one in held])[:, None, None]
         scope, new = Scope(bound, current, old, view.memories), {}
-        shape, ranks, gains = (len(met), len(codes), len(labels)), [], []
+        shape, added = (len(held), len(codes), len(labels)), []
         for register in bound.spec.registers:
             name = register.name
             if name in pairs:
                 current[name] = pairs[name][:, 1:, None]
             elif name in view.linear_names:
-                k = view.linear_names.index(name)
-                if k in self._looked_at:
-                    read = evaluate if register.sugar == "feature" else number
-                    amount = read(view.gain_exprs[k], scope)  # type: ignore[arg-type]
-                    gains.append(np.broadcast_to(amount, shape).ravel())
-                    ranks.append(np.unique(gains[-1], return_inverse=True)[1])
+                read = evaluate if register.sugar == "feature" else number
+                expr = view.gain_exprs[view.linear_names.index(name)]
+                gains = np.broadcast_to(read(expr, scope), shape)  # type: ignore[arg-type]
+                if name in self._sums:
+                    added.append(gains)
             else:
                 current[name] = new[name] = evaluate(register.update, scope)
                 keep_whole(register, old[name], new[name], scope)
         targets, culprit = view.space_of.encode(new)
-        if culprit is not None:
+        if culprit is not None and self._shared:
             raise CannotServeError
-        first, kinds = distinct_rows([np.zeros(math.prod(shape), np.int64), *ranks])
-        amounts = np.array([one[first] for one in gains]).reshape(len(gains), len(first))
-        small = kinds.reshape(shape).astype(np.int16 if len(first) < 1 << 15 else np.int64)
-        after = np.broadcast_to(targets, shape[1:])
-        return [Advance(after, one, amounts) for one in small]
+        if culprit is not None:
+            register = next(r for r in view.carried if r.name == culprit)
+            raise left_bounds(bound, register, f"leaves its bounds at position {held[0].i}")
+        kinds = self._numbered(added, shape)
+        return list(zip(np.broadcast_to(targets, shape), kinds, strict=True))
+
+    def _numbered(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
+        """The number of what is added to all sums in each cell, of this shape."""
+        ranks = [_ranks(one.ravel()) for one in added]
+        first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
+        columns = zip(*(one.ravel()[first].tolist() for one in added), strict=True)
+        keys = list(columns) if added else [()] * len(first)
+        known = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
+        return np.array(known, np.int64)[kinds].reshape(shape)
+
+    def amounts(self) -> Floats:
+        """What is added to each sum by the number of it, (sums, numbers)."""
+        table: Floats = np.array(list(self._amounts), np.float64)
+        return np.reshape(table, (len(self._amounts), len(self._sums))).T
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
@@ -257,17 +233,14 @@ class SpecSteps:
         """What the sums are before the first step, (sums,)."""
         return np.array(list(starts_of(self._bound, self._sums, n).values()), np.float64)
 
-    def values(
-        self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
-    ) -> Floats:
-        """The value at some ends, of this shape.
+    def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
+        """The value at some ends, (cells,).
 
         Args:
             n: the length.
             constants: those of the reference, (constants,).
-            ends: what the value reads in the states, (registers, ...).
-            sums: the sums there, (sums, ...).
-            shape: what the axes after the first broadcast to.
+            ends: what the value reads in the states, (registers, cells).
+            sums: the sums there, (sums, cells).
 
         Raises:
             LossFileError: a value is not defined, or outside of the range that the file declares.
@@ -275,7 +248,7 @@ class SpecSteps:
         held = dict(zip(self._constants, map(float, constants), strict=True))
         held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
         value = number(self._bound.spec.value, self._scope(n, held))
-        found = np.broadcast_to(value, shape).astype(np.float64)
+        found = np.broadcast_to(value, sums.shape[1:]).astype(np.float64)
         self.check(n, found)
         return found
 
@@ -301,55 +274,13 @@ class SpecSteps:
         return Scope(self._bound, current, current, self._view.memories)
 
 
-class FunctionSteps:
-    """The steps of a loss in Python: nothing is known to add up, and a context is a label.
-
-    Attributes are as in ``SpecSteps``.
-    """
-
-    def __init__(self, loss: Loss) -> None:
-        view = loss.swapped.view(1, np.zeros(1, np.int64))
-        assert isinstance(view, FunctionView)
-        self._view, self.labels, self.start = view, view.symbols, view.start
-        self.n, self.steady, self.sum_order = 0, False, list[int]()
-
-    def serves(self, n: int) -> bool:
-        """Whether references of this length can be given: always."""
-        return True
-
-    def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
-        """The label of each position (rows, n), and no constants (rows, 0)."""
-        return ys, np.zeros((len(ys), 0))
-
-    def advance(self, context: int, codes: Ints) -> Advance:
-        """What a step does in a context; targets are codes, and there are no sums."""
-        self._view.z = np.array([context])
-        targets = self._view.advance(1, codes)[0]
-        return Advance(targets, np.zeros(targets.shape, np.int16), np.zeros((0, 1)))
-
-    def keeps_bounds(self, codes: Ints, n: int) -> bool:
-        """Always: there are none."""
-        return True
-
-    def ends(self, codes: Ints) -> Floats:
-        """The value of each state, (states, 1)."""
-        return self._view.values(codes)[0][:, None]
-
-    def begin(self, n: int) -> Floats:
-        """No sums."""
-        return np.zeros(0)
-
-    def values(
-        self, n: int, constants: Floats, ends: Floats, sums: Floats, shape: tuple[int, ...]
-    ) -> Floats:
-        """The value at some ends, of this shape."""
-        return np.broadcast_to(ends[0], shape).astype(np.float64)
-
-    def check(self, n: int, values: Floats) -> None:
-        """Nothing is declared."""
-
-    def slopes(self, n: int, constants: Floats) -> None:
-        """Nothing is known to be linear."""
+def _ranks(values: Floats) -> Ints:
+    """Numbers from 0 that are in order and equal where values are, (cells,)."""
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)
+    if (whole == values).all():
+        return distinct(whole)[1]
+    return np.unique(values, return_inverse=True)[1]
 
 
 def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:

@@ -19,16 +19,9 @@ from scipy.sparse import csr_array
 
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.hashing import rows_of_columns
-from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.spaces.labels import (
-    Gold,
-    LabelSpace,
-    LabelStates,
-    chunks_of,
-    tag_parts,
-    well_formed_oracles,
-)
+from fsmeu.searn.features.sentences import HashedSentences, rows_of_columns
+from fsmeu.searn.spaces.gold import Gold, chunks_of, follows, tag_parts
+from fsmeu.searn.spaces.tagging import LabelSpace, LabelStates
 
 __all__ = ["ChunkAtATime"]
 
@@ -105,9 +98,8 @@ class ChunkAtATime(LabelSpace):
     actions: Actions
 
     def __init__(self, longest: int = 12, history: int = 2, crossed_history: int = 1) -> None:
+        super().__init__(history, crossed_history)
         self.longest = longest
-        self.history = history
-        self.crossed_history = crossed_history
 
     def _labels(self, ys: Any) -> list[Any]:
         """The tags O, B-X, I-X of all types X in outputs."""
@@ -127,8 +119,8 @@ class ChunkAtATime(LabelSpace):
         found.longest_ = dict(sorted(lengths.items()))
         return found
 
-    def _oracles(self, labels: Sequence[Any]) -> Any:
-        return well_formed_oracles(labels)
+    def _follows(self, labels: Sequence[Any]) -> Bools | None:
+        return follows(labels)
 
     def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
         """A copy that searches these sentences."""

@@ -7,103 +7,344 @@ losses, so that the cost of a label is that of its own stream's oracle.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar
+import copy
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.errors import InputError, message
+from fsmeu.errors import InputError, SizeLimitError, check_int, message
+from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.hashing import history_columns
-from fsmeu.searn.features.sentences import HashedSentences
-from fsmeu.searn.oracle.cost_oracle import CostOracles
-from fsmeu.searn.spaces.labels import (
-    Gold,
-    LabelSpace,
-    LabelStates,
-    follows,
-    is_order_free,
-    sorted_labels,
-    well_formed_oracles,
+from fsmeu.limits import MOST_LABEL_CELLS
+from fsmeu.searn.features.sentences import (
+    HashedSentences,
+    hashed_sentences,
+    history_columns,
+    joined_rows,
 )
+from fsmeu.searn.spaces import States
+from fsmeu.searn.spaces.gold import Gold, follows, is_order_free
 
-__all__ = ["Alternating", "LeftToRight", "RightToLeft", "WordAtATime"]
+__all__ = ["Alternating", "LabelSpace", "LabelStates", "LeftToRight", "RightToLeft", "WordAtATime"]
 
-Space = TypeVar("Space", bound="_Tagging")
+Space = TypeVar("Space", bound="LabelSpace")
+_ORACLE = 4  # numbers of an oracle's state
 
 
-class _Tagging(LabelSpace):
-    """What the spaces below share: an action is a label of the stream whose turn it is.
+def _sorted(labels: Iterable[Any]) -> list[Any]:
+    """The distinct labels, sorted; by type and text where they cannot be compared.
+
+    Raises:
+        InputError: a label cannot be told from others, as a list.
+    """
+    try:
+        found = set(labels)
+    except TypeError as error:
+        must = "labels must be hashable, such as numbers, texts or tuples"
+        raise InputError(message("labels", must)) from error
+    try:
+        return sorted(found)
+    except TypeError:
+        return sorted(found, key=lambda one: (type(one).__name__, str(one)))
+
+
+@dataclass(frozen=True)
+class LabelStates(States):
+    """Partly labelled sentences.
+
+    Attributes:
+        labels: actions' labels in the order in which they are decided, int32 (B, longest); those
+            of a second stream are counted on from the first's.
+        past: the last decisions, the newest first, int32 (B, h); -1 before the first.
+        oracle: the states of the cost oracles, four numbers for each stream, (B, 4 streams), or
+            None.
+    """
+
+    labels: NDArray[np.int32]
+    past: NDArray[np.int32]
+    oracle: Any = None
+
+
+class LabelSpace(BaseEstimator):  # type: ignore[misc]
+    """A space whose outputs are label sequences: an action is a label of the stream in turn.
 
     Args:
         history: how many of the last labels are features: each of the last 1, 2, ..., together.
         crossed_history: how many of them are crossed with the features named in ``crossed``.
 
     Attributes:
-        follows: of a search, which label of each stream may follow which, bool (L + 1, L) each;
-            the last row is for the first label.
+        streams: how many labels a position has.
+        backwards: whether the last position is decided first.
+        labels_: the labels, or those of each of several streams.
+        sentences: the sentences of a search.
+        gold: the gold labels of each stream, or None.
+        follows: which label of each stream may follow which, bool (L + 1, L) each; the last row is
+            for the first label.
     """
 
+    streams: ClassVar[int] = 1
+    backwards: ClassVar[bool] = False
+    labels_: list[Any]
+    sentences: HashedSentences
+    gold: tuple[Gold, ...] | None
     follows: list[Bools]
 
     def __init__(self, history: int = 2, crossed_history: int = 1) -> None:
         self.history = history
         self.crossed_history = crossed_history
 
-    def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
-        """A copy that searches these sentences."""
-        found = super().over(inputs, gold)
-        found.follows = [self._follows(labels) for labels in self._streams()]
+    # -- examples -----------------------------------------------------------------------------
+
+    def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> HashedSentences:
+        """The sentences as hashed features."""
+        if isinstance(X, HashedSentences):
+            return X
+        if isinstance(crossed, str) or not isinstance(crossed, Sequence):
+            raise InputError(message(where, "crossed must be a list of names", crossed))
+        return hashed_sentences(checked_sentences(X, where), bits, tuple(map(str, crossed)))
+
+    def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
+        """The labels of each sentence, or the pairs of labels, checked."""
+        found = checked_labels(y, inputs.lengths.tolist(), where)
+        if self.streams == 1:
+            return found
+        for pair in chain(*found):
+            if not isinstance(pair, tuple | list) or len(pair) != self.streams:
+                must = "there must be a pair of labels at each position"
+                raise InputError(message(where, must, pair))
+        return [[tuple(pair) for pair in one] for one in found]
+
+    def fitted(self: Space, ys: Any) -> Space:
+        """A copy that knows the labels of training outputs, after a check of its parameters."""
+        for name, value in self.get_params(deep=False).items():
+            check_int(type(self).__name__, name, value, least=int(name == "longest"))
+        found = copy.copy(self)
+        found.labels_ = self._labels(ys)
         return found
+
+    def _labels(self, ys: Any) -> list[Any]:
+        if self.streams == 1:
+            return _sorted(chain(*ys))
+        return [_sorted(pair[k] for one in ys for pair in one) for k in range(self.streams)]
 
     def _streams(self) -> list[list[Any]]:
         """The labels of each stream."""
-        return [self.labels_]
+        return [self.labels_] if self.streams == 1 else self.labels_
 
-    def _follows(self, labels: Sequence[Any]) -> Bools:
-        """Which label may follow which; any here."""
-        return np.ones((len(labels) + 1, len(labels)), bool)
+    def _follows(self, labels: Sequence[Any]) -> Bools | None:
+        """Which label may follow which; None for any."""
+        return None
+
+    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> tuple[Gold, ...]:
+        """The gold labels of each stream with the costs of labels against them, or without.
+
+        Args:
+            bind: gives the loss over labels (of a stream, given its number).
+            ys: checked outputs.
+            costs: whether costs are asked for.
+
+        Raises:
+            InputError: from right to left, the loss may depend on the order of positions.
+        """
+        found = []
+        for k, labels in enumerate(self._streams()):
+            loss = bind(labels) if self.streams == 1 else bind(labels, k)
+            lines = ys if self.streams == 1 else [[pair[k] for pair in one] for one in ys]
+            if costs and self.backwards and not is_order_free(loss):
+                must = (
+                    "from right to left the loss must not depend on the order of positions: counts "
+                    "of pairs of labels alone may decide it"
+                )
+                remedy = "Use the space LeftToRight or WordAtATime"
+                raise InputError(message(type(self).__name__, must, loss, remedy))
+            order = -1 if self.backwards else 1
+            found.append(Gold(loss, labels, lines, self._follows(labels), costs, order))
+        return tuple(found)
+
+    def score(self, found: Any, ys: Any) -> float:
+        """The share of labels, of all streams, that were found."""
+        if self.streams > 1:
+            found, ys = ([list(chain(*one)) for one in some] for some in (found, ys))
+        return share_of_labels(found, ys)
+
+    def longest_search(self, inputs: HashedSentences) -> int:
+        """The greatest number of decisions for one sentence."""
+        return self.streams * int(inputs.lengths.max(initial=0))
+
+    # -- search -------------------------------------------------------------------------------
+
+    def over(self: Space, inputs: HashedSentences, gold: tuple[Gold, ...] | None = None) -> Space:
+        """A copy that searches these sentences."""
+        found = copy.copy(self)
+        found.sentences, found.gold, found.follows = inputs, gold, []
+        for labels in self._streams():
+            table = self._follows(labels)
+            every = np.ones((len(labels) + 1, len(labels)), bool)
+            found.follows.append(every if table is None else table)
+        return found
+
+    def start(self, examples: Ints) -> LabelStates:
+        """The states before the first decision, for these sentences.
+
+        Raises:
+            SizeLimitError: the labels of all sentences, each as long as the longest, are too many.
+        """
+        count = len(examples)
+        longest = self.streams * int(self.sentences.lengths[examples].max(initial=0))
+        if count * longest > MOST_LABEL_CELLS:
+            must = f"sentences times the longest length must be at most {MOST_LABEL_CELLS:,}"
+            remedy = "Split the longest sentences, or give fewer at a time"
+            raise SizeLimitError(message("Searn", must, f"{count:,} x {longest:,}", remedy))
+        oracle = None
+        if self.gold is not None and self.gold[0].oracles is not None:
+            oracle = np.column_stack([one.oracles.start(examples) for one in self.gold])
+        labels = np.full((count, longest), -1, np.int32)
+        past = np.full((count, self._depth()), -1, np.int32)
+        return LabelStates(examples, np.zeros(count, np.int64), labels, past, oracle)
+
+    def _depth(self) -> int:
+        """How many of the last decisions states hold."""
+        return self.history
+
+    def left(self, states: LabelStates) -> Ints:
+        """How many labels are not decided yet, (B,)."""
+        return np.asarray(self.streams * self.sentences.lengths[states.examples] - states.progress)
+
+    def is_done(self, states: LabelStates) -> Bools:
+        """Whether all positions have labels, (B,)."""
+        return self.left(states) <= 0
+
+    def positions(self, states: LabelStates) -> Ints:
+        """The positions to be labelled next, among those of all sentences, (B,)."""
+        starts, done = self.sentences.starts, states.progress // self.streams
+        if self.backwards:
+            return np.asarray(starts[states.examples + 1] - 1 - done)
+        return np.asarray(starts[states.examples] + done)
+
+    def history_of(self, states: LabelStates, at: Ints) -> NDArray[np.int32]:
+        """The columns of features of the last decisions at these positions, (B, K)."""
+        seen = self.sentences
+        return history_columns(states.past, seen.crossed[at], seen.bits, self.crossed_history)
+
+    def rows(self, states: LabelStates) -> tuple[csr_array, Ints | None]:
+        """Features: one row for each state, (B, 2^bits); where states have several, their begins.
+
+        With one row, action a is cell a of the row of scores. With several it is cell a of the
+        cells of all rows of the state, one after the other.
+        """
+        at = self.positions(states)
+        return joined_rows(self.sentences.matrix, at, self.history_of(states, at)), None
+
+    def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
+        """For each stream: whose turn it is, the columns of its actions, and of its oracle."""
+        found, first = [], 0
+        for k, table in enumerate(self.follows):
+            at = np.flatnonzero(progress % self.streams == k)
+            last = first + table.shape[1]
+            found.append((at, slice(first, last), slice(_ORACLE * k, _ORACLE * (k + 1))))
+            first = last
+        return found
 
     def allowed(self, states: LabelStates) -> Bools:
-        """Which labels are allowed, (B, labels of all streams)."""
+        """Which actions are allowed, (B, C): labels of all streams."""
         found = np.zeros((len(states), sum(table.shape[1] for table in self.follows)), bool)
-        place, first = states.progress - self.streams, 0
+        place = states.progress - self.streams
         before = states.labels[np.arange(len(states)), np.maximum(place, 0)]
-        for k, table in enumerate(self.follows):
-            at = np.flatnonzero(states.progress % self.streams == k)
-            last = np.where(place[at] >= 0, before[at] - first, -1)
-            found[at, first : first + table.shape[1]] = table[last]
-            first += table.shape[1]
+        for table, (at, own, _) in zip(self.follows, self._turns(states.progress), strict=True):
+            found[at, own] = table[np.where(place[at] >= 0, before[at] - own.start, -1)]
         return found
 
     def costs(self, states: LabelStates) -> tuple[Floats, Ints]:
-        """The cost of each label, (B, labels of all streams), and gold's own label, (B,)."""
+        """The cost of each action, (B, C), +inf where it is not allowed; and gold's own, (B,).
+
+        A cost is the least loss that can be reached after the action, less the least of all
+        allowed actions. Gold's own action is -1 where there is none.
+        """
         assert self.gold is not None
-        allowed, place, first = self.allowed(states), self.positions(states), 0
-        found, own = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
-        for k, gold in enumerate(self.gold):
-            at = np.flatnonzero(states.progress % self.streams == k)
-            if len(at):
-                oracle = self.oracle_of(states.oracle, at, k)
-                costs = gold.oracles.costs_at(states.examples[at], oracle)
-                found[at, first : first + costs.shape[1]] = costs
-                mine = gold.y[place[at]]
-                mine = np.where(allowed[at, first + mine], mine, gold.opening[mine])
-                own[at] = np.where(mine >= 0, first + mine, -1)
-            first += len(gold.labels)
+        allowed, place = self.allowed(states), self.positions(states)
+        found, gold_action = np.full(allowed.shape, np.inf), np.full(len(states), -1, np.int64)
+        for gold, (at, own, part) in zip(self.gold, self._turns(states.progress), strict=True):
+            oracle = np.ascontiguousarray(states.oracle[at, part])
+            found[at, own] = gold.oracles.costs_at(states.examples[at], oracle)
+            mine = gold.y[place[at]]
+            mine = np.where(allowed[at, own.start + mine], mine, gold.opening[mine])
+            gold_action[at] = np.where(mine >= 0, own.start + mine, -1)
         found[~allowed] = np.inf
-        return found - found.min(axis=1, keepdims=True), own
+        return found - found.min(axis=1, keepdims=True), gold_action
+
+    def _parts(self, actions: Ints) -> tuple[Ints, Ints, Ints]:
+        """The number of labels of each action, the first of them, and the others, (B,) each."""
+        return np.ones(len(actions), np.int64), actions, actions
+
+    def step(self, states: LabelStates, actions: Ints) -> LabelStates:
+        """The states after one action of each."""
+        lengths, first, rest = self._parts(actions)
+        labels, oracle, past = states.labels.copy(), copy.copy(states.oracle), states.past
+        for k in range(int(lengths.max(initial=0))):
+            at = np.flatnonzero(lengths > k)
+            chosen = (rest if k else first)[at]
+            labels[at, states.progress[at] + k] = chosen
+            if oracle is not None:
+                self._walk_oracles(oracle, states.examples, at, states.progress[at] + k, chosen)
+        if past.shape[1]:
+            past = np.concatenate((first[:, None].astype(np.int32), past[:, :-1]), axis=1)
+        return LabelStates(states.examples, states.progress + lengths, labels, past, oracle)
+
+    def _walk_oracles(
+        self, oracle: Ints, examples: Ints, at: Ints, progress: Ints, chosen: Ints
+    ) -> None:
+        """Moves the oracles' states (B, 4 streams) on by a label of some of them."""
+        assert self.gold is not None
+        for gold, (some, own, part) in zip(self.gold, self._turns(progress), strict=True):
+            rows = at[some]
+            held = np.ascontiguousarray(oracle[rows, part])
+            oracle[rows, part] = gold.oracles.step(examples[rows], held, chosen[some] - own.start)
+
+    def keys(self, states: LabelStates) -> Ints:
+        """What all that follows depends on, (B, k): last decisions and the oracles' states."""
+        rows, back = np.arange(len(states)), range(1, self.streams + 1)
+        last = [states.labels[rows, np.maximum(states.progress - k, 0)] for k in back]
+        return np.column_stack((states.past, *last, states.oracle)).astype(np.int64)
+
+    def losses(self, states: LabelStates) -> Floats:
+        """The losses of finished states, (B,), summed over streams; utilities with sign changed."""
+        assert self.gold is not None
+        found, lengths = np.zeros(len(states)), self.sentences.lengths[states.examples]
+        order = -1 if self.backwards else 1
+        for n in np.unique(lengths).tolist():
+            at, first = np.flatnonzero(lengths == n), 0
+            for k, gold in enumerate(self.gold):
+                held = states.labels[at, k : n * self.streams : self.streams].astype(np.int64)
+                found[at] += gold.losses(states.examples[at], held[:, ::order] - first)
+                first += len(gold.labels)
+        return found
+
+    def outputs(self, states: LabelStates) -> list[Any]:
+        """The labels, or pairs of labels, of finished states."""
+        names, order = list(chain(*self._streams())), -1 if self.backwards else 1
+        lengths = self.streams * self.sentences.lengths[states.examples]
+        lines = zip(states.labels.tolist(), lengths.tolist(), strict=True)
+        named = [[names[k] for k in row[:n][::order]] for row, n in lines]
+        if self.streams == 1:
+            return named
+        return [list(zip(row[::2], row[1::2], strict=True)) for row in named]
 
 
 @register
-class LeftToRight(_Tagging):
+class LeftToRight(LabelSpace):
     """One label after the other, from the first position to the last; any label anywhere."""
 
 
 @register
-class RightToLeft(_Tagging):
+class RightToLeft(LabelSpace):
     """One label after the other, from the last position to the first.
 
     The optimal policy completes to the left, and a loss reads from the left: costs are those of
@@ -114,39 +355,20 @@ class RightToLeft(_Tagging):
 
     backwards = True
 
-    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> tuple[Gold, ...]:
-        """The gold labels with the costs of labels against them, or without.
-
-        Raises:
-            InputError: the loss may depend on the order of positions.
-        """
-        loss = bind(self.labels_)
-        if costs and not is_order_free(loss):
-            must = (
-                "from right to left the loss must not depend on the order of positions: counts "
-                "of pairs of labels alone may decide it"
-            )
-            remedy = "Use the space LeftToRight or WordAtATime"
-            raise InputError(message(type(self).__name__, must, loss, remedy))
-        return (Gold(loss, self.labels_, ys, CostOracles if costs else None, order=-1),)
-
 
 @register
-class WordAtATime(_Tagging):
+class WordAtATime(LabelSpace):
     """Chunk tags from left to right, of which I-X may stand after B-X and I-X only.
 
     Costs are those of completions in which this holds, too.
     """
 
-    def _follows(self, labels: Sequence[Any]) -> Bools:
+    def _follows(self, labels: Sequence[Any]) -> Bools | None:
         return follows(labels)
-
-    def _oracles(self, labels: Sequence[Any]) -> Any:
-        return well_formed_oracles(labels)
 
 
 @register
-class Alternating(_Tagging):
+class Alternating(LabelSpace):
     """Pairs of labels at each position, decided one after the other.
 
     ``y`` has a pair of labels at each position. A stream whose labels are all chunk tags is held
@@ -164,46 +386,10 @@ class Alternating(_Tagging):
         super().__init__(history, crossed_history)
         self.own_history = own_history
 
-    def read_outputs(self, y: Any, inputs: HashedSentences, where: str) -> list[list[Any]]:
-        """The pairs of labels of each sentence, checked."""
-        found = super().read_outputs(y, inputs, where)
-        for pair in (pair for one in found for pair in one):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                must = "there must be a pair of labels at each position"
-                raise InputError(message(where, must, pair))
-        return [[tuple(pair) for pair in one] for one in found]
-
-    def _labels(self, ys: Any) -> list[Any]:
-        return [sorted_labels(pair[k] for one in ys for pair in one) for k in (0, 1)]
-
-    def _streams(self) -> list[list[Any]]:
-        first, second = self.labels_
-        return [first, second]
-
-    def _follows(self, labels: Sequence[Any]) -> Bools:
-        try:
+    def _follows(self, labels: Sequence[Any]) -> Bools | None:
+        with suppress(InputError):
             return follows(labels)
-        except InputError:
-            return super()._follows(labels)
-
-    def _oracles(self, labels: Sequence[Any]) -> Any:
-        try:
-            return well_formed_oracles(labels)
-        except InputError:
-            return CostOracles
-
-    def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> tuple[Gold, ...]:
-        """The gold labels of both streams with the costs of labels against them, or without."""
-        lines = [[[pair[k] for pair in one] for one in ys] for k in (0, 1)]
-        return tuple(
-            Gold(bind(labels, k), labels, lines[k], self._oracles(labels) if costs else None)
-            for k, labels in enumerate(self.labels_)
-        )
-
-    def score(self, found: Any, ys: Any) -> float:
-        """The share of labels of both streams that were found."""
-        flat = ([[label for pair in y for label in pair] for y in some] for some in (found, ys))
-        return super().score(*flat)
+        return None
 
     def _depth(self) -> int:
         return max(self.history, 2 * self.own_history)
@@ -216,11 +402,3 @@ class Alternating(_Tagging):
         own = np.concatenate((np.full((len(states), 1), -2, np.int32), own), axis=1)  # apart
         alone = history_columns(own, crossed, bits, 1 + self.crossed_history)
         return np.concatenate((both, alone[:, 1:]), axis=1)
-
-    def outputs(self, states: LabelStates) -> list[Any]:
-        """The pairs of labels of finished states."""
-        both = [*self.labels_[0], *self.labels_[1]]
-        lengths = self.sentences.lengths[states.examples].tolist()
-        lines = zip(states.labels.tolist(), lengths, strict=True)
-        named = ([both[k] for k in row[: 2 * n]] for row, n in lines)
-        return [list(zip(row[::2], row[1::2], strict=True)) for row in named]

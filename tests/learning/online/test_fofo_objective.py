@@ -68,6 +68,36 @@ def test_best_of_all_classifiers(points, square):
             assert (q(points, near, b) > 0) == (near > theta)  # q increases: the root is one
 
 
+@given(POINTS, st.integers(0, 20), st.integers(0, 20))
+@settings(max_examples=40)
+def test_lemmas_1_and_2(points, first, second):
+    """q grows at least by pi + P(eta >= 1/2); F* - F(theta) <= 2 max(1, P(eta >= theta*) / pi) d.
+
+    d = |theta - theta*|. Between theta and theta* every point is on the wrong side, which costs
+    F* - F(theta) = 2 E[|eta - theta*|; eta between] / (pi + P(eta >= theta)), and that is at most
+    the constant of Lemma 2 times d.
+    """
+    if not rate(points):
+        return
+    one, other = sorted(Fraction(k, 40) for k in (first, second))
+
+    def above(theta):
+        return tuple(Fraction(eta, 20) >= theta for _, eta in points)
+
+    sigma = rate(points) + sums(points, above(Fraction(1, 2)))[1]
+    assert q(points, other, 1) - q(points, one, 1) >= sigma * (other - one)
+    every = itertools.product((False, True), repeat=len(points))
+    best = max(f_beta(points, f, 1) for f in every)
+    star, most = best / 2, 2 * max(1, sums(points, above(best / 2))[1] / rate(points))
+    for theta in (one, other):
+        low, high = min(theta, star), max(theta, star)
+        wrong = tuple(low <= Fraction(eta, 20) < high for _, eta in points)
+        hits, mass, _ = sums(points, wrong)
+        lost = best - f_beta(points, above(theta), 1)
+        assert lost == 2 * abs(hits - star * mass) / (rate(points) + sums(points, above(theta))[1])
+        assert lost <= most * abs(theta - star)
+
+
 @pytest.mark.parametrize("options", [{}, {"gamma_scale": "auto"}, {"predict_with": "last"}])
 def test_jaccard_has_the_threshold_of_f_one(options):
     """The same objective: the same thresholds and predictions for any beta; J = F / (2 - F)."""

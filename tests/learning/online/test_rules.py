@@ -25,6 +25,7 @@ EVERY = (
     FOFOClassifier(gamma_scale="auto", average=True),
     OFOClassifier(),
     OnlineLogisticClassifier(average=True),
+    OnlineLogisticClassifier(average="suffix"),
     STAMPClassifier(epoch=20),
     OMCSLClassifier(classifiers=4, random_state=3),
 )
@@ -49,6 +50,7 @@ def made(learner, **changes):
         ({}, {}),
         ({"gamma_scale": 16.0, "beta": 2.0}, {"scale": 16, "beta": 2}),
         ({"average": True, "step": 0.3}, {"average": True, "c": 0.3}),
+        ({"average": "suffix"}, {"average": "suffix"}),
         ({"gamma_scale": 8, "predict_with": "last"}, {"scale": 8, "with_last": True}),
     ],
 )
@@ -61,6 +63,21 @@ def test_fofo_is_algorithms_1_and_2(n, ours, theirs):
     if "predict_with" not in ours:
         assert learner.threshold_ == pytest.approx(threshold, rel=1e-10)
     assert learner.weights_[0] == pytest.approx(weights, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("average", [True, "suffix"])
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 8, 37])
+def test_means_of_weights(average, n):
+    """Of all weight vectors, or without the first 2^(i-1) of 2^i, ..., 2^(i+1) - 1."""
+    rows, labels = data(n, shift=0)
+    labels[:2] = 0, 1
+    learner = OnlineLogisticClassifier(average=average).fit(rows, labels)
+    by_hand = transcript.Learner(5, 1.0)
+    for x, y in zip(rows, labels, strict=True):
+        by_hand.update(x, y)
+    first = {2: 1, 3: 1, 4: 2, 7: 2, 8: 4, 37: 16}[n] if average == "suffix" else 0
+    wanted = np.mean(by_hand.all[first:], axis=0)
+    np.testing.assert_allclose(np.append(learner.coef_, learner.intercept_), wanted, rtol=1e-9)
 
 
 def test_a_stage_begins_at_the_mean_of_the_one_before():

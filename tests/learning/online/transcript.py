@@ -21,7 +21,8 @@ class Learner:
         self.all = []
 
     def chance(self, x):
-        w = np.mean(self.all, axis=0) if self.average and self.all else self.w
+        first = 2 ** (self.t.bit_length() - 2) if self.average == "suffix" and self.t > 1 else 0
+        w = np.mean(self.all[first:], axis=0) if self.average and self.all else self.w
         return sigmoid(w @ np.append(x, 1))
 
     def update(self, x, y, cost=1.0):

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError
-from searn import data
-from searn.tagged import cut_sentences
+from searn import sequences
+from searn.sequences import cut_sentences, read_corpus
 
 
 def test_missing_data(monkeypatch, tmp_path):
     monkeypatch.setenv("FSMEU_DATA", str(tmp_path))
-    for read in (data.conll2000, data.conll2002, data.letters):
+    for read in (lambda: read_corpus("conll2000"), sequences.letters):
         with pytest.raises(InputError, match="Set FSMEU_DATA"):
             read()
 
@@ -21,7 +21,7 @@ def test_missing_data(monkeypatch, tmp_path):
 def needs(name):
     """Skips where the data are not."""
     try:
-        for file in data.FILES[name]:
+        for file in sequences.FILES[name]:
             data_file(file)
     except InputError as error:
         pytest.skip(str(error))
@@ -30,7 +30,7 @@ def needs(name):
 def test_counts_of_conll2000():
     """Sentences, words and chunks as published."""
     needs("conll2000")
-    train, test = data.conll2000()
+    train, test = read_corpus("conll2000")
     assert (len(train), len(test)) == (8936, 2012)
     assert (sum(map(len, train)), sum(map(len, test))) == (211727, 47377)
     opened = [sum(row[2][0] == "B" for one in part for row in one) for part in (train, test)]
@@ -39,7 +39,7 @@ def test_counts_of_conll2000():
 
 def test_counts_of_conll2002():
     needs("conll2002")
-    parts = data.conll2002()
+    parts = read_corpus("conll2002")
     assert [len(part) for part in parts] == [8323, 1915, 1517]
     opened = [sum(row[2][0] == "B" for one in part for row in one) for part in parts]
     assert opened == [18797, 4351, 3558]
@@ -47,7 +47,7 @@ def test_counts_of_conll2002():
 
 def test_counts_of_letters():
     needs("letters")
-    found = data.letters()
+    found = sequences.letters()
     assert found.pixels.shape == (52152, 128)
     assert np.unique(found.pixels).tolist() == [0.0, 1.0]
     assert len(set(found.names)) == 26

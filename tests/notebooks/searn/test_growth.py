@@ -9,15 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsmeu.errors import InputError, SizeLimitError
-from searn import beam_policy
-from searn.beam_policy import action_costs, best_completion
+from searn import growth as growth_module
 from searn.collection import Collection, checked
-from searn.growth import actions, extraction, step, summary, vine_growth
-from searn.matches import matches_of
-from searn.rouge import rouge
+from searn.growth import (
+    action_costs,
+    actions,
+    best_completion,
+    extraction,
+    step,
+    summary,
+    vine_growth,
+    words_of,
+)
+from searn.rouge import matches_of, rouge
 from searn.synthetic import synthetic_collections
-from searn.vine_features import action_features, unit_features
-from searn.vine_space import GrowingSummary
+from searn.vine import GrowingSummary, action_features, unit_features
 
 
 def collection(words, heads, sentences, references, query=()):
@@ -93,18 +99,22 @@ def test_added_words_have_their_heads(held, limit):
         assert len(state) == min(limit, len(held))
 
 
-@given(small_collections())
-def test_matches_are_those_of_rouge(held):
-    table = matches_of(held)
-    places = range(len(held))
-    sets = list(chain.from_iterable(combinations(places, k) for k in range(len(held) + 1)))
-    rows = np.array([[place in one for place in places] for one in sets])
-    pairs, words = table.count(rows)
-    for one, pair, word in zip(sets, pairs, words, strict=True):
-        text = [held.words[place] for place in one]
-        total = sum(map(len, held.references))
-        assert pair / table.total == pytest.approx(rouge(text, held.references), rel=1e-12)
-        assert word / total == pytest.approx(rouge(text, held.references, 1), rel=1e-12)
+@given(small_collections(), st.sampled_from([vine_growth, extraction]))
+def test_matches_are_those_of_rouge(held, space):
+    """Of every set of units, and of every set with one unit more."""
+    table, growth = matches_of(held), space(held, 9)
+    numbers = range(len(growth.units))
+    sets = list(chain.from_iterable(combinations(numbers, k) for k in range(len(numbers) + 1)))
+    added = np.array([[unit in one for unit in numbers] for one in sets])
+    rows, units = np.nonzero(~added)
+    begins = np.array([unit[0] for unit in growth.units])[units]
+    own, grown = table.count(words_of(growth, added), rows, begins, begins + growth.sizes[units])
+    larger = [step(sets[row], unit) for row, unit in zip(rows, units, strict=True)]
+    for one, found in zip([*sets, *larger], [*own, *grown], strict=True):
+        text = summary(growth, one)
+        totals = (table.total, sum(map(len, held.references)))
+        for n, count, total in zip((2, 1), found, totals, strict=True):
+            assert count / total == pytest.approx(rouge(text, held.references, n), rel=1e-12)
 
 
 @settings(max_examples=40)
@@ -136,7 +146,7 @@ def test_a_narrow_beam_gives_summaries(held, limit, width):
 
 
 def test_too_large_beams_are_refused(monkeypatch):
-    monkeypatch.setattr(beam_policy, "MOST_BEAM_CELLS", 10)
+    monkeypatch.setattr(growth_module, "MOST_BEAM_CELLS", 10)
     with pytest.raises(SizeLimitError, match="at most 10 cells"):
         best_completion(vine_growth(FIGURE_7, 5), matches_of(FIGURE_7), ())
 

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError
 from fsmeu.searn.features.sentences import HashedSentences
+from fsmeu.searn.learners.linear import AveragedPerceptron
 from searn import experiment as module
 from searn.experiment import Plan, differences, experiment, rows_of
 from searn.measures import Counts, Means, interval
@@ -18,16 +19,21 @@ from searn.task import Method, Part, Split, Task
 
 def part(seed, sentences=12):
     rng = np.random.default_rng(seed)
-    rows = rng.integers(0, 2, (3 * sentences, 5)).astype(np.float32)
+    rows = rng.integers(0, 2, (3 * sentences, 8)).astype(np.float32)
     labels = [["B-X" if row[0] else "O" for row in rows[3 * k : 3 * k + 3]] for k in range(12)]
     starts = np.arange(0, 3 * sentences + 1, 3)
     crossed = np.empty((3 * sentences, 0), np.uint64)
     return Part(HashedSentences(csr_array(rows), starts, crossed), labels)
 
 
-def splits(quick):
+def splits(sizes, held_out):
     for fold in range(2):
         yield Split(part(fold), part(10), numbers=np.arange(12))
+
+
+def settings(epochs):
+    learner = AveragedPerceptron(epochs=epochs)
+    return {"learner": learner, "iterations": 1, "folds": 1, "beta": 1.0}
 
 
 TASK = Task(
@@ -35,10 +41,9 @@ TASK = Task(
     "a toy",
     "accuracy",
     splits,
-    splits,
     (
-        Method("long", "perceptron", {"epochs": 3}),
-        Method("short", "perceptron", {"epochs": 1}),
+        Method("long", "searn", settings(3)),
+        Method("short", "searn", settings(1)),
     ),
     pairs=(("long", "short"), ("long", "other")),
 )
@@ -69,8 +74,9 @@ def test_an_experiment_goes_on(tmp_path, ran):
         cleared = {"training": 0, "predicting": 0, "memory": 0}
         assert replace(one, **cleared) == replace(other, **cleared)
         assert (one.folds, len(one.by_seed)) == (2, 2)
+        assert (one.trained, one.tested) == (12, 24)
     assert rows_of(TASK, read_folder(tmp_path / "runs")) == kept
-    longer = Method("long", "perceptron", {"epochs": 4})
+    longer = Method("long", "searn", settings(4))
     experiment(replace(TASK, methods=(longer,)), Plan(range(1), folder=tmp_path))
     assert len(ran) == 10
 

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from fsmeu.searn.features.hashing import (
+from fsmeu.searn.features.sentences import (
+    hashed_sentences,
     history_columns,
     joined_rows,
     rows_of_columns,
     uniform,
 )
-from fsmeu.searn.features.sentences import hashed_sentences
 
 
 def test_hashes_are_those_of_every_run():

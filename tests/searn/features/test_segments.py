@@ -6,8 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.searn.features.segments import CHUNKS, SegmentSet, segment_features
-from fsmeu.searn.features.templates import parse_template, parse_templates
+from fsmeu.searn.features.templates import (
+    CHUNKS,
+    SegmentSet,
+    parse_template,
+    parse_templates,
+    segment_features,
+)
 
 ROWS = st.tuples(st.sampled_from(["the", "cat", "ran"]), st.sampled_from(["DT", "NN"]))
 CORPORA = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3)

@@ -12,8 +12,7 @@ from sklearn.naive_bayes import BernoulliNB
 from sklearn.svm import LinearSVC
 
 from fsmeu.errors import InputError
-from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
-from fsmeu.searn.learners.protocol import Decisions
+from fsmeu.searn.learners.linear import AveragedPerceptron, Decisions, Logistic
 from fsmeu.searn.learners.reductions import (
     AllPairs,
     Costing,
@@ -124,3 +123,17 @@ def test_states_of_several_rows():
     for learner in (AllPairs(), Multiclass()):
         with pytest.raises(InputError, match="same actions in all states"):
             learner.learn(given, seed=0)
+
+
+@pytest.mark.parametrize("learner", [Multiclass(LinearSVC()), OneAgainstAll(), CostRegression()])
+def test_rows_with_repeated_columns_stay_as_they_are(learner):
+    """Features that share a column stand in it twice; learning and scoring leave the rows alone."""
+    columns = np.array([3, 3, 1, 5, 5, 5, 2, 3, 1, 1, 4, 2], np.int32)
+    held = (np.ones(12, np.float32), columns, np.array([0, 3, 7, 10, 12]))
+    rows = csr_array(held, shape=(4, 8))
+    dense, ends = rows.toarray(), rows.indptr.copy()
+    model = learner.learn(decisions(rows, 1.0 - np.eye(3)[[0, 1, 2, 0]]), 0)
+    first = model.scores(rows)
+    np.testing.assert_array_equal(rows.indptr, ends)
+    np.testing.assert_array_equal(rows.toarray(), dense)
+    np.testing.assert_array_equal(model.scores(rows), first)

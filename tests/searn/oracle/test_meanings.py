@@ -9,7 +9,7 @@ import pytest
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.expectation.expect import ENGINES
-from fsmeu.losses.library import library
+from fsmeu.losses.loss import library
 from fsmeu.searn import CostOracles
 from tests import shelf
 from tests.searn.oracle.enumeration import reachable

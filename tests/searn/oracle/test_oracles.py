@@ -7,7 +7,7 @@ import pytest
 
 import fsmeu
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError
-from fsmeu.losses.library import library
+from fsmeu.losses.loss import library
 from fsmeu.searn import CostOracle, CostOracles
 from fsmeu.searn.oracle import product
 from tests import shelf

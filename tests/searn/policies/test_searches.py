@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from fsmeu.searn.features.hashing import uniform
-from fsmeu.searn.features.sentences import hashed_sentences
-from fsmeu.searn.policies import (
+from fsmeu.searn.features.sentences import hashed_sentences, uniform
+from fsmeu.searn.search import (
     Mixture,
+    beam,
+    greedy,
     interpolated,
     mixed_scores,
     sampled_actions,
     targets_of,
 )
-from fsmeu.searn.search import beam, greedy
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.tagging import LeftToRight, RightToLeft, WordAtATime
 from tests.searn.stubs import Drawn, words

@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
-from fsmeu.searn.features.hashing import indices, mixed
-from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences
-from fsmeu.searn.policies import Mixture, targets_of
-from fsmeu.searn.search import beam, greedy, sampled
+from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
+from fsmeu.searn.search import Mixture, beam, greedy, sampled, targets_of
 from fsmeu.searn.spaces.chunks import ChunkAtATime
-from fsmeu.searn.spaces.custom import CustomSpace, Queue
-from fsmeu.searn.spaces.labels import chunks_of, is_order_free
-from fsmeu.searn.spaces.plain import PlainTagging
+from fsmeu.searn.spaces.custom import CustomSpace
+from fsmeu.searn.spaces.gold import chunks_of, is_order_free
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
+from tests.searn.own_spaces import PlainTagging, Queue
 from tests.searn.stubs import Drawn, words
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
@@ -277,7 +275,7 @@ def test_queue_holds_what_beam_search_holds():
 
 
 def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr("fsmeu.searn.spaces.labels.MOST_LABEL_CELLS", 11)
+    monkeypatch.setattr("fsmeu.searn.spaces.tagging.MOST_LABEL_CELLS", 11)
     search, _ = searched(LeftToRight(), "hamming", [[0, 1], [1] * 6], np.random.default_rng(0))
     assert len(search.start(np.array([1]))) == 1
     with pytest.raises(SizeLimitError, match="2 x 6"):

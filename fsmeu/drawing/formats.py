@@ -1,0 +1,384 @@
+"""Pictures in the formats of files: SVG, TikZ, dot, and by matplotlib (extra ``plot``) PNG and PDF.
+
+SVG has no script, no links, no fonts, and fetches nothing; states and arcs are groups with the
+classes ``node`` and ``edge``, by which a page can mark them. Coordinates are fixed, so that a
+picture is the same in every format. Labels, names of losses and contents of registers come from
+files of strangers: each format has one function that escapes texts, and nothing is written into it
+without.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import warnings
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any
+
+from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.lines import Curve
+from fsmeu.drawing.picture import (
+    INK,
+    MASS,
+    ROUTE,
+    Box,
+    Line,
+    Picture,
+    Shape,
+    Summary,
+    Text,
+    decimals,
+    flow_of,
+    mix,
+    shade_of,
+)
+from fsmeu.drawing.subject import Route
+from fsmeu.errors import need_installed, visible
+from fsmeu.exchange.automaton import Automaton
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "`": r"\textasciigrave{}",
+    "'": r"\textquotesingle{}",
+    "-": r"{-}",
+    "…": r"\ldots{}",
+}
+_SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def xml_text(text: object) -> str:
+    """Text between tags of SVG or HTML."""
+    return html.escape(visible(text), quote=True)
+
+
+def xml_attribute(text: object) -> str:
+    """An attribute value of SVG or HTML, with its quotes."""
+    return f'"{xml_text(text)}"'
+
+
+def dot_text(*lines: object) -> str:
+    """A quoted string of the dot language; Graphviz would read entities, so & is one itself."""
+    shown = (visible(line).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(x.replace("\\", "\\\\").replace('"', '\\"') for x in shown) + '"'
+
+
+def tex_text(text: object) -> str:
+    """Text of LaTeX; minus signs stay single, so that they do not join into dashes."""
+    return "".join(_TEX.get(character, character) for character in visible(text))
+
+
+def script_json(data: object) -> str:
+    """JSON in ASCII that may stand inside a script element: it holds no <, > and &."""
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.translate(_SCRIPT)
+
+
+_FONTS = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+_TEX_HEAD = r"""% {title}
+% \input this file through the package standalone, or compile it by itself; characters outside
+% Latin scripts need lualatex or xelatex and a font that has them.
+\documentclass[tikz]{{standalone}}
+\usepackage[T1]{{fontenc}}
+\usepackage{{textcomp}}
+{colours}
+\begin{{document}}
+\sffamily
+\begin{{tikzpicture}}[x=0.75bp, y=-0.75bp, line join=round]
+"""
+_TEX_TAIL = "\\end{tikzpicture}\n\\end{document}\n"
+_TEX_ANCHOR = {"start": "base west", "middle": "base", "end": "base east"}
+_WITHOUT = ".svg, .dot, .html and .tex work without it"
+_PIXELS_PER_INCH = 96.0
+_POINT = 72.0 / _PIXELS_PER_INCH
+_FINE = 2.0  # dots of a PNG per pixel of a picture
+_LARGEST = 16_000.0  # dots along a side of a PNG
+_ALIGN: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
+_FAMILIES = ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Unifont"]
+
+
+def svg(picture: Picture, scale: float = 1.0) -> str:
+    """A picture as an SVG document that may also stand inside HTML, drawn at some scale."""
+    width, height = decimals(picture.width), decimals(picture.height)
+    size = [decimals(scale * side) for side in (picture.width, picture.height)]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
+        f'font-family="{_FONTS}">'
+    )
+    ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
+    together = groupby(picture.shapes, key=lambda shape: shape.group or id(shape))
+    body = [_svg_group(list(shapes)) for _, shapes in together]
+    return "\n".join([head, f"<title>{xml_text(picture.title)}</title>", ground, *body, "</svg>\n"])
+
+
+def _svg_group(shapes: list[Shape]) -> str:
+    """One shape, or those of a group, with what is told of them."""
+    drawn, tip = (
+        "".join(_SVG[type(shape)](shape) for shape in shapes),
+        "".join(shape.tip for shape in shapes),
+    )
+    if not tip and not shapes[0].group:
+        return drawn
+    title = f"<title>{xml_text(tip)}</title>" if tip else ""
+    return f"<g {shapes[0].group}".rstrip() + f">{title}{drawn}</g>"
+
+
+def _svg_box(box: Box) -> str:
+    left, top = decimals(box.x - box.width / 2), decimals(box.y - box.height / 2)
+    round_ = f' rx="{decimals(box.radius)}"' if box.radius else ""
+    outline = f' stroke="{box.stroke}" stroke-width="{decimals(box.line)}"' if box.line else ""
+    return (
+        f'<rect x="{left}" y="{top}" width="{decimals(box.width)}" height="{decimals(box.height)}"'
+        f'{round_} fill="{box.fill}"{outline}/>'
+    )
+
+
+def _svg_line(line: Line) -> str:
+    corners = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in line.corners)
+    head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
+    return (
+        f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
+        f'stroke-width="{decimals(line.line)}"/>{head}'
+    )
+
+
+def _svg_text(text: Text) -> str:
+    weight = ' font-weight="bold"' if text.bold else ""
+    return (
+        f'<text x="{decimals(text.x)}" y="{decimals(text.y + 0.35 * text.size)}" '
+        f'font-size="{decimals(text.size)}" text-anchor="{text.anchor}" fill="{text.colour}"'
+        f"{weight}>{xml_text(text.text)}</text>"
+    )
+
+
+_SVG: dict[type, Callable[..., str]] = {Box: _svg_box, Line: _svg_line, Text: _svg_text}
+
+
+def _path_data(curve: Curve) -> str:
+    points = [f"{decimals(x)} {decimals(y)}" for x, y in curve]
+    pieces = [" ".join(points[k : k + 3]) for k in range(1, len(points), 3)]
+    return f"M{points[0]}" + "".join(f"C{piece}" for piece in pieces)
+
+
+def tikz(picture: Picture) -> str:
+    """A picture as a LaTeX document of its own."""
+    used = {code for shape in picture.shapes for code in _tex_colours(shape)} - {"none"}
+    names = {code: f"fsmeu{k}" for k, code in enumerate(sorted(used))}
+    colours = "\n".join(
+        rf"\definecolor{{{name}}}{{HTML}}{{{code[1:].upper()}}}" for code, name in names.items()
+    )
+    head = _TEX_HEAD.format(title=tex_text(picture.title), colours=colours)
+    ground = rf"\path[use as bounding box] (0,0) rectangle {_at(picture.width, picture.height)};"
+    body = "\n".join([ground, *(_TEX_SHAPE[type(shape)](shape, names) for shape in picture.shapes)])
+    return f"{head}{body}\n{_TEX_TAIL}"
+
+
+def _tex_colours(shape: Shape) -> tuple[str, ...]:
+    if isinstance(shape, Box):
+        return shape.fill, shape.stroke
+    return (shape.stroke if isinstance(shape, Line) else shape.colour,)
+
+
+def _tex_box(box: Box, names: dict[str, str]) -> str:
+    options = [f"rounded corners={_points(box.radius * 0.999)}"] if box.radius else []
+    if box.fill != "none":
+        options.append(f"fill={names[box.fill]}")
+    if box.line:
+        options += [f"draw={names[box.stroke]}", f"line width={_points(box.line)}"]
+    left, top = box.x - box.width / 2, box.y - box.height / 2
+    corners = f"{_at(left, top)} rectangle {_at(left + box.width, top + box.height)}"
+    return rf"\path[{', '.join(options)}] {corners};"
+
+
+def _tex_line(line: Line, names: dict[str, str]) -> str:
+    points = [_at(x, y) for x, y in line.shaft]
+    drawn = points[0]
+    for k in range(1, len(points), 3):
+        drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
+    colour = names[line.stroke]
+    text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
+    if line.corners:
+        corners = " -- ".join(_at(x, y) for x, y in line.corners)
+        text += "\n" + rf"\fill[{colour}] {corners} -- cycle;"
+    return text
+
+
+def _tex_text(text: Text, names: dict[str, str]) -> str:
+    size = text.size * 0.75
+    font = rf"\fontsize{{{decimals(size)}bp}}{{{decimals(1.2 * size)}bp}}\selectfont"
+    if text.bold:
+        font += r"\bfseries"
+    options = [f"anchor={_TEX_ANCHOR[text.anchor]}", "inner sep=0pt", "outer sep=0pt"]
+    options += [f"text={names[text.colour]}", f"font={font}"]
+    at = _at(text.x, text.y + 0.35 * text.size)
+    return rf"\node[{', '.join(options)}] at {at} {{{tex_text(text.text)}}};"
+
+
+_TEX_SHAPE: dict[type, Callable[..., str]] = {Box: _tex_box, Line: _tex_line, Text: _tex_text}
+
+
+def _at(x: float, y: float) -> str:
+    return f"({decimals(x)},{decimals(y)})"
+
+
+def _points(pixels: float) -> str:
+    return f"{decimals(pixels * 0.75)}bp"
+
+
+def paint(picture: Picture, kind: str) -> bytes:
+    """The picture as a PNG or PDF file.
+
+    Args:
+        picture: the shapes.
+        kind: "png" or "pdf".
+    """
+    need_installed("matplotlib", "plot", f"a .{kind} file", _WITHOUT)
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    size = (picture.width / _PIXELS_PER_INCH, picture.height / _PIXELS_PER_INCH)
+    fine = min(_FINE, _LARGEST / max(picture.width, picture.height))
+    with rc_context({"pdf.fonttype": 42, "svg.fonttype": "none"}), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # characters that no font at hand has
+        figure = Figure(figsize=size, dpi=_PIXELS_PER_INCH * fine, facecolor="white")
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_xlim(0, picture.width)
+        axes.set_ylim(picture.height, 0)
+        axes.axis("off")
+        families = _families()
+        for layer, shape in enumerate(picture.shapes):
+            for artist in _PAINTED[type(shape)](shape, families):
+                artist.set_zorder(layer)
+                axes.add_artist(artist)
+        stream = io.BytesIO()
+        stamp = {"CreationDate": None} if kind == "pdf" else {"Software": None}
+        figure.savefig(stream, format=kind, metadata={"Title": picture.title, **stamp})
+    return stream.getvalue()
+
+
+def _families() -> list[str]:
+    from matplotlib import font_manager
+
+    known = {font.name for font in font_manager.fontManager.ttflist}
+    return [name for name in _FAMILIES if name in known] or ["sans-serif"]
+
+
+def _painted_box(box: Box, _: list[str]) -> list[Any]:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (box.x - box.width / 2, box.y - box.height / 2)
+    style = f"round,pad=0,rounding_size={box.radius}" if box.radius else "square,pad=0"
+    drawn = FancyBboxPatch(corner, box.width, box.height, boxstyle=style, facecolor=box.fill)
+    drawn.set(edgecolor=box.stroke, linewidth=box.line * _POINT)
+    return [drawn]
+
+
+def _painted_line(line: Line, _: list[str]) -> list[Any]:
+    from matplotlib.patches import PathPatch, Polygon
+    from matplotlib.path import Path
+
+    curve = line.shaft
+    path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
+    drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
+    drawn[0].set_linewidth(line.line * _POINT)
+    if line.corners:
+        drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
+    return drawn
+
+
+def _painted_text(text: Text, families: list[str]) -> list[Any]:
+    from matplotlib.text import Text as Words
+
+    drawn = Words(text.x, text.y + 0.35 * text.size, text.text, parse_math=False)
+    drawn.set(fontsize=text.size * _POINT, fontfamily=families, color=text.colour)
+    drawn.set(horizontalalignment=_ALIGN[text.anchor], verticalalignment="baseline")
+    drawn.set(fontweight="bold" if text.bold else "normal")
+    return [drawn]
+
+
+_PAINTED: dict[type, Callable[..., list[Any]]] = {
+    Box: _painted_box,
+    Line: _painted_line,
+    Text: _painted_text,
+}
+
+
+_DOT_HEAD = [
+    "  rankdir=LR; labelloc=t; labeljust=l; ranksep=0.6; nodesep=0.2;",
+    '  node [shape=box, style="rounded,filled", fillcolor="#ffffff", fontname="Helvetica", '
+    "fontsize=12, margin=0.1, height=0.4];",
+    '  edge [fontname="Helvetica", fontsize=11, arrowsize=0.7];',
+]
+
+
+def dot(automaton: Automaton, frame: Frame, route: Route) -> str:
+    """A machine in the dot language: columns by depth, final states with a double outline."""
+    lines = [f"digraph {dot_text(frame.title)} {{", f"  label={dot_text(frame.title)};", *_DOT_HEAD]
+    if automaton.table.start >= 0:
+        lines.append('  start [shape=point, label="", width=0.05];')
+    states = range(automaton.states)
+    lines += [_node(automaton, frame, state, state in route.states) for state in states]
+    for layer in automaton.layers:  # states of one depth stand in one column
+        lines.append(f"  {{ rank=same; {' '.join(f'{state};' for state in layer)} }}")
+    if automaton.table.start >= 0:
+        lines.append(f"  start -> {automaton.table.start};")
+    lines += [_edge(automaton, bundle, route.takes(bundle.arcs)) for bundle in frame.bundles]
+    return "\n".join([*lines, "}", ""])
+
+
+def _node(automaton: Automaton, frame: Frame, state: int, marked: bool) -> str:
+    caption = frame.captions[state]
+    rows = [*caption.lines, *([caption.value] if caption.value else [])]
+    parts = [f"label={dot_text(*rows)}", f"tooltip={dot_text(caption.tip)}"]
+    if automaton.ending[state]:
+        parts.append("peripheries=2")
+    shade = shade_of(automaton, state)
+    if shade is not None:
+        parts.append(f'fillcolor="{mix(MASS, shade)}"')
+    if marked:
+        parts.append(f'color="{ROUTE}", penwidth=2')
+    return f"  {state} [{', '.join(parts)}];"
+
+
+def _edge(automaton: Automaton, bundle: Bundle, marked: bool) -> str:
+    parts = [f"label={dot_text(*bundle.lines)}", f"tooltip={dot_text(bundle.tip)}"]
+    flow = flow_of(automaton, bundle)
+    if flow is not None:
+        parts.append(f"penwidth={0.7 + 4.3 * flow:.3g}")
+    if marked:
+        parts.append(f'color="{ROUTE}", fontcolor="{ROUTE}"')
+        if flow is None:
+            parts.append("penwidth=2")
+    return f"  {bundle.source} -> {bundle.target} [{', '.join(parts)}];"
+
+
+def summary_dot(summary: Summary) -> str:
+    """The layers of a machine that is too large to be drawn, as a chain."""
+    lines = [
+        f"digraph {dot_text(summary.name)} {{",
+        f"  label={dot_text(*summary.notes)};",
+        *_DOT_HEAD,
+    ]
+    for depth, width in enumerate(summary.widths):
+        rows = (f"depth {depth}", f"{width:,} states")
+        lines.append(f'  {depth} [label={dot_text(*rows)}, color="{INK}"];')
+    for depth, arcs in enumerate(summary.onward):
+        lines.append(f"  {depth} -> {depth + 1} [label={dot_text(f'{arcs:,} arcs')}];")
+    return "\n".join([*lines, "}", ""])

@@ -1,0 +1,483 @@
+"""What a picture of a machine says, before it is known where: names, captions, merged arcs, sizes.
+
+A register that is the same in all states is said in the title, one that is the same in a whole
+column above that column. Where states would show many registers, one that follows from another is
+said in a note. States show what tells them apart. Arcs that share both ends are one line with all
+their labels. Sizes are in pixels, estimated from the number of characters, so that no font has to
+be at hand.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsmeu.errors import visible
+from fsmeu.exchange.automaton import Automaton, number_text
+from fsmeu.losses.language.syntax import Register
+from fsmeu.losses.semantics.domains import memory_of
+from fsmeu.losses.semantics.evaluator import NONE, BoundLoss
+
+_NOTHING, _NO_TYPE = ".", "-"  # before the start; the type of a tag such as O
+_LABEL_WIDTH, _LINES = 28, 3  # characters in a line of labels, lines
+_LONGEST_NAME = 24
+_LONGEST_PAST = 4  # labels in the name of a state
+
+
+def register_texts(
+    bound: BoundLoss, n: int, registers: Mapping[str, NDArray[Any]]
+) -> dict[str, tuple[str, ...]]:
+    """How each register that is more than a number reads in each state.
+
+    Args:
+        bound: the loss, for which the registers were compiled.
+        n: the length of the sequences.
+        registers: the values behind the states.
+    """
+    texts = {}
+    for register in bound.spec.registers:
+        if register.name in registers and register.sugar in ("state", "memory"):
+            read = _reader(bound, register, n)
+            texts[register.name] = tuple(read(int(v)) for v in registers[register.name])
+    return texts
+
+
+def _reader(bound: BoundLoss, register: Register, n: int) -> Callable[[int], str]:
+    if register.sugar == "state":
+        return lambda value: register.states[value]
+    memory = memory_of(bound, register, n)
+    if memory.numeric:
+        entries = [number_text(value) for value in memory.values]
+    else:
+        named = {code: text for text, code in bound.codes.items()} | {NONE: _NO_TYPE}
+        entries = [named[code] for code in memory.values.tolist()]
+    names = [_NOTHING, *entries]
+    joint = "" if all(len(name) == 1 for name in names) else ","
+
+    def read(packed: int) -> str:
+        """Entries from the newest to the oldest, as m[0], m[1], ... number them."""
+        held = []
+        for _ in range(memory.depth):
+            packed, digit = divmod(packed, memory.base)
+            held.append(names[digit])
+        return joint.join(held)
+
+    return read
+
+
+def arc_texts(automaton: Automaton, arcs: Sequence[int]) -> list[str]:
+    """Every arc by itself: labels and factor, such as ``0:1/0.25``; a factor of one is left out."""
+    return [_pair(automaton, arc) + _factor(automaton, arc) for arc in arcs]
+
+
+def line_texts(automaton: Automaton, arcs: Sequence[int], evident: bool = False) -> tuple[str, ...]:
+    """The lines of text on a bundle of arcs; of many arcs, the first and how many more there are.
+
+    Labels with a factor in common share it: ``(0:1, 1:0)/0.25``.
+
+    Args:
+        automaton: the machine.
+        arcs: arcs that share both ends.
+        evident: whether the state that they enter names the label, so that it need not be said.
+    """
+    factors = {_factor(automaton, arc) for arc in arcs}
+    common = factors.pop() if len(factors) == 1 else ""
+    if evident and len(arcs) == 1:
+        return (common.removeprefix("/") or "1",)
+    if not common or len(arcs) == 1:
+        return _label_lines(arc_texts(automaton, arcs))
+    lines = list(_label_lines([_pair(automaton, arc) for arc in arcs]))
+    lines[0] = f"({lines[0]}"
+    lines[-1] += f"){common}"
+    return tuple(lines)
+
+
+def _pair(automaton: Automaton, arc: int) -> str:
+    table = automaton.table
+    text = label_name(automaton.inputs, int(table.ilabel[arc]))
+    if not automaton.acceptor:
+        text += f":{label_name(automaton.outputs, int(table.olabel[arc]))}"
+    return text
+
+
+def _factor(automaton: Automaton, arc: int) -> str:
+    weight = automaton.table.weight[arc]
+    if weight == 0:
+        return ""
+    with np.errstate(over="ignore"):
+        return f"/{number_text(np.exp(-weight))}"
+
+
+def label_name(names: Mapping[int, str], number: int) -> str:
+    """A label as it is shown; quoted where its own signs could be taken for those around it."""
+    name = names.get(number, str(number)) if number else "ε"
+    shown = visible(name)
+    if any(sign in shown for sign in ":,/ "):
+        shown = f"'{shown}'"
+    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"
+
+
+def _label_lines(labels: list[str]) -> tuple[str, ...]:
+    """Labels in lines of some width; of many, the first ones and how many more there are."""
+    lines = [[labels[0]]]
+    for label in labels[1:]:
+        if len(", ".join([*lines[-1], label])) <= _LABEL_WIDTH:
+            lines[-1].append(label)
+        else:
+            lines.append([label])
+    if len(lines) > _LINES:
+        rest = sum(map(len, lines[_LINES - 1 :]))
+        lines[_LINES - 1 :] = [[f"… and {rest} more"]]
+    return (*(f"{', '.join(line)}," for line in lines[:-1]), ", ".join(lines[-1]))
+
+
+def with_last_label(automaton: Automaton) -> Automaton:
+    """The composition with the labels of y and z read last as registers, where these are needed.
+
+    Nothing is added where registers tell the states of each layer apart already, or where different
+    labels lead to one state.
+    """
+    table = automaton.table
+    tapes = {"y": (table.olabel, automaton.outputs), "z": (table.ilabel, automaton.inputs)}
+    for tape, (labels, names) in tapes.items():
+        rows = [automaton.depth.tolist(), *(held.tolist() for held in automaton.registers.values())]
+        if len(set(zip(*rows, strict=True))) == automaton.states or tape in automaton.registers:
+            return automaton
+        past = _last_labels(automaton, labels, 1)
+        if past is not None:
+            read = np.array([label_name(names, *p) if p else _NOTHING for p in past], object)
+            automaton = replace(automaton, registers={**automaton.registers, tape: read})
+    return automaton
+
+
+def state_names(automaton: Automaton) -> tuple[str, ...] | None:
+    """Names for the states of an acceptor in layers, or None where labels do not tell states apart.
+
+    The states of a Markov chain of order m are its tuples of labels, those of a lattice the labels
+    that lead there; every arc carries the last label of the state that it enters. A name has as
+    many of the last labels as it takes to tell the states of each layer apart. States that the past
+    does not tell apart are told apart by the label that must follow, or by number.
+    """
+    table, depth = automaton.table, automaton.depth
+    layered = bool((depth[table.target] == depth[table.source] + 1).all())
+    if not automaton.acceptor or not table.arcs or not layered or (depth < 0).any():
+        return None
+    past = _last_labels(automaton, table.ilabel, _LONGEST_PAST)
+    if past is None:
+        return None
+    layers = [layer.tolist() for layer in automaton.layers]
+
+    def told_apart(length: int) -> int:
+        return sum(len({past[state][-length:] for state in s}) == len(s) for s in layers)
+
+    length = max(range(1, _LONGEST_PAST + 1), key=lambda m: (told_apart(m), -m))
+    names = [""] * automaton.states
+    for layer in layers:
+        short = [past[state][-length:] for state in layer]
+        for state, held in zip(layer, short, strict=True):
+            after = "" if short.count(held) == 1 else _future(automaton, state)
+            names[state] = " ".join(label_name(automaton.inputs, k) for k in held) + after
+    names[table.start] = "start"
+    return tuple(names)
+
+
+def _last_labels(
+    automaton: Automaton, labels: NDArray[np.int64], most: int
+) -> list[tuple[int, ...]] | None:
+    """For each state, the last labels that all paths to it have in common, at most so many.
+
+    None where some state but the start is entered with different labels.
+    """
+    table = automaton.table
+    past: dict[int, tuple[int, ...]] = {table.start: ()}
+    for arc in np.argsort(automaton.depth[table.source], kind="stable").tolist():
+        read = (*past.get(int(table.source[arc]), ()), int(labels[arc]))[-most:]
+        target = int(table.target[arc])
+        past[target] = _common_end(past.get(target, read), read)
+    if not all(past[state] for state in table.target.tolist()):
+        return None
+    return [past.get(state, ()) for state in range(automaton.states)]
+
+
+def _common_end(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return a[len(a) - same :]
+
+
+def _future(automaton: Automaton, state: int) -> str:
+    """What tells a state apart from those with the same past: what must follow, or its number."""
+    table = automaton.table
+    after = set(table.ilabel[table.source == state].tolist())
+    if len(after) == 1:
+        return f", then {label_name(automaton.inputs, after.pop())}"
+    return f" #{state}"
+
+
+FONT, SMALL = 12.0, 11.0
+LINE = 1.25
+_WIDEST = 26  # characters of a caption on one line
+_PAD = 9.0
+_NARROW = frozenset(" .,:;!|'\"ijlftr()[]-/\\I")
+_WIDE = frozenset("mwMWOQ@%=+<>~…")
+_BOLD = 1.12
+LOOP_ROOM = 26.0  # beside the label of a loop, for the loop
+_PER_LINE, _TALLEST = 3.6, 72.0  # the height of a state for each line that leaves or enters it
+_WIDEST_BESIDE = 62.0  # of a loop's label for which a state is made wider
+_SEVERAL = 2  # registers up to which states show all of them
+_MANY = 3  # registers up to which states show those that follow from others
+_FEW = 6  # values of a register from which another one follows
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What a state shows."""
+
+    lines: tuple[str, ...]  # its registers, or its number
+    value: str  # what ending there is worth, or nothing
+    tip: str  # the whole in full precision
+    width: float  # of the state
+    height: float
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The arcs from one state to another."""
+
+    source: int
+    target: int
+    arcs: tuple[int, ...]  # their numbers
+    lines: tuple[str, ...]  # their labels, cut when there are many
+    tip: str  # all of them
+    width: float  # of the label
+    height: float
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Everything a picture says of a machine."""
+
+    title: str  # what it is, and registers that are the same in all states
+    captions: tuple[Caption, ...]  # what each state shows
+    bundles: tuple[Bundle, ...]  # the arcs, those that share both ends together
+    headings: tuple[tuple[str, ...], ...] = ()  # by depth, registers that are the same there
+    notes: tuple[str, ...] = ()  # about registers that follow from others
+
+
+@dataclass(frozen=True)
+class _Legend:
+    """The registers of a machine by where they are shown."""
+
+    fixed: tuple[str, ...]  # the same in all states
+    varying: tuple[str, ...]  # the others
+    above: tuple[tuple[str, ...], ...]  # for each depth, those that are the same in all its states
+    follows: Mapping[str, str] = field(default_factory=dict)  # from another, and how
+
+    def in_state(self, depth: int) -> list[str]:
+        """The registers that a state of this depth shows; -1 is the depth of unreached states."""
+        away = {*(self.above[depth] if depth >= 0 else ()), *(self.follows if depth else ())}
+        return [register for register in self.varying if register not in away]
+
+
+def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
+    """The captions and merged arcs of a machine.
+
+    Args:
+        automaton: the machine.
+        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
+        full: whether states show every register that varies, and columns have no headings.
+    """
+    shown = _legend(automaton, alike=short)
+    if full:
+        shown = replace(shown, above=((),) * len(shown.above), follows={})
+    names = None if automaton.registers else state_names(automaton)
+    bundles = _bundles(automaton, names is not None)
+    loops = {b.source: b.width for b in bundles if b.source == b.target}
+    lines = _most_lines(automaton.states, bundles)
+    captions = []
+    for state, depth in enumerate(automaton.depth.tolist()):
+        name = str(state) if names is None else names[state]
+        caption = _caption(automaton, state, shown.in_state(depth), name, short)
+        captions.append(_enlarged(caption, loops.get(state, 0.0), int(lines[state])))
+    title = visible(automaton.name)
+    if shown.fixed:
+        title += "; " + " ".join(_named(automaton, shown.fixed, 0))
+    if short and shown.varying:
+        title += "; states are " + ",".join(map(visible, shown.in_state(0)))
+    notes = tuple(shown.follows.values())
+    return Frame(title, tuple(captions), bundles, _headings(automaton, shown), notes)
+
+
+def _legend(automaton: Automaton, alike: bool = False) -> _Legend:
+    """The registers of a machine, sorted by where they are shown.
+
+    Args:
+        automaton: the machine.
+        alike: whether all states are to show the same registers.
+    """
+    everywhere = np.arange(automaton.states)
+    fixed = tuple(r for r in automaton.registers if _same(automaton, r, everywhere))
+    fixed = fixed if automaton.states > 1 else ()
+    varying = tuple(r for r in automaton.registers if r not in fixed)
+    columns = automaton.layers
+    wide = [column for column in columns if len(column) > 1]
+    common = tuple(r for r in varying if wide and all(_same(automaton, r, c) for c in columns))
+    above = []
+    for column in columns:
+        found = common
+        if len(column) > 1 and not alike:
+            found = tuple(r for r in varying if _same(automaton, r, column))
+        several = _SEVERAL < len(varying) > len(found)
+        above.append(found if several else ())
+    if alike or len(varying) <= _SEVERAL:
+        return _Legend(fixed, varying, tuple(above))
+    left = [r for r in varying if r not in common]
+    follows = _evident(automaton, left) if len(left) > _MANY else {}
+    return _Legend(fixed, varying, tuple(above), follows)
+
+
+def _same(automaton: Automaton, register: str, states: np.ndarray) -> bool:
+    """Whether a register holds the same in all of these states."""
+    held = automaton.registers[register][states]
+    return all(value == held[0] for value in held)
+
+
+def _evident(automaton: Automaton, registers: list[str]) -> dict[str, str]:
+    """Registers that follow from one that is shown, and how, in all states but the start."""
+    states = [s for s in range(automaton.states) if s != automaton.table.start]
+    texts = {r: [automaton.register_text(r, s) for s in states] for r in registers}
+    found: dict[str, str] = {}
+    sources: set[str] = set()
+    for register in registers:
+        for other in registers:
+            known = other != register and other not in found and register not in sources
+            if known and len(registers) - len(found) > _MANY:
+                note = _follows(register, texts[register], other, texts[other])
+                if note:
+                    found[register] = note
+                    sources.add(other)
+                    break
+    return found
+
+
+def _follows(register: str, held: list[str], other: str, known: list[str]) -> str:
+    """How the values of a register follow from those of another one; empty if they do not."""
+    pairs = sorted(set(zip(known, held, strict=True)))
+    values = dict(pairs)
+    if len(values) < len(pairs) or not 1 < len(values) <= _FEW or len(set(held)) < 2:
+        return ""
+    parts = []
+    for value in dict.fromkeys(values.values()):
+        where = ", ".join(k for k, v in values.items() if v == value)
+        parts.append(f"{visible(value)} where {visible(other)} = {visible(where)}")
+    return f"{visible(register)} is {'; '.join(parts)}"
+
+
+def _headings(automaton: Automaton, shown: _Legend) -> tuple[tuple[str, ...], ...]:
+    made = []
+    for states, registers in zip(automaton.layers, shown.above, strict=True):
+        named = _named(automaton, registers, int(states[0]))
+        made.append(tuple(_wrap(named)) if named else ())
+    return tuple(made)
+
+
+def _named(automaton: Automaton, registers: Iterable[str], state: int) -> list[str]:
+    """Registers with what they hold, such as ``tp=1``; without those that hold nothing to tell."""
+    held = [(r, _held(automaton, r, state)) for r in registers]
+    return [f"{visible(r)}={text}" for r, text in held if text]
+
+
+def _held(automaton: Automaton, register: str, state: int) -> str:
+    return visible(automaton.register_text(register, state))
+
+
+def _most_lines(states: int, bundles: Iterable[Bundle]) -> NDArray[np.int64]:
+    """The number of lines that leave each state, or that enter it, whichever are more."""
+    ends = np.array([(b.source, b.target) for b in bundles if b.source != b.target], np.int64)
+    counts = [np.bincount(side, minlength=states) for side in ends.reshape(-1, 2).T]
+    return np.maximum(*counts)
+
+
+def _enlarged(caption: Caption, loop: float, lines: int) -> Caption:
+    """The caption with room for the label of a loop, of this width, and for so many lines."""
+    height = max(caption.height, min(lines * _PER_LINE, _TALLEST))
+    width = max(caption.width, height)
+    if 0 < loop <= _WIDEST_BESIDE:
+        width = max(width, loop + LOOP_ROOM)
+    return replace(caption, width=width, height=height)
+
+
+def _caption(
+    automaton: Automaton, state: int, registers: list[str], name: str, short: bool
+) -> Caption:
+    named = _named(automaton, registers, state)
+    if not named:
+        lines = [_shorten(name)]
+    elif short:
+        lines = [",".join(_held(automaton, register, state) for register in registers)]
+    else:
+        lines = _wrap(named)
+    known = automaton.values[state]
+    value = "" if np.isnan(known) else f"= {number_text(known)}"
+    height = _PAD * 1.1 + FONT * LINE * (len(lines) + bool(value))
+    width = max(_BOLD * text_width(value), *map(text_width, lines)) + 2 * _PAD
+    tip = _state_tip(automaton, state, _named(automaton, automaton.registers, state))
+    return Caption(tuple(lines), value, tip, max(width, height), height)
+
+
+def _state_tip(automaton: Automaton, state: int, named: list[str]) -> str:
+    parts = [f"state {state}", *named]
+    if automaton.ending[state]:
+        known = automaton.values[state]
+        parts.append("may end here" if np.isnan(known) else f"value {float(known)!r}")
+    if automaton.masses is not None:
+        parts.append(f"probability {float(automaton.masses[state])!r}")
+    return ", ".join(parts)
+
+
+def _wrap(words: list[str]) -> list[str]:
+    lines = [_shorten(words[0])]
+    for word in map(_shorten, words[1:]):
+        if len(lines[-1]) + 1 + len(word) <= _WIDEST:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:
+    table = automaton.table
+    together: dict[tuple[int, int], list[int]] = {}
+    for arc, ends in enumerate(zip(table.source.tolist(), table.target.tolist(), strict=True)):
+        together.setdefault(ends, []).append(arc)
+    made = []
+    for (source, target), arcs in together.items():
+        lines = line_texts(automaton, arcs, evident)
+        width = max(text_width(line, SMALL) for line in lines)
+        tip = f"{source} to {target}: {', '.join(arc_texts(automaton, arcs))}"
+        height = SMALL * LINE * len(lines)
+        made.append(Bundle(source, target, tuple(arcs), lines, tip, width, height))
+    return tuple(made)
+
+
+def text_width(text: str, size: float = FONT) -> float:
+    """About how wide a text is in common sans-serif fonts; East Asian characters fill a square."""
+    return size * sum(_character_width(character) for character in text)
+
+
+def _character_width(character: str) -> float:
+    if character in _NARROW:
+        return 0.4
+    if character in _WIDE or unicodedata.east_asian_width(character) in "WF":
+        return 1.0 if character not in _WIDE else 0.88
+    return 0.64

@@ -1,0 +1,311 @@
+"""A page of losses, each from its file: definition, use, pictures, properties and growth."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from fsmeu.checking.exact_methods import Applies, exact_methods
+from fsmeu.checking.examples import ExampleResult, labels_in, run_examples
+from fsmeu.checking.facts import facts, measured_with, selected_sizes
+from fsmeu.checking.growth import Growth
+from fsmeu.checking.report import Report, loss_to_measure, report
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.formats import svg
+from fsmeu.drawing.pages import Page, explore, page
+from fsmeu.drawing.picture import MASS, Box, Line, Picture, Shape
+from fsmeu.errors import FsmeuError, visible
+from fsmeu.fst.alphabet import Label
+from fsmeu.fst.tags import tag_labels
+from fsmeu.losses.language.expressions import WORDS
+from fsmeu.losses.language.syntax import Spec
+from fsmeu.losses.loss import SpecLoss, bind_loss, library
+from fsmeu.losses.machine.machine import Machine, same_values
+from fsmeu.losses.protocol import evaluate
+from fsmeu.losses.sum_over_paths import compile_summed
+
+_DRAWN, _SUMMED = 14, 10  # the most states of machines that are drawn
+_EXPLORED = (4, 3, 2, 1)
+_WIDE, _HIGH = 132.0, 66.0  # a thumbnail
+_GROUPS = {
+    "table": "Counts of the confusion table",
+    "chunks": "Chunks of tags",
+    "sequences": "Positions, windows and states",
+}
+_HEADS = ("what it is", "states", "merged", "additive", "table", "exact decisions")
+_SIZES = ("states", "merged", "summed", "values")
+_TOKEN = re.compile(
+    rf'(?P<comment>#.*)|(?P<text>"[^"]*")|(?P<word>\b(?:{"|".join(WORDS)})\b)'
+    r"|(?P<number>\b\d+(?:\.\d+)?\b)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Exhibit:
+    """One loss of the page."""
+
+    found: Report  # what is known of it
+    methods: tuple[Applies, ...]  # the exact methods that decide for it
+    pictures: tuple[tuple[str, Drawing], ...]  # drawings of its machine, with what they show
+    page: Page | None = None  # a page to explore it in, or None where it cannot be measured
+    anchor: str = ""  # what links to it; empty before it has its place
+
+    @property
+    def file(self) -> str:
+        """The name of the file of its page, beside the gallery; empty if there is none."""
+        plain = re.sub(r"[^\w-]+", "_", self.anchor)
+        return f"explore-{plain}.html" if self.page is not None else ""
+
+    @property
+    def group(self) -> str:
+        """Where it is shown: by what is derived of it, not by its name."""
+        known = self.found.properties
+        if self.found.spec.scheme:
+            return "chunks"
+        return "table" if known is not None and known.confusion else "sequences"
+
+
+def exhibit(spec: Spec) -> Exhibit:
+    """Measures and draws a loss file."""
+    found = report(spec)
+    if found.loss is None or not found.holds or found.properties is None:
+        return Exhibit(found, (), ())
+    return Exhibit(found, exact_methods(found.loss), _pictures(spec), _explored(spec))
+
+
+def _explored(spec: Spec) -> Page | None:
+    """The page about a loss, for the greatest of a few lengths that it can be made for."""
+    for loss, n in itertools.product(_variants(spec), _EXPLORED):
+        with suppress(FsmeuError):
+            return explore(loss, n)
+    return None
+
+
+def _pictures(spec: Spec) -> tuple[tuple[str, Drawing], ...]:
+    """The machine of the greatest small length, with its states merged, with its paths summed."""
+    small = (machine for loss in _variants(spec) for machine in _small_machines(loss))
+    chosen = next(small, None)
+    if chosen is None:
+        return ()
+    loss, plain = chosen
+    merged = loss.compile(plain.n, minimize=True)
+    with_params = "".join(f", {name} = {loss.params[name]:g}" for name in _open_numbers(spec))
+    shown = [(f"as the file makes it: n = {plain.n}{with_params}", draw(loss, plain.n))]
+    if 1 < merged.states < plain.states:
+        caption = f"merged: {merged.states} of {plain.states} states can be told apart"
+        shown.append((caption, draw(loss, plain.n, merged=True)))
+    summed = compile_summed(loss, plain.n)
+    if 1 < summed.states <= _SUMMED:
+        caption = f"summed, {summed.states} states: the paths of a pair add up to its value"
+        shown.append((caption, draw(summed)))
+    return tuple(shown)
+
+
+def _open_numbers(spec: Spec) -> list[str]:
+    return [p.name for p in spec.params if p.default is None and p.type != "table"]
+
+
+def _variants(spec: Spec) -> Iterator[SpecLoss]:
+    """The loss with one chunk type, and with the parameters of its examples, 1 and 0 last.
+
+    Without examples, it is the loss with its defaults, where it has them.
+    """
+    labels = tag_labels(["X"], spec.scheme) if spec.scheme else None
+    wanted = set(_open_numbers(spec))
+    found: dict[tuple[tuple[str, float], ...], None] = {}
+    for result in run_examples(spec):
+        found[tuple((k, v) for k, v in result.bindings.items() if k in wanted)] = None
+    for given in sorted(found or {(): None}, key=lambda given: [(v <= 1, v) for _, v in given]):
+        with suppress(FsmeuError):
+            yield loss_to_measure(spec, dict(given), labels)[0]
+
+
+def _small_machines(loss: SpecLoss) -> Iterator[tuple[SpecLoss, Machine]]:
+    """Machines that are small enough to be drawn and have something to tell, longest first."""
+    for n in (3, 2, 1):
+        with suppress(FsmeuError):
+            machine = loss.compile(n, max_states=_DRAWN)
+            if machine.states <= _DRAWN and same_values(machine.values).max() > 0:
+                yield loss, machine
+
+
+def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
+    """The same with anchors: their names, numbered where several files use one."""
+    placed: dict[str, Exhibit] = {}
+    for one in exhibits:
+        name = one.found.spec.name
+        names = (f"{name}-{k}" if k > 1 else name for k in itertools.count(1))
+        anchor = next(free for free in names if free not in placed)
+        placed[anchor] = replace(one, anchor=anchor)
+    return list(placed.values())
+
+
+@dataclass(frozen=True)
+class Usage:
+    """A pair and its value: a line of Python, and the same for the command line."""
+
+    python: str
+    command: str
+
+
+def usage(
+    spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]
+) -> Usage | None:
+    """The use of a loss on one of its examples, or None where none of them can be evaluated.
+
+    Values between whole numbers tell more, and so do few parameters.
+
+    Args:
+        spec: the loss file.
+        examples: what became of its examples.
+        assumed: values for parameters that have no default, where an example does not bind them.
+    """
+    sound = [result for result in examples if result.holds and result.example.z]
+    sound.sort(key=lambda one: (float(one.value or 0.0).is_integer(), len(one.bindings)))
+    for result in sound:
+        with suppress(FsmeuError):
+            return _usage(spec, result, assumed)
+    return None
+
+
+def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> Usage:
+    texts = (result.example.z, result.example.y)
+    params = {**assumed, **result.bindings}
+    labels = labels_in(texts, bool(spec.scheme)) if spec.labels is None else ()
+    types = sorted({str(label)[2:] for label in labels} - {""}) if spec.scheme else []
+    chosen: tuple[Label, ...] | None = None if spec.scheme or not labels else labels
+    loss = bind_loss(spec, params, chosen, types or None)
+    pair = [loss.alphabet.decode(loss.alphabet.parse(text, "usage")) for text in texts]
+    name = spec.name if spec.name in library() else f"{spec.name}.loss"
+    words, command = [json.dumps(name)], ["fsmeu", "evaluate", "--steps", name]
+    short = [all(len(str(label)) == 1 for label in tape) for tape in pair]
+    command += [("" if s else " ").join(map(str, x)) for x, s in zip(pair, short, strict=True)]
+    for key, value in params.items():
+        number = json.dumps(_plain(np.asarray(value, np.float64).tolist()))
+        words.append(f"{key}={number}")
+        command += ["-p", f"{key}={number}"]
+    if types:
+        words.append(f"types={json.dumps(types)}")
+        command += ["--types", ",".join(types)]
+    if chosen:
+        words.append(f"labels={json.dumps(list(chosen))}")
+        command += ["--labels", ",".join(map(str, chosen))]
+    shown = (
+        json.dumps("".join(map(str, tape)) if s else tape)
+        for tape, s in zip(pair, short, strict=True)
+    )
+    called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
+    return Usage(f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command))
+
+
+def _plain(value: Any) -> Any:
+    """A number or a table of numbers, whole ones without a point."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return int(value) if value.is_integer() else value
+
+
+def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities") -> str:
+    """The whole page: one file that needs no network.
+
+    Args:
+        exhibits: what is shown, as ``anchored`` gives it; pages to explore are linked by ``file``.
+        title: its heading.
+    """
+    shown = {
+        name: [_contents(one) for one in exhibits if one.group == key]
+        for key, name in _GROUPS.items()
+    }
+    values = {"title": title, "heads": _HEADS, "groups": shown, "count": len(exhibits)}
+    return page("gallery.html", ("gallery.css", "picture.css"), ("gallery.js",), **values)
+
+
+def _contents(one: Exhibit) -> dict[str, Any]:
+    """What the page says of a loss."""
+    found, spec, known = one.found, one.found.spec, one.found.properties
+    used = usage(spec, found.examples, found.assumed)
+    orders = ["", ""] if found.growth is None else _orders(found.growth)[:2]
+    marks = {
+        "additive": known is not None and known.additive,
+        "confusion table": known is not None and known.confusion,
+        "any model": any(method.any_model for method in one.methods),
+    }
+    shown = [marks["additive"], marks["confusion table"]]
+    words = [spec.name, spec.kind, spec.summary, *(method.method for method in one.methods)]
+    words += [word for word, holds in marks.items() if holds]
+    return {
+        "anchor": one.anchor,
+        "file": one.file,
+        "spec": spec,
+        "found": found,
+        "methods": one.methods,
+        "usage": [] if used is None else [used.python, used.command],
+        "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in shown)],
+        "words": " ".join(words).lower(),
+        "source": _source(spec.source),
+        "measured": measured_with(found),
+        "facts": facts(found),
+        "growth": _growth(found.growth),
+        "stamp": _stamp([drawing.picture for _, drawing in one.pictures]),
+        "figures": [(caption, Markup(drawing.svg)) for caption, drawing in one.pictures],
+    }
+
+
+def _orders(sizes: Growth) -> list[Markup]:
+    """The orders of growth, their exponents raised."""
+    orders = (getattr(sizes, name) for name in _SIZES)
+    texts = (str(escape("" if order is None else str(order))) for order in orders)
+    return [Markup(re.sub(r"\^(\w+)", r"<sup>\1</sup>", text)) for text in texts]
+
+
+def _growth(sizes: Growth | None) -> list[list[Any]]:
+    """The rows of the growth table."""
+    if sizes is None or not sizes.sizes:
+        return []
+    rows: list[list[Any]] = [
+        [f"{row[name]:,}" for name in ("n", *_SIZES)] for row in selected_sizes(sizes)
+    ]
+    return [*rows, ["order", *_orders(sizes)]] if sizes.states is not None else rows
+
+
+def _source(source: str) -> Markup:
+    """The text of a file, its words set apart."""
+    return Markup("\n".join(map(_coloured, source.strip("\n").split("\n"))))
+
+
+def _coloured(line: str) -> str:
+    shown, end = [], 0
+    for found in _TOKEN.finditer(line):
+        word = escape(visible(found.group()))
+        shown.append(escape(visible(line[end : found.start()])))
+        shown.append(Markup(f'<span class="{found.lastgroup}">{word}</span>'))
+        end = found.end()
+    return "".join([*shown, escape(visible(line[end:]))])
+
+
+def _stamp(pictures: Sequence[Picture]) -> Markup:
+    """The smallest picture without its words, as small as a stamp, thick enough to be seen."""
+    if not pictures:
+        return Markup("")
+    picture = min(pictures, key=lambda p: max(p.width, 2 * p.height))
+    share = min(_WIDE / picture.width, _HIGH / picture.height, 0.5)
+    drawn = [kept for shape in picture.shapes if (kept := _bold(shape, share)) is not None]
+    return Markup(svg(replace(picture, shapes=tuple(drawn)), share))
+
+
+def _bold(shape: Shape, share: float) -> Shape | None:
+    """The shape with lines that are still there when it is made smaller; no words, no tips."""
+    if isinstance(shape, Box) and shape.fill != "none" and shape.line:
+        return replace(shape, fill=MASS, line=max(shape.line, 0.4 / share), tip="")
+    if isinstance(shape, Line):
+        return replace(shape, line=max(shape.line, 0.55 / share), head=0.0, tip="")
+    return None

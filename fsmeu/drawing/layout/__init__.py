@@ -1,1 +1,0 @@
-"""Where the states and arcs of a picture lie."""

@@ -1,0 +1,278 @@
+"""Pages to look around in: a drawing, or a loss with the tables that its recurrences run on.
+
+Nothing that came from outside is ever part of a script: names are text, or data that is read as
+JSON. The policy of a page allows just its script and style, and no connection at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader
+from markupsafe import Markup
+
+from fsmeu.drawing.draw import Drawing, draw
+from fsmeu.drawing.formats import script_json, xml_attribute
+from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
+from fsmeu.exchange.automaton import Automaton
+from fsmeu.files import write_file
+from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
+from fsmeu.losses.machine.machine import Machine
+from fsmeu.losses.protocol import Loss, check_loss
+from fsmeu.models import Bernoulli, Independent
+
+
+def fill(template: str, **values: Any) -> str:
+    """The text of a template with values put in; those that are markup stay so."""
+    return _environment().get_template(template).render(values)
+
+
+def page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
+    """A whole page: one file with its styles and scripts inside.
+
+    Args:
+        template: a file of ``assets``.
+        styles: files of ``assets``.
+        scripts: the same.
+        **values: what the template asks for.
+    """
+    style = "".join(map(_part, styles))
+    script = '"use strict";(() => {' + "".join(map(_part, scripts)) + "})();"
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {"policy": policy, "style": Markup(style), "script": Markup(script)}
+    return fill(template, **parts, **values)
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("fsmeu.drawing", "assets")
+    return Environment(
+        loader=loader, autoescape=True, finalize=_shown, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, Markup) else visible(value)
+
+
+def _part(name: str) -> str:
+    return files("fsmeu.drawing").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+MOST_TRIED = 4096
+_LIMIT = 150
+_PLAIN = 60  # states up to which a machine is drawn as it is; larger ones are drawn merged
+_MOST_STEPPED = 4000  # states behind the steps of a pair, when the picture is merged
+_MOST_LABELS = 40
+_LONGEST = 1000
+_FIRST = (0.7, 0.4, 0.6, 0.3)
+_CHUNKS = {"z": ("BIS", "IE", "O"), "y": ("BIS", "O")}  # kinds of tags that take turns
+
+
+@dataclass(frozen=True, repr=False)
+class Page:
+    """A page; a notebook shows it inside a frame of its own."""
+
+    html: str
+    name: str
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the page."""
+        return write_file(path, self.html)
+
+    def __repr__(self) -> str:
+        """Names the loss and the size; ``save`` writes the page."""
+        return f"<page about {shorten(self.name)}: {len(self.html):,} characters>"
+
+    def _repr_html_(self) -> str:
+        held = html.escape(self.html, quote=True)
+        return (
+            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title={xml_attribute(self.name)} '
+            'width="100%" height="680" frameborder="0"></iframe>'
+        )
+
+
+def explore(
+    loss: Loss,
+    n: int = 4,
+    *,
+    probs: Sequence[float] | None = None,
+    limit: int = _LIMIT,
+) -> Page:
+    """A page in which a loss can be looked at, walked through and tried out.
+
+    Args:
+        loss: a loss or utility.
+        n: the greatest length of sequences; lengths 1, ..., n can be chosen in the page.
+        probs: for two labels, the probability of the second at each position, to begin with.
+        limit: up to how many states are drawn. Of machines with more than 60 states, those are one
+            that no continuation can tell apart.
+
+    Raises:
+        SizeLimitError: a machine has more states, or there are more than 40 labels.
+    """
+    check_loss(loss, "explore")
+    longest = as_whole(n, least=1)
+    if longest is None or longest > _LONGEST:
+        must = f"n must be a whole number of at least 1, at most {_LONGEST:,}"
+        raise InputError(message("explore", must, n))
+    limit = check_int("explore", "limit", limit)
+    if len(loss.alphabet) > _MOST_LABELS:
+        must = f"at most {_MOST_LABELS} labels can be shown"
+        raise SizeLimitError(message("explore", must, f"{len(loss.alphabet)} labels"))
+    # The longest first: what is too large is said at once.
+    built = [_machine(loss, length, limit) for length in range(longest, 0, -1)][::-1]
+    labels = [str(label) for label in loss.alphabet.labels]
+    spec = getattr(loss, "spec", None)
+    scheme = (spec.scheme if spec is not None else "") or _scheme_of(labels)
+    data = {
+        "kind": loss.kind,
+        "labels": labels,
+        "shown": [visible(label) for label in labels],
+        "mostTried": MOST_TRIED,
+        "weights": _weights(probs, len(labels)),
+        "more": labels.index("O") if scheme else 0,
+        "machines": [{**one, "first": _first_pair(labels, one["n"], scheme)} for _, one in built],
+    }
+    summary = spec.summary if spec is not None else ""
+    pictures = [drawing for drawing, _ in built]
+    return Page(_page(f"{loss.kind} {loss.name}", summary, data, pictures), loss.name)
+
+
+def picture_page(drawing: Drawing) -> str:
+    """A drawing as a page to move, zoom and search in."""
+    size = f"{drawing.automaton.states:,} states, {drawing.automaton.arcs:,} arcs"
+    return _page(drawing.picture.title, size, {}, [drawing])
+
+
+def _page(title: str, summary: str, data: dict[str, Any], pictures: Sequence[Drawing]) -> str:
+    return page(
+        "page.html",
+        ("page.css", "picture.css"),
+        ("machine.js", "picture.js", "explore.js"),
+        title=title,
+        summary=summary,
+        data=Markup(script_json(data)),
+        pictures=[Markup(drawing.svg) for drawing in pictures],
+    )
+
+
+def _weights(probs: Sequence[float] | None, labels: int) -> list[list[float]]:
+    """The probabilities of the sliders: one for two labels, else one for each label."""
+    if labels != 2:
+        if probs is not None:
+            must = "probabilities to begin with can be given for two labels"
+            raise InputError(message("explore", must, f"{labels} labels"))
+        share = 1.0 / (labels + 1)
+        return [
+            [2 * share if label == k % labels else share for label in range(labels)]
+            for k in range(labels)
+        ]
+    if probs is None:
+        return [[p] for p in _FIRST]
+    found = Bernoulli(probs).p
+    if not len(found):
+        must = "probabilities must be numbers from 0 to 1, at least one"
+        raise InputError(message("explore", must, probs))
+    return [[float(p)] for p in found]
+
+
+def _machine(loss: Loss, n: int, limit: int) -> tuple[Drawing, dict[str, Any]]:
+    """The machine of one length: its picture, and the tables that the page computes with.
+
+    A large machine is merged. Then the tables are those of the merged one, which gives every pair
+    the same value; beside them are those of the machine itself, for the registers of each step.
+    """
+    stepped = max(limit, _MOST_STEPPED)
+    try:
+        plain = loss.compile(n, None, stepped)
+        merged = loss.compile(n, None, stepped, minimize=True) if plain.states > _PLAIN else plain
+    except SizeLimitError as error:
+        raise _too_large(loss, n, limit) from error
+    if merged.states > limit:
+        raise _too_large(loss, n, limit)
+    drawing = draw(loss, n, limit=limit, merged=merged is not plain, max_states=stepped)
+    data = {"n": n, **_tables(merged)}
+    if merged is plain:
+        return drawing, {**data, **_registers(drawing.automaton)}
+    data["note"] = (
+        f"{merged.states:,} states stand for {plain.states:,}: states that nothing that "
+        "follows can tell apart are drawn as one."
+    )
+    data["plain"] = _tables(plain)
+    return drawing, {**data, **_registers(draw(loss, n, max_states=stepped).automaton)}
+
+
+def _too_large(loss: Loss, n: int, limit: int) -> SizeLimitError:
+    must = f"a machine may have at most {limit:,} states, that of length {n} has more"
+    remedy = "Use a smaller n, or raise the limit"
+    return SizeLimitError(message(f"explore {loss.name}", must, None, remedy))
+
+
+def _tables(machine: Machine) -> dict[str, Any]:
+    """Next states and values."""
+    values = [None if np.isnan(value) else float(value) for value in machine.values]
+    return {"start": 0, "next": machine.next.ravel().tolist(), "values": values}
+
+
+def _registers(automaton: Automaton) -> dict[str, Any]:
+    """What the registers hold in each state."""
+    names = list(automaton.registers)
+    held = [
+        [visible(automaton.register_text(name, state)) for name in names]
+        for state in range(automaton.states)
+    ]
+    return {"registers": [visible(name) for name in names], "held": held}
+
+
+def _scheme_of(labels: Sequence[str]) -> str:
+    """The scheme of which all labels are tags, O among them; empty if there is none."""
+    found = (
+        name
+        for name, kinds in KINDS.items()
+        if all(label == "O" or is_tag(label, kinds) for label in labels)
+    )
+    return next(found, "") if "O" in labels and len(labels) > 1 else ""
+
+
+def _first_pair(labels: Sequence[str], n: int, scheme: str) -> dict[str, list[int]]:
+    """The numbers of the labels of z and of y that a page shows first.
+
+    z begins with the last label, and y alternates. Where labels are tags of a scheme, both are well
+    formed: the most probable sequences that it allows, of chunks of two labels in z and one in y.
+    """
+    last = len(labels) - 1
+    if not scheme:
+        return {
+            "z": [last if 2 * i < n else 0 for i in range(n)],
+            "y": [last if i % 2 == 0 else 0 for i in range(n)],
+        }
+    kind = next(tag_parts(label)[1] for label in labels if label != "O")
+    pair = {}
+    for tape, wanted in _CHUNKS.items():
+        weights = np.full((n, len(labels)), 1.0)
+        for i, label in product(range(n), labels):
+            fits = label[0] in wanted[i % len(wanted)] and label in ("O", f"{label[0]}-{kind}")
+            weights[i, labels.index(label)] = 8.0 if fits else 2.0 if label == "O" else 1.0
+        model = Independent(weights / weights.sum(axis=1, keepdims=True), labels)
+        allowed = model.given(Tags(scheme))
+        pair[tape] = [labels.index(str(label)) for label in allowed.most_probable()[0][0]]
+    return pair

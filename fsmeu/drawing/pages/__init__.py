@@ -1,1 +1,0 @@
-"""Pages to look around in: the gallery and the explorer of one loss."""

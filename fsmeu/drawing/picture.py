@@ -1,0 +1,432 @@
+"""Pictures as shapes: states, arcs, values and probabilities, and bars for what is too large."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsmeu.arrays import Floats
+from fsmeu.drawing.frame import FONT, LINE, SMALL, Bundle, Caption, Frame, text_width
+from fsmeu.drawing.layout import START_LENGTH, Placement
+from fsmeu.drawing.lines import Curve, Point, arrow_head, shorten_end
+from fsmeu.drawing.subject import Route
+from fsmeu.errors import visible
+from fsmeu.exchange.automaton import Automaton
+from fsmeu.expectation.levels import Levels
+
+INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
+ROUTE, MASS, VALUE = "#d55e00", "#56b4e9", "#00664f"
+_HEAD = 7.0
+_THIN, _THICK = 0.7, 5.0
+_TITLE = 26.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shape:
+    """What all shapes have."""
+
+    tip: str = ""  # told when it is pointed at
+    group: str = ""  # attributes of the SVG element around neighbours of the same group
+
+
+@dataclass(frozen=True)
+class Box(_Shape):
+    """A rectangle with rounded corners around a centre, with an outline if ``line`` is not 0."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    radius: float
+    fill: str
+    stroke: str = "none"
+    line: float = 0.0
+
+
+@dataclass(frozen=True)
+class Line(_Shape):
+    """A Bézier curve, with an arrow head of the given size at its end if that is not 0."""
+
+    curve: Curve
+    stroke: str
+    line: float
+    head: float = 0.0
+
+    @property
+    def shaft(self) -> Curve:
+        """The curve without the part that the arrow head covers."""
+        return shorten_end(self.curve, self.head * 0.7) if self.head else self.curve
+
+    @property
+    def corners(self) -> tuple[Point, ...]:
+        """The corners of the arrow head, if there is one."""
+        return arrow_head(self.curve, self.head) if self.head else ()
+
+
+@dataclass(frozen=True)
+class Text(_Shape):
+    """A line of text, vertically centred; ``anchor`` is start, middle or end."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    colour: str
+    anchor: str = "middle"
+    bold: bool = False
+
+
+Shape = Box | Line | Text
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Shapes on a white ground, painted in their order; colours are #rrggbb."""
+
+    title: str
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+def decimals(value: float) -> str:
+    """A coordinate as files of pictures have it: up to two decimals."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def plated(text: Text) -> tuple[Box, Text]:
+    """A centred text with a patch of the ground behind it."""
+    width, height = text_width(text.text, text.size), 1.2 * text.size
+    return Box(text.x, text.y, width, height, 0.0, GROUND, group=text.group), text
+
+
+def mix(colour: str, share: float, ground: str = "#ffffff") -> str:
+    """A colour laid over a ground, as much of it as the share says."""
+    parts = [(int(colour[k : k + 2], 16), int(ground[k : k + 2], 16)) for k in (1, 3, 5)]
+    return "#" + "".join(f"{round(b + (a - b) * share):02x}" for a, b in parts)
+
+
+def machine_picture(
+    automaton: Automaton, frame: Frame, placement: Placement, route: Route
+) -> Picture:
+    """The picture of a machine whose parts are placed, below its title, notes and headings."""
+    lines = len(frame.notes) + max(map(len, frame.headings), default=0)
+    down = _TITLE + (SMALL * LINE * lines + 6 if lines else 0.0)
+    wide = [placement.width, text_width(frame.title) + 24]
+    wide += [text_width(note, SMALL) + 24 for note in frame.notes]
+    shapes: list[Shape] = [
+        Text(12, _TITLE / 2 + 3, frame.title, FONT, QUIET, anchor="start"),
+        *_writing_above(automaton, frame, placement),
+        *_Painter(automaton, frame, placement, route, down).shapes(),
+    ]
+    return Picture(frame.title, max(wide), placement.height + down, tuple(shapes))
+
+
+def _writing_above(automaton: Automaton, frame: Frame, placement: Placement) -> Iterator[Text]:
+    """Notes, and headings of columns."""
+    for k, note in enumerate(frame.notes):
+        yield Text(12.0, _TITLE + 8 + k * SMALL * LINE, note, SMALL, QUIET, anchor="start")
+    top = _TITLE + 10 + len(frame.notes) * SMALL * LINE
+    for states, lines in zip(automaton.layers, frame.headings, strict=True):
+        x = float(np.mean([placement.centres[state][0] for state in states]))
+        for k, line in enumerate(lines):
+            yield Text(x, top + k * SMALL * LINE, line, SMALL, QUIET)
+
+
+def flow_of(automaton: Automaton, bundle: Bundle) -> float | None:
+    """The probability of passing through a bundle of arcs, if there is a model."""
+    if automaton.masses is None:
+        return None
+    factors = np.exp(-automaton.table.weight[list(bundle.arcs)])
+    return min(1.0, float(automaton.masses[bundle.source] * factors.sum()))
+
+
+def shade_of(automaton: Automaton, state: int) -> float | None:
+    """How dark a state is: the root of its probability, if there is a model."""
+    if automaton.masses is None:
+        return None
+    return math.sqrt(min(1.0, max(0.0, float(automaton.masses[state]))))
+
+
+class _Painter:
+    """Turns one machine into shapes; everything is moved down to make room for what is above."""
+
+    def __init__(
+        self, automaton: Automaton, frame: Frame, placement: Placement, route: Route, down: float
+    ) -> None:
+        self.automaton, self.frame, self.placement = automaton, frame, placement
+        self.route, self.down = route, down
+
+    def shapes(self) -> Iterator[Shape]:
+        """Lines first, then states, then the labels of the lines."""
+        order = sorted(range(len(self.frame.bundles)), key=lambda k: (self._marked(k), k))
+        yield from (self._line(k) for k in order)
+        for state, caption in enumerate(self.frame.captions):
+            yield from self._state(state, caption)
+        for k in order:
+            yield from self._label(k)
+
+    def _marked(self, number: int) -> bool:
+        return self.route.takes(self.frame.bundles[number].arcs)
+
+    def _edge(self, number: int) -> str:
+        bundle = self.frame.bundles[number]
+        kind = "edge route" if self._marked(number) else "edge"
+        return f'class="{kind}" data-from="{bundle.source}" data-to="{bundle.target}"'
+
+    def _line(self, number: int) -> Line:
+        bundle = self.frame.bundles[number]
+        marked = self._marked(number)
+        colour = ROUTE if marked else INK
+        width = 2.2 if marked else 1.0
+        flow = flow_of(self.automaton, bundle)
+        tip = bundle.tip
+        if flow is not None:
+            width = _THIN + (_THICK - _THIN) * flow
+            colour = ROUTE if marked else mix(INK, 0.35 + 0.65 * math.sqrt(flow))
+            tip += f", probability {flow!r}"
+        curve = tuple((x, y + self.down) for x, y in self.placement.curves[number])
+        return Line(curve, colour, width, _HEAD + width, tip=tip, group=self._edge(number))
+
+    def _state(self, state: int, caption: Caption) -> Iterator[Shape]:
+        x, y = self.placement.centres[state]
+        y += self.down
+        marked = state in self.route.states
+        stroke = ROUTE if marked else INK
+        kind, width, height = " route" if marked else "", caption.width, caption.height
+        if state == self.automaton.table.start:
+            left = x - width / 2
+            tail = left - START_LENGTH
+            points = ((tail, y), (tail + 8, y), (left - 8, y), (left, y))
+            group = f'class="edge start{kind}"'
+            yield Line(points, stroke, 1.6, _HEAD + 1.6, tip="the start", group=group)
+        group = f'class="node{kind}" data-state="{state}"'
+        fill = mix(ROUTE, 0.12) if marked else GROUND
+        shade = shade_of(self.automaton, state)
+        if shade is not None:
+            group += f' data-shade="{shade:.3g}"'
+            fill = mix(MASS, shade)
+        line = 2.0 if marked else 1.2
+        yield Box(x, y, width, height, height / 2, fill, stroke, line, tip=caption.tip, group=group)
+        if self.automaton.ending[state]:
+            inner = height / 2 - 2.8
+            yield Box(x, y, width - 5.6, height - 5.6, inner, "none", stroke, 0.8, group=group)
+        rows = [*caption.lines, *([caption.value] if caption.value else [])]
+        top = y - (len(rows) - 1) * FONT * LINE / 2
+        for k, row in enumerate(rows):
+            value = k == len(caption.lines)
+            at, colour = top + k * FONT * LINE, VALUE if value else INK
+            yield Text(x, at, row, FONT, colour, bold=value, group=group)
+
+    def _label(self, number: int) -> Iterator[Shape]:
+        bundle = self.frame.bundles[number]
+        x, y = self.placement.labels[number]
+        colour = ROUTE if self._marked(number) else INK
+        top = y + self.down - (len(bundle.lines) - 1) * SMALL * LINE / 2
+        for k, line in enumerate(bundle.lines):
+            at = top + k * SMALL * LINE
+            yield from plated(Text(x, at, line, SMALL, colour, group=self._edge(number)))
+
+
+_WIDTH = 520.0
+_MOST_BARS, _MOST_ROWS = 80, 12
+_ROW_BAR = 32
+_MOST_LAYERS = 60
+
+
+def text_bar(share: float, width: int = _ROW_BAR, sign: str = "█") -> str:
+    """A bar of characters, ``width`` of them for a share of one, at least one for any share."""
+    return sign * math.ceil(width * share - 1e-9)
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """An area of a picture with bars on its lower edge."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    most: float  # the number for which a bar is as high as the area
+
+    @property
+    def base(self) -> float:
+        """Where the bars stand."""
+        return self.top + self.height
+
+    def shapes(
+        self,
+        bars: Iterable[tuple[float, float, str]],
+        thick: float,
+        below: Iterable[tuple[float, str]],
+        beside: Iterable[float],
+    ) -> list[Shape]:
+        """Axes and bars.
+
+        Args:
+            bars: where each is along the axis, its number, and what is told of it.
+            thick: how wide a bar is.
+            below: where texts below the axis are, and the texts.
+            beside: numbers beside the axis.
+        """
+        base, left = self.base, self.left
+        shapes: list[Shape] = [straight(left, base, left + self.width, base)]
+        for number in beside:
+            y = base - self.height * number / self.most
+            shapes.append(straight(left - 4, y, left, y))
+            text = f"{number:,.3g}" if isinstance(number, float) else f"{number:,}"
+            shapes.append(Text(left - 8, y, text, SMALL, QUIET, anchor="end"))
+        for x, number, tip in bars:
+            tall = self.height * number / self.most
+            shapes.append(Box(x, base - tall / 2, thick, tall, 0.0, MASS, tip=tip))
+        shapes += [Text(x, base + 12, text, SMALL, QUIET) for x, text in below]
+        return shapes
+
+
+def straight(
+    x0: float, y0: float, x1: float, y1: float, colour: str = QUIET, line: float = 1.0
+) -> Line:
+    """A straight line."""
+    return Line(((x0, y0), (x0, y0), (x1, y1), (x1, y1)), colour, line)
+
+
+def binned(levels: Levels, most: int, bins: int) -> tuple[Floats, Floats, float]:
+    """Values, probabilities and the distance of bars: each level, or equal bins of many levels.
+
+    Args:
+        levels: a distribution of at least one level.
+        most: the greatest number of levels that have a bar each.
+        bins: the number of bins for more.
+
+    Returns:
+        The middle of each bar, its probability, and how wide bars may be at most.
+    """
+    values, chances = levels.values, levels.probabilities
+    if len(values) <= most:
+        span = float(values[-1] - values[0]) or 1.0
+        return values, chances, float(np.diff(values).min(initial=span))
+    heights, edges = np.histogram(values, bins=bins, weights=chances)
+    return (edges[:-1] + edges[1:]) / 2, heights.astype(np.float64), float(edges[1] - edges[0])
+
+
+def distribution_picture(levels: Levels, mean: float) -> Picture:
+    """Bars over an axis of values, and a line at the mean; one glance high."""
+    values, chances, apart = binned(levels, _MOST_BARS, _MOST_BARS)
+    low, high = float(levels.values[0]), float(levels.values[-1])
+    scale = (_WIDTH - 24) / ((high - low) or 1.0)
+    chart = _Chart(54.0, 26.0, _WIDTH, 110.0, float(chances.max()))
+    first = chart.left + 12
+    places = (first + scale * (values - low)).tolist()
+    tips = [f"{v:.6g}: {p:.4g}" for v, p in zip(values, chances, strict=True)]
+    bars = zip(places, chances.tolist(), tips, strict=True)
+    ends = {low: first, high: first + scale * (high - low)}
+    below = [(x, f"{value:.4g}") for value, x in ends.items()]
+    thick = float(np.clip(0.8 * apart * scale, 2.0, 18.0))
+    at, told = first + scale * (mean - low), f"mean {mean:.6g}"
+    half = text_width(told, SMALL) / 2
+    inside = min(max(at, chart.left + half), chart.left + _WIDTH - half)
+    shapes = [
+        *chart.shapes(bars, thick, below, (0, chart.most)),
+        straight(at, chart.top - 6, at, chart.base, ROUTE, 1.6),
+        Text(inside, chart.top - 14, told, SMALL, ROUTE),
+    ]
+    return Picture("distribution", chart.left + _WIDTH + 24, chart.base + 24, tuple(shapes))
+
+
+def distribution_rows(levels: Levels) -> list[str]:
+    """The same in lines of text: value or range of values, probability and a bar."""
+    values, chances, apart = binned(levels, _MOST_ROWS, _MOST_ROWS)
+    names = [f"{value:.6g}" for value in values]
+    if len(levels.values) > _MOST_ROWS:
+        names = [f"{v - apart / 2:.4g} to {v + apart / 2:.4g}" for v in values]
+    wide, most = max(map(len, names)), float(chances.max())
+    return [
+        f"{name:>{wide}}  {chance:<9.4g} {text_bar(float(chance) / most)}".rstrip()
+        for name, chance in zip(names, chances, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The shape of a machine that is too large to be drawn state by state."""
+
+    name: str
+    notes: tuple[str, ...]  # sentences about it; the last ones name the limit and how to raise it
+    widths: tuple[int, ...]  # the number of states at each depth
+    onward: tuple[int, ...]  # the number of arcs from each depth to the next
+
+
+def summarize(automaton: Automaton, limit: int, most_arcs: int, lines: int) -> Summary:
+    """The layers of a machine and how they grow.
+
+    Args:
+        automaton: the machine.
+        limit: how many states are drawn at most.
+        most_arcs: how many lines are drawn at most.
+        lines: how many lines it would take.
+    """
+    depth = automaton.depth
+    widths = np.bincount(depth[depth >= 0], minlength=1)
+    step = depth[automaton.table.source]
+    ahead = depth[automaton.table.target] == step + 1
+    onward = np.bincount(step[(step >= 0) & ahead], minlength=len(widths))[: len(widths) - 1]
+    name = visible(automaton.name)
+    size = f"{automaton.states:,} states and {automaton.arcs:,} arcs in {len(widths):,} layers"
+    values = len(np.unique(automaton.values[~np.isnan(automaton.values)]))
+    notes = (
+        f"{name}: {size}, {int(automaton.ending.sum()):,} final states, {values:,} values",
+        *_growth(np.cumsum(widths).tolist()),
+        f"At most {limit:,} states and {most_arcs:,} lines are drawn one by one, "
+        f"these are {automaton.states:,} and {lines:,}.",
+        "Raise the limit (limit=, --limit), or look at the part near the start (depth=, --depth).",
+    )
+    return Summary(name, notes, tuple(widths.tolist()), tuple(onward.tolist()))
+
+
+def _growth(within: Sequence[int]) -> list[str]:
+    """How the number of states grows with the depth, between half of it and all of it."""
+    last = len(within) - 1
+    half = last // 2
+    if half < 1:
+        return []
+    power = math.log(within[last] / within[half]) / math.log(last / half)
+    told = f"{within[half]:,} states within {half:,} steps, {within[last]:,} within {last:,}"
+    return [f"{told}: as fast as depth to the power {power:.2g}."]
+
+
+def summary_picture(summary: Summary) -> Picture:
+    """Bars for the number of states at each depth, and what is to be said of them."""
+    share = -(-len(summary.widths) // _MOST_LAYERS)  # depths that share a bar
+    depths = range(0, len(summary.widths), share)
+    counts = [max(summary.widths[d : d + share]) for d in depths]
+    most = max(counts)
+    chart = _Chart(64.0, 34 + 18.0 * len(summary.notes), 660.0, 220.0, most)
+    slot = chart.width / len(counts)
+    places = [chart.left + slot * (k + 0.5) for k in range(len(counts))]
+    every = max(1, math.ceil(46 / slot))
+    step = 10 ** math.floor(math.log10(max(most, 1)))
+    step = step // 2 if most < 2 * step and step > 1 else step
+    told = "depth: steps from the start; height of a bar: states there"
+    if share > 1:
+        told += f", the most of {share} depths"
+    tips = [f"depth {d}: {count:,} states" for d, count in zip(depths, counts, strict=True)]
+    below = [(x, str(d)) for x, d in zip(places, depths, strict=True)][::every]
+    shapes: list[Shape] = [
+        *(
+            Text(12, 20 + 18.0 * k, note, FONT, QUIET if k else INK, anchor="start")
+            for k, note in enumerate(summary.notes)
+        ),
+        *chart.shapes(
+            zip(places, counts, tips, strict=True), 0.8 * slot, below, range(0, most + 1, step)
+        ),
+        Text(chart.left + chart.width / 2, chart.base + 32, told, SMALL, QUIET),
+    ]
+    for k, (x, count) in enumerate(zip(places, counts, strict=True)):
+        if k % every == 0 or k == len(counts) - 1:
+            y = chart.base - chart.height * count / most - 8
+            shapes += plated(Text(x, y, f"{count:,}", SMALL, VALUE))
+    width = max(chart.left + chart.width + 40, *(text_width(n) + 24 for n in summary.notes))
+    return Picture(summary.name, width, chart.base + 44, tuple(shapes))

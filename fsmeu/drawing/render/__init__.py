@@ -1,1 +1,0 @@
-"""Pictures as shapes, and shapes as files and text."""

@@ -1,1 +1,0 @@
-"""What a picture shows, before it is known where."""

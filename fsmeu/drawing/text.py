@@ -1,0 +1,258 @@
+"""Machines as text: listed layer by layer, or drawn with lines of dots (Braille cells)."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fsmeu.drawing.frame import Bundle, Frame
+from fsmeu.drawing.layout import Placement, place
+from fsmeu.drawing.lines import point_at
+from fsmeu.drawing.picture import Summary, text_bar
+from fsmeu.drawing.subject import Route
+from fsmeu.exchange.automaton import Automaton
+
+_BAR = 40
+_UNICODE = {"start": "▶", "end": "◎", "state": "○", "arc": "→", "loop": "↺", "bar": "█"}
+_ASCII = {"start": ">", "end": "@", "state": "o", "arc": "->", "loop": "<>", "bar": "#"}
+_COLUMN, _ROW = 8.0, 15.0  # pixels of a character
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BRAILLE = 0x2800
+_STEPS = 120
+
+Cell = tuple[str, str]  # a character and its style: plain, quiet, value or route
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of text; ``style`` is plain, title, quiet, value or route."""
+
+    text: str
+    style: str = "plain"
+
+
+def listing(
+    automaton: Automaton, frame: Frame, route: Route, ascii_only: bool = False
+) -> list[Row]:
+    """A machine as lines of text, its route marked with stars."""
+    return _Lister(automaton, frame, route, _ASCII if ascii_only else _UNICODE).rows()
+
+
+class _Lister:
+    """Writes one machine."""
+
+    def __init__(
+        self, automaton: Automaton, frame: Frame, route: Route, signs: dict[str, str]
+    ) -> None:
+        self.automaton, self.frame, self.route, self.signs = automaton, frame, route, signs
+        self.leaving: dict[int, list[Bundle]] = {}
+        for bundle in frame.bundles:
+            self.leaving.setdefault(bundle.source, []).append(bundle)
+
+    def rows(self) -> list[Row]:
+        """The title, a key, and every layer."""
+        automaton, signs = self.automaton, self.signs
+        size = f"{automaton.states:,} states, {automaton.arcs:,} arcs"
+        rows = [Row(f"{self.frame.title}: {size}", "title")]
+        rows += [Row(note, "quiet") for note in self.frame.notes]
+        key = f"{signs['start']} start  {signs['end']} final  {signs['loop']} stays"
+        rows.append(Row(key + ("  * the path" if self.route.states else ""), "quiet"))
+        heads = [" ".join([f"depth {d}", *lines]) for d, lines in enumerate(self.frame.headings)]
+        away = np.flatnonzero(automaton.depth < 0)
+        layers = zip([*heads, "not reached"], [*automaton.layers, away], strict=True)
+        for heading, states in layers:
+            if len(states):
+                rows += [Row(""), Row(heading, "quiet")]
+            for state in states.tolist():
+                rows += self._state(state)
+        return rows
+
+    def _state(self, state: int) -> list[Row]:
+        automaton, caption = self.automaton, self.frame.captions[state]
+        marked = state in self.route.states
+        start = self.signs["start"] if state == automaton.table.start else " "
+        sign = self.signs["end" if automaton.ending[state] else "state"]
+        text = f"{'*' if marked else ' '}{start}{sign} {' '.join(caption.lines)}"
+        if caption.value:
+            text += f"  {caption.value}"
+        if automaton.masses is not None:
+            text += f"  p = {float(automaton.masses[state]):.4g}"
+        rows = [Row(text, "route" if marked else "plain")]
+        bundles = self.leaving.get(state, [])
+        names = [" ".join(bundle.lines) for bundle in bundles]
+        width = max(map(len, names), default=0)
+        for bundle, name in zip(bundles, names, strict=True):
+            used = self.route.takes(bundle.arcs)
+            if bundle.target == state:
+                where = self.signs["loop"]
+            else:
+                target = " ".join(self.frame.captions[bundle.target].lines)
+                where = f"{self.signs['arc']} {target}"
+            text = f"{'*' if used else ' '}      {name:<{width}} {where}"
+            rows.append(Row(text.rstrip(), "route" if used else "quiet"))
+        return rows
+
+
+def summary_listing(summary: Summary, ascii_only: bool = False) -> list[Row]:
+    """The layers of a machine that is too large to be drawn, with bars."""
+    bar = (_ASCII if ascii_only else _UNICODE)["bar"]
+    rows = [Row(note, "title" if k == 0 else "quiet") for k, note in enumerate(summary.notes)]
+    rows.append(Row(""))
+    most = max(summary.widths)
+    digits = len(f"{most:,}")
+    for depth, width in enumerate(summary.widths):
+        drawn = text_bar(width / most, _BAR, bar)
+        rows.append(Row(f"depth {depth:>4}  {width:>{digits},}  {drawn}"))
+    return rows
+
+
+def canvas(automaton: Automaton, frame: Frame, route: Route) -> list[list[Cell]]:
+    """A drawing of a machine in rows of characters; unused rows are left out."""
+    frame = _in_columns(automaton, frame)
+    placement = place(frame, automaton.depth.tolist())
+    sheet = _Sheet()
+    marks = [route.takes(bundle.arcs) for bundle in frame.bundles]
+    for k in sorted(range(len(marks)), key=lambda k: marks[k]):
+        sheet.curve(placement.curves[k], "route" if marks[k] else "quiet")
+    for k, bundle in enumerate(frame.bundles):
+        x, y = placement.labels[k]
+        top = y - (len(bundle.lines) - 1) * _ROW / 2
+        for row, line in enumerate(bundle.lines):
+            style = "route" if marks[k] else "plain"
+            sheet.write(x, top + row * _ROW, line, style, apart=True)
+    for state in range(automaton.states):
+        style = "route" if state in route.states else "plain"
+        _write_state(sheet, automaton, frame, placement, state, style)
+    rows = [*_above(automaton, frame, placement), *sheet.rows()]
+    margin = min((_indent(row) for row in rows), default=0)
+    return [row[margin:] for row in rows]
+
+
+def _indent(row: list[Cell]) -> int:
+    return next((k for k, (letter, _) in enumerate(row) if letter != " "), len(row))
+
+
+def _above(automaton: Automaton, frame: Frame, placement: Placement) -> list[list[Cell]]:
+    """Rows with the notes and the headings of columns."""
+    sheet = _Sheet()
+    for k, note in enumerate(frame.notes):
+        sheet.write(_COLUMN * (1 + _columns(note) / 2), k * _ROW, note, "quiet")
+    for states, lines in zip(automaton.layers, frame.headings, strict=True):
+        x = sum(placement.centres[state][0] for state in states) / len(states)
+        for k, line in enumerate(lines, start=len(frame.notes)):
+            sheet.write(x, k * _ROW, line, "quiet")
+    return sheet.rows()
+
+
+def _in_columns(automaton: Automaton, frame: Frame) -> Frame:
+    """The frame with sizes in characters, and with probabilities, which no shade can show here."""
+    captions = []
+    for state, caption in enumerate(frame.captions):
+        value, height = caption.value, caption.height
+        if automaton.masses is not None:
+            value = f"{value} p {float(automaton.masses[state]):.3g}".strip()
+            height += 0.0 if caption.value else _ROW
+        width = _COLUMN * (max(map(_columns, (*caption.lines, value))) + 4)
+        captions.append(replace(caption, value=value, width=width, height=height))
+    bundles = [
+        replace(
+            b, width=_COLUMN * (max(map(_columns, b.lines)) + 1), height=_ROW * len(b.lines) - 1
+        )
+        for b in frame.bundles
+    ]
+    return replace(frame, captions=tuple(captions), bundles=tuple(bundles))
+
+
+def _columns(text: str) -> int:
+    return len(_letters(text))
+
+
+def _letters(text: str) -> list[str]:
+    """What stands in each column: a wide character takes two, a mark on a character none."""
+    letters: list[str] = []
+    for character in text:
+        if unicodedata.combining(character) and letters:
+            letters[-1] += character
+        else:
+            wide = unicodedata.east_asian_width(character) in "WF"
+            letters += [character, ""] if wide else [character]
+    return letters
+
+
+def _write_state(
+    sheet: _Sheet,
+    automaton: Automaton,
+    frame: Frame,
+    placement: Placement,
+    state: int,
+    style: str,
+) -> None:
+    """Writes a caption in one or two pairs of brackets, with arrows where lines come in."""
+    caption = frame.captions[state]
+    x, y = placement.centres[state]
+    left, right = ("((", "))") if automaton.ending[state] else ("(", ")")
+    wide = max(map(_columns, caption.lines))
+    lines = [f"{left}{line}{' ' * (wide - _columns(line))}{right}" for line in caption.lines]
+    top = y - (len(lines) + bool(caption.value) - 1) * _ROW / 2
+    for row, line in enumerate(lines):
+        sheet.write(x, top + row * _ROW, line, style)
+    if caption.value:
+        sheet.write(x, top + len(lines) * _ROW, caption.value, "value")
+    half = (_columns(lines[0]) / 2 + 0.5) * _COLUMN
+    for bundle, curve in zip(frame.bundles, placement.curves, strict=True):
+        if bundle.target == state != bundle.source:
+            side = -1 if curve[-1][0] < x else 1
+            sheet.write(x + side * half, top, "▸" if side < 0 else "◂", style)
+    if state == automaton.table.start:
+        sheet.write(x - half - _COLUMN, top, "──▸", style)
+
+
+class _Sheet:
+    """A grid of characters under which dots can be set."""
+
+    def __init__(self) -> None:
+        self.dots: dict[tuple[int, int], int] = {}
+        self.styles: dict[tuple[int, int], str] = {}
+        self.letters: dict[tuple[int, int], str] = {}
+
+    def curve(self, curve: tuple[tuple[float, float], ...], style: str) -> None:
+        """Sets dots along a curve."""
+        steps = _STEPS * (len(curve) - 1) // 3
+        for step in range(steps + 1):
+            x, y = point_at(curve, step / steps)
+            column, row = int(x / _COLUMN), int(y / _ROW)
+            inside = int(x / _COLUMN * 2) % 2, int(y / _ROW * 4) % 4
+            spot = (row, column)
+            self.dots[spot] = self.dots.get(spot, 0) | _DOTS[inside[1]][inside[0]]
+            self.styles[spot] = style
+
+    def write(self, x: float, y: float, text: str, style: str, apart: bool = False) -> None:
+        """Writes a text around a centre; ``apart`` leaves a blank on both sides of it."""
+        letters = _letters(text)
+        row, first = int(y / _ROW), max(round(x / _COLUMN - len(letters) / 2), 0)
+        for beside in (first - 1, first + len(letters)) if apart else ():
+            self.letters.setdefault((row, beside), " ")
+        for k, letter in enumerate(letters):
+            self.letters[row, first + k] = letter
+            self.styles[row, first + k] = style
+
+    def rows(self) -> list[list[Cell]]:
+        """The characters of each row, blanks at the ends and empty rows left out."""
+        filled = [*self.letters, *self.dots]
+        wide = max((column for _, column in filled), default=0) + 1
+        made = []
+        for row in range(max((row for row, _ in filled), default=-1) + 1):
+            cells = [self._cell((row, column)) for column in range(wide)]
+            while cells and cells[-1][0] == " ":
+                cells.pop()
+            if cells:
+                made.append(cells)
+        return made
+
+    def _cell(self, spot: tuple[int, int]) -> Cell:
+        style = self.styles.get(spot, "plain")
+        if spot in self.letters:
+            return self.letters[spot], style
+        return (chr(_BRAILLE + self.dots[spot]), style) if spot in self.dots else (" ", "plain")

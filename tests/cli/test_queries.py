@@ -1,0 +1,338 @@
+"""`fsmeu expect` and `decode`: values, distributions and decisions against enumeration."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pynini
+import pytest
+
+from tests import brute_force
+from tests.brute_force import bernoulli, fscore
+
+P = (0.9, 0.5, 0.3)
+PROBS = "0.9,0.5,0.3"
+DECODE = ("decode", "fscore", "--probs", PROBS)
+INITIAL, TRANSITION = [0.3, 0.7], [[0.9, 0.1], [0.25, 0.75]]
+MARKOV = {"model": "markov", "initial": INITIAL, "transition": TRANSITION, "n": 4}
+TAGS = ("O", "B-X", "I-X")
+COINS = ("hamming", "0" * 1200, "--probs", ",".join(["0.5"] * 1200), "--beam", 1)
+
+
+def pairs_of(z, of_y):
+    """The values of F1 of z, each with the probability of its reference."""
+    return [(fscore(z, y), p) for y, p in of_y.items()]
+
+
+def expected(z, of_y):
+    return brute_force.mean(pairs_of(z, of_y))
+
+
+def best(of_y, allowed=lambda z: True):
+    return max(filter(allowed, of_y), key=lambda z: expected(z, of_y))
+
+
+# -- expect ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("z", "probs", "options", "value"),
+    [
+        ("110", ".9,.5,.3", [], 0.731333),
+        ("1100", ".45,.3,.2,.1", [], 0.423720),
+        ("000", ".2,.2,.1", [], 0.576),
+        ("110", ".2 .2 .1", ["-p", "empty=0"], 0.2472),
+        ("110", ".9,.5,.3", ["--engine", "openfst"], 0.731333),
+        ("", "", [], 1),
+    ],
+)
+def test_known_values(fsmeu, z, probs, options, value):
+    """Expected F1 as found by brute force over all references, to the digits of that table."""
+    ran = fsmeu("expect", "fscore", z, "--probs", probs, *options)
+    assert float(ran.out) == pytest.approx(value, abs=5e-7)
+    assert [line.split()[0] for line in ran.err.splitlines()] == ["precision", "recall"]
+
+
+def test_all_digits_are_printed(fsmeu):
+    """What is read back is what was computed."""
+    out = fsmeu("expect", "fscore", "110", "--probs", PROBS).out
+    assert float(out) == pytest.approx(expected((1, 1, 0), bernoulli(P)), rel=1e-15)
+    assert len(out.strip()) > 15
+
+
+@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+@pytest.mark.parametrize("from_stdin", [True, False])
+def test_a_chain_from_a_file(fsmeu, tmp_path, engine, from_stdin):
+    """Mean, variance and quantiles of F1 under a Markov chain, by enumeration."""
+    file = tmp_path / "m.json"
+    file.write_text(json.dumps(MARKOV))
+    options = ["--model", "-" if from_stdin else file, "--engine", engine, "--json"]
+    data = fsmeu("expect", "fscore", "0110", *options, stdin=json.dumps(MARKOV)).json
+    of_y = brute_force.markov(np.array(INITIAL), np.array(TRANSITION), (0, 1), 4)
+    pairs = pairs_of((0, 1, 1, 0), of_y)
+    for name in ("value", "lower", "upper"):
+        assert data[name] == pytest.approx(brute_force.mean(pairs), rel=1e-12)
+    assert data["kept"] == pytest.approx(1.0, rel=1e-12)
+    assert data["variance"] == pytest.approx(brute_force.variance(pairs), rel=1e-12)
+    assert list(data["quantiles"]) == ["0.05", "0.25", "0.5", "0.75", "0.95"]
+    for q, quantile in data["quantiles"].items():
+        assert quantile == pytest.approx(brute_force.quantile(pairs, float(q)), abs=1e-9)
+
+
+def test_losses_and_labels_from_elsewhere(fsmeu, tmp_path):
+    """A loss that is not built in, under a model from a file; labels are those of the model."""
+    file = tmp_path / "m.json"
+    file.write_text(json.dumps({"probs": [0.25, 0.5, 1.0]}))
+    text = "loss twice labels 0 1 count bad when z != y value 2 * bad"
+    out = fsmeu("expect", "-", "011", "-m", file, stdin=text).out
+    assert float(out) == pytest.approx(2 * (0.25 + 0.5 + 0.0), rel=1e-12)
+    rows = [[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]
+    model = json.dumps({"model": "independent", "probabilities": rows, "labels": TAGS})
+    out = fsmeu("expect", "hamming", "O B-X", "--model", "-", stdin=model).out
+    assert float(out) == pytest.approx((0.8 + 0.9) / 2, rel=1e-12)
+    lines = fsmeu("decode", "hamming", "--model", "-", stdin=model).out.splitlines()
+    assert lines[0] == "I-X I-X"
+    assert float(lines[1]) == pytest.approx((0.5 + 0.2) / 2, rel=1e-12)
+
+
+def test_bounds_hold_the_truth(fsmeu):
+    """With --beam the bounds on stderr are those of --json, and hold the exact value."""
+    command = ["expect", "fscore", "11010", "--probs", "0.9,0.5,0.3,0.6,0.2"]
+    exact = expected((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 0.6, 0.2]))
+    ran = fsmeu(*command, "--beam", 3)
+    data = fsmeu(*command, "--beam", 3, "--json").json
+    assert data["lower"] <= exact <= data["upper"]
+    assert data["lower"] < data["upper"]
+    assert 0 < data["kept"] < 1
+    assert float(ran.out) == data["value"]
+    assert ran.err.startswith(f"{data['lower']!r} <= truth <= {data['upper']!r}")
+
+
+def test_nothing_kept(fsmeu):
+    """One path of twelve hundred fair coins has a probability that no double can hold."""
+    data = fsmeu("expect", *COINS, "--json").json
+    assert data["kept"] == 0.0
+    assert data["lower"] <= 0.5 <= data["upper"]
+    assert set(data["quantiles"].values()) == {None}
+    told = fsmeu("expect", "--levels", *COINS).out
+    assert told == "Nothing of positive probability was kept.\n"
+
+
+LEVELS = ["expect", "--levels", "fscore", "11010", "--probs", "0.9,0.5,0.3,0,1"]
+WANTED = brute_force.levels(pairs_of((1, 1, 0, 1, 0), bernoulli([0.9, 0.5, 0.3, 0.0, 1.0])))
+
+
+@pytest.mark.parametrize("engine", ["lattice", "openfst"])
+def test_levels_are_those_of_enumeration(fsmeu, engine):
+    """Every value once, in ascending order."""
+    data = fsmeu(*LEVELS, "--engine", engine, "--json").json
+    found = list(zip(data["values"], data["probabilities"], strict=True))
+    assert np.array(found) == pytest.approx(np.array(WANTED), rel=1e-12, abs=1e-300)
+
+
+def test_the_table_has_bars(fsmeu):
+    """The same numbers, rounded; the most probable value has the longest bar."""
+    ran = fsmeu(*LEVELS)
+    rows = [row for row in ran.rows() if row and row[0][0].isdigit()]
+    numbers = np.array([[float(cell) for cell in row[:2]] for row in rows])
+    assert numbers == pytest.approx(np.array(WANTED), rel=1e-7)
+    lengths = [len(row[2]) if len(row) > 2 else 0 for row in rows]
+    by_probability = sorted(range(len(rows)), key=lambda k: float(rows[k][1]))
+    assert [lengths[k] for k in by_probability] == sorted(lengths)
+    assert max(lengths) == 36
+    assert max(map(len, ran.out.splitlines())) <= 80
+
+
+def test_only_the_most_probable_are_shown(fsmeu):
+    """Hamming loss of fifty fair coins: 51 values, 40 of them shown, the rest on demand."""
+    command = ["expect", "--levels", "hamming", "0" * 50, "--probs", ",".join(["0.5"] * 50)]
+    ran, everything = fsmeu(*command), fsmeu(*command, "--all")
+    shown = [float(row[0]) for row in ran.rows() if row and row[0][0].isdigit()]
+    assert shown[-1] == 11  # the last line begins with how many are left out
+    assert shown[:-1] == pytest.approx([k / 50 for k in range(5, 45)])
+    assert len([row for row in everything.rows() if row and row[0][0].isdigit()]) == 51
+    assert "left out" not in everything.out
+
+
+@pytest.mark.parametrize(("kind", "head"), [("png", b"\x89PNG"), ("svg", b"<?xml")])
+def test_levels_are_plotted(fsmeu, tmp_path, kind, head):
+    """The table is printed as always, the plot goes into a file, in a new folder if need be."""
+    path = tmp_path / "new" / f"levels.{kind}"
+    assert fsmeu(*LEVELS, "--plot", path).out == fsmeu(*LEVELS).out
+    assert path.read_bytes().startswith(head)
+
+
+@pytest.mark.parametrize("command", [LEVELS, ["draw", "fscore", "--n", 1, "-o"]])
+def test_without_matplotlib(fsmeu, tmp_path, monkeypatch, command):
+    """What is missing is named; a plot of levels is no .svg either, a picture of a machine is."""
+    monkeypatch.setattr("fsmeu.errors.is_installed", lambda name: False)
+    plots = command is LEVELS
+    words = [*command, "--plot"] if plots else command
+    ran = fsmeu(*words, tmp_path / ("x.svg" if plots else "x.png"))
+    ran.is_refused("matplotlib must be installed", "pip install")
+    assert ("work without it" in ran.err) != plots
+
+
+# -- decode ---------------------------------------------------------------------------------------
+
+
+def test_one_model(fsmeu):
+    """Labels on a line, their value on the next; as data, and in words."""
+    of_y = bernoulli(P)
+    z, value = fsmeu(*DECODE).out.split()
+    assert z == "".join(map(str, best(of_y)))
+    assert float(value) == pytest.approx(expected(best(of_y), of_y), rel=1e-12)
+    data = fsmeu(*DECODE, "--json", "--explain").json
+    assert data["labels"] == list(best(of_y))
+    told = {name: data[name] for name in ("exact", "method", "candidates")}
+    assert told == {"exact": True, "method": "ranking_fast", "candidates": 4}
+    assert "independent" in data["explanation"]
+    assert "Decided by ranking_fast" in fsmeu(*DECODE, "--explain").out
+    assert "explanation" not in fsmeu(*DECODE, "--json").json
+
+
+def test_constraint_beam_and_time(fsmeu):
+    """The best among those that are allowed; what a beam leaves out is not proven."""
+    of_y = bernoulli(P)
+    data = fsmeu(*DECODE, "--constraint", "0 .*", "--json").json
+    assert data["labels"] == list(best(of_y, lambda z: z[0] == 0))
+    assert data["exact"] is True
+    data = fsmeu(*DECODE, "--method", "ranking", "--beam", 1, "--json").json
+    assert data["exact"] is False
+    assert data["value"] == pytest.approx(expected(data["labels"], of_y), rel=1e-12)
+    for seconds in ("5", "inf"):
+        z = fsmeu("decode", "jaccard", "--probs", PROBS, "--seconds", seconds).out.split()[0]
+        assert len(z) == len(P)
+
+
+@pytest.mark.parametrize("from_stdin", [True, False])
+def test_corpus(fsmeu, tmp_path, from_stdin):
+    """A line for each model, in order, whatever their lengths."""
+    vectors = [[0.9, 0.5], [0.2], [0.3, 0.6, 0.7, 0.1], []]
+    text = "".join(json.dumps({"probs": p}) + "\n\n" for p in vectors)
+    file = tmp_path / "c.jsonl"
+    file.write_text(text)
+    source, stdin = ("-", text) if from_stdin else (file, None)
+    ran = fsmeu("decode", "fscore", "--corpus", source, "--json", stdin=stdin)
+    decided = [json.loads(line)["labels"] for line in ran.out.splitlines()]
+    assert decided == [list(best(bernoulli(p))) for p in vectors]
+    ran = fsmeu("decode", "fscore", "--corpus", source, "--explain", stdin=stdin)
+    cells = [line.split("\t") for line in ran.out.splitlines()]
+    for (value, z, told), p, labels in zip(cells, vectors, decided, strict=True):
+        assert z == "".join(map(str, labels))
+        assert float(value) == pytest.approx(expected(labels, bernoulli(p)), rel=1e-12)
+        assert told.startswith("Decided by ")
+    assert "4 sequences, 4 decisions proven best" in ran.err
+
+
+def test_compare(fsmeu):
+    """A row for each method that fits; the others say why not."""
+    of_y = bernoulli(P)
+    rows = fsmeu(*DECODE, "--compare", "--json").json
+    decided = {row["method"]: row for row in rows if "refused" not in row}
+    refused = {row["method"] for row in rows if "refused" in row}
+    assert refused == {"additive", "moments", "viterbi"}
+    for row in decided.values():
+        assert row["value"] == pytest.approx(expected(row["labels"], of_y), rel=1e-12)
+        assert row["seconds"] > 0
+        assert not row["exact"] or row["labels"] == list(best(of_y))
+    assert decided["counting"]["exact"]
+    assert not decided["marginal"]["exact"]
+    table = fsmeu(*DECODE, "--compare")
+    shown = {cells[0]: cells for cells in table.rows() if cells and cells[0] in decided}
+    assert set(shown) == set(decided)
+    assert (shown["ranking"][1], shown["ranking"][3]) == ("".join(map(str, best(of_y))), "yes")
+    assert "decode by additive: " in table.out
+    two = fsmeu(*DECODE, "--compare", "--method", "ranking,nbest")
+    assert [row[0] for row in two.rows()][2:4] == ["ranking", "nbest"]
+
+
+def test_explicit_engine_and_its_picture(fsmeu, tmp_path):
+    """The machine that was asked, with an arc of each label that was decided on in colour."""
+    file = tmp_path / "new" / "composition.svg"
+    asked = (*DECODE, "--engine", "openfst")
+    assert fsmeu(*asked, "--draw", file).out == fsmeu(*DECODE).out
+    assert "composed with a model" in file.read_text()
+    data = fsmeu(*asked, "--constraint", "0* 1?", "--json", "--explain").json
+    assert (data["method"], data["exact"], data["candidates"]) == ("composition", True, 2)
+    assert "one composition of" in data["explanation"]
+
+
+# -- on a condition -------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["regex", "file of a regex", "acceptor"])
+def condition(request, tmp_path):
+    """The same condition, in every way to give it: first a 0, then at least one 1."""
+    if request.param == "regex":
+        return "0 (. 1 | 1 .)"
+    file = tmp_path / "c"
+    if request.param == "file of a regex":
+        file.write_text("0 (. 1\n   | 1 .)\n")
+        return file
+    machine = pynini.Fst()
+    states = [machine.add_state() for _ in range(5)]
+    machine.set_start(states[0])
+    for source, label, target in ((0, 0, 1), (1, 1, 2), (1, 0, 3), (2, 0, 4), (2, 1, 4), (3, 1, 4)):
+        machine.add_arc(states[source], pynini.Arc(label + 1, label + 1, 0, states[target]))
+    machine.set_final(states[4])
+    machine.write(str(file))
+    return file
+
+
+def test_models_on_a_condition(fsmeu, condition, tmp_path):
+    p = (0.3, 0.6, 0.2)
+    kept = {y: q for y, q in bernoulli(p).items() if y[0] == 0 and sum(y)}
+    of_y = {y: q / sum(kept.values()) for y, q in kept.items()}
+    value = pytest.approx(expected((0, 1, 1), of_y), rel=1e-12)
+    most = pytest.approx(max(expected(z, of_y) for z in product((0, 1), repeat=3)), rel=1e-12)
+    given = ["--probs", "0.3,0.6,0.2", "--given", condition]
+    assert float(fsmeu("expect", "fscore", "011", *given).out) == value
+    levels = fsmeu("expect", "--levels", "fscore", "011", *given, "--json").json
+    assert np.dot(levels["values"], levels["probabilities"]) == value
+    found = fsmeu("decode", "fscore", *given, "--json").json
+    assert [found["value"], expected(found["labels"], of_y)] == [most, most]
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text(json.dumps({"probs": p, "z": "011"}) + "\n" + json.dumps({"probs": p}) + "\n")
+    given = ["--corpus", corpus, "--given", condition]
+    assert float(fsmeu("expect", "fscore", *given, "--on-error", "skip").out) == value
+    lines = fsmeu("decode", "fscore", *given).out.splitlines()
+    assert [float(line.split("\t")[0]) for line in lines] == [most, most]
+
+
+@pytest.mark.parametrize(("scheme", "wrong"), [("bio", "I-X"), ("iob1", "B-X")])
+def test_schemes(fsmeu, tmp_path, scheme, wrong):
+    """Accuracy is the probability of the tags; the decision is among them with --constraint."""
+    rows = ((0.2, 0.3, 0.5), (0.5, 0.1, 0.4))
+    file = tmp_path / "m.json"
+    file.write_text(json.dumps({"model": "independent", "probabilities": rows, "labels": TAGS}))
+    chances = brute_force.independent(rows, TAGS)
+    kept = {y: p for y, p in chances.items() if y[0] != wrong and y != ("O", wrong)}
+    told = fsmeu("expect", "zero_one", "B-X,I-X", "--model", file, "--given", scheme)
+    right = kept.get(("B-X", "I-X"), 0) / sum(kept.values())
+    assert float(told.out) == pytest.approx(1 - right, rel=1e-12)
+    told = fsmeu("decode", "zero_one", "--model", file, "--given", scheme, "--json").json
+    assert tuple(told["labels"]) == max(kept, key=kept.get)
+    told = fsmeu("decode", "hamming", "--model", file, "--constraint", scheme, "--json").json
+    assert tuple(told["labels"]) in kept
+
+
+@pytest.mark.parametrize("table", [P, [(0.1, 0.9), (0.5, 0.5), (0.7, 0.3)]])
+def test_probabilities_in_a_file_of_numpy(fsmeu, tmp_path, table):
+    np.save(tmp_path / "p.npy", np.array(table))
+    answer = fsmeu("decode", "fscore", "--model", tmp_path / "p.npy", "--json")
+    assert json.loads(answer.stdout) == json.loads(fsmeu(*DECODE, "--json").stdout)
+
+
+@pytest.mark.parametrize(
+    "content", [np.array([{}]), np.array([1j]), np.array(["a"]), b"no array", b"\x93NUMPY\x01"]
+)
+def test_files_of_numpy_that_hold_no_numbers(fsmeu, tmp_path, content):
+    path = tmp_path / "p.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content, allow_pickle=True)
+    answer = fsmeu("decode", "fscore", "--model", path)
+    assert answer.exit_code == 1
+    assert "must be an array of numbers" in answer.stderr

@@ -1,0 +1,500 @@
+"""Bad input to every command: one sentence, exit code 2, nothing on stdout, no file, no traceback.
+
+A line of ``REFUSED`` has the words of a command and, behind ``=>``, what the sentence says, parts
+with ``|`` between them. The words go behind each command of their table, the first of them in the
+place of {} where there is one. ``< FILE`` is standard input, ``<<< TEXT`` is the same from a text.
+"""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+import fsmeu.cli.losses as fsmeu_losses
+from fsmeu.cli.failures import INTERRUPTED, OUR_FAULT
+from tests.support.examples import X, Y, as_csv, as_npz
+from tests.support.nightly import mostly_nightly
+
+FST = "draw -f fst {} -o /dev/null"
+LOSSES = ["check {}", "expect {} 01 --probs .5,.5"]
+EVERY = [*LOSSES, "losses {}", "check --sizes {}", "evaluate --steps {} 01 01", f"{FST} --n 2"]
+CORPUS = ["decode fscore --corpus p.jsonl", "expect fscore --corpus p.jsonl"]
+GIVEN = ["decode fscore --probs .3,.6,.2 --given", "decode fscore --corpus p.jsonl --given"]
+WORDS = {"LONG": "a" * 5000, "BRACKETS": "k=" + "[" * 100_000, "EMPTY": ""}
+
+REFUSED = [
+    (EVERY, """
+fscor => 'fscor' | 'fscore'
+qqqq => hamming | zero_one
+bad.loss => bad.loss:3:11: | 'when'
+- < bad.loss => <stdin>:3:11:
+"""),
+    (LOSSES, """
+- <<< '' => <stdin>:1:1:
+. => . | folder
+binary.loss => binary.loss | UTF-8
+long.loss => long.loss | at most
+none.loss => none.loss
+~nobody-of-this-name/f.loss => home folder
+LONG => too long
+- < binary.loss => UTF-8
+- < long.loss => at most
+"""),
+    (["check --sizes pk", "expect pk 01 --probs .5,.5"], """
+ => loss pk | 'k' | --param k=VALUE
+-p k => NAME=VALUE | --param k=2
+-p =2 => NAME=VALUE
+-p k=two => --param k | number | two
+-p k= => --param k | nothing
+-p k=1.5 => parameter k | whole number
+-p k=0 => parameter k | 1.. | 0.0
+-p k=1e999 => parameter k | finite
+-p 'k=[1, 2]' => parameter k | number
+-p 'k=[[1], [2, 3]]' => --param k | rectangular
+-p BRACKETS => --param k | table
+-p k=1 -p k=2 => 'k' | once
+-p k=1 -p kk=2 => 'kk' | 'k'
+-p k=1 --labels A,B,C => 2 labels | 3 labels
+-p k=1 --labels A,A => 'A' | twice
+-p k=1 --labels ' , ' => --labels
+-p k=1 --types '' => --types
+-p k=1 --labels A,B --types NP => --labels | --types
+"""),
+    (["check --sizes", FST.replace("{}", "--n 2")], """
+- < tags.loss => --types NP | --labels O,B-NP
+"""),
+    (["expect fscore 01"], """
+ => --probs | --model | neither
+--probs .5,.5 --model m.json => both
+--probs .5 => same length | 2 and 1
+--probs .5,1.5 => 0 to 1 | 1.5
+--probs .5,-.5 => 0 to 1 | -0.5
+--probs .5,nan => 0 to 1 | nan
+--probs '.5;.5' => --probs | commas | .5;.5
+--probs .5,.5 --engine steam => lattice, openfst | steam
+--probs .5,.5 --labels A,B => same labels | A', 'B | Give --labels
+--probs .5,.5 --beam 0 =>
+--probs =>
+--model none.json => none.json | No such file
+--model / => model file / | directory
+--model - <<< '' => JSON | nothing
+--model - <<< rubbish => JSON | rubbish
+--model - <<< /etc/passwd => JSON object | /etc/passwd
+--model - <<< '{"probs": [0.5' => JSON | line 1
+--model - <<< BRACKETS => JSON
+--model - < binary.loss => UTF-8
+--probs .5,.5 --levels --plot x.gif => the format of a plot must be one of png, pdf, svg
+--probs .5,.5 --levels --plot folder => plot | no ending
+"""),
+    ([""], """
+evaluat fscore =>
+evaluate fscore 01 =>
+evaluate fscore 01 01 01 =>
+evaluate fscore 01 01 --jsn =>
+evaluate fscore 012 011 => hypothesis z | label 3 | 0, 1 | 2
+evaluate fscore 011 01x => reference y | label 3 | x
+evaluate fscore 011 01 => same length | 3 and 2
+evaluate hamming B-VP O --types NP => B-VP | 'B-NP'
+evaluate fscore 1 1 -p beta=1e200 => not a finite number
+evaluate fscore -- 01 --debug => reference y | label 1
+losses fscore pk =>
+searn train =>
+check --sizes fscore --n -1 =>
+check --sizes fscore --n many =>
+check fscore --n 0 => 1 to 200
+check fscore --n 201 => 1 to 200 | --sizes
+expect fscore 0A --probs .5,.5 => hypothesis z | label 2 | A
+expect - 01 -m - < bad.loss => not both | a file
+expect fscor 01 --probs .5,.5 --json => 'fscore'
+expect fscore --corpus c --levels => --corpus | --levels
+expect fscore 00 --probs 0,0 --given '1 1' => --given: some sequence that the constraint allows
+expect fscore 00 --probs 0,0 --given empty => must hold a regular expression | nothing in
+expect fscore 00 --probs 0,0 --given broken.fst => --given
+gallery hamming -o bad.loss => -o must name a folder
+gallery hammming -o new => Did you mean 'hamming'?
+draw -f fst fscore --n 2 => not written to a terminal
+"""),
+    ([FST], """
+fscore --z 0A => hypothesis z | label 2
+fscore --n 3 --z 01 => n = 3 | length 2
+fscore => --n N | --z Z
+fscore --n 1 -o / => / | directory
+fscore --n 1 -o /dev/null/x.fst => /dev/null | it cannot be used
+"""),
+    (["draw"], """
+ => a loss or a model must be given
+fscore => Add --n N
+fscore --n 2 -o x.gif => the format must be one of
+fscore --n 2 -o - => --format
+fscore --z 12 => must be one of 0, 1
+fscore --z 11 --y 1 => the same length
+fscore --probs 0.5 => hypothesis z must be given
+fscore --z 11 --probs 0.5 => the same length
+fscore --n 400 => 50,000 states
+fscore --n 2 -o /dev/null/x.svg => cannot be used
+nothing_like_this --n 2 => nothing_like_this
+nothing.json => cannot be read
+nothing.json --probs 0.5 => drawn by itself
+--probs 0.5 --n 1 => --n goes with a loss
+--probs 0.5 --minimize => --minimize goes with a loss
+--probs 0.5 --y 2 => must be one of 0, 1
+fscore --z 1 --probs 0.5 --minimize => drawn as it is
+fscore --n 2 --minimize --summed => --n alone
+fscore --summed --z 010 => --summed goes with --n alone
+fscore --summed --n 3 --given-z => --summed goes with --n alone
+fscore --summed --n 2 --probs 0.5,0.5 => --summed goes with --n alone
+--explore fscore -n 40 => at most 150 states
+--explore fscore -n 3 --limit 10 => at most 10 states
+--explore hamming --labels A,B,C --probs 0.5 => for two labels
+--explore fscore --probs 1.5 => 1.5
+--explore fscore -o /dev/null/x.html => cannot be used
+--explore pk => --param k=VALUE
+"""),
+    (["decode fscore"], """
+ => --probs | neither
+--model tags.json => must have the same labels | Give --labels
+--probs .5 --corpus x => --corpus | one of them
+--corpus x --compare => --compare | one model
+--corpus none.jsonl => none.jsonl | No such file
+--corpus / => directory
+--probs .5 --method rankin => 'ranking'
+--probs .5 --method additive => decode by additive | sum over positions
+--probs .9,.5,.3 --method exhaustive --budget 7 => at most 7 | 2^3
+--probs .5 --constraint (0 => constraint | not closed
+--probs .5 --constraint '0 0' => constraint
+--probs .5,x => --probs | x
+--probs .5 --seconds 0 => seconds must be a number above 0
+--probs .5 --draw x.svg => only --engine openfst builds
+--probs .5 --engine openfst --compare => without --compare
+--probs .5 --engine openfst --method nbest => has one method
+--probs .9,.5,.3 --engine openfst --budget 7 => The default engine has no such limit
+--probs .5 --engine numpy => engine must be one of lattice, openfst
+"""),
+    (GIVEN, """
+'0* 2' => --given: in '0* 2', at character 4: '2' is not a label
+'1 1' => --given: it must allow at least one sequence of length 3
+bio => --given bio: labels must be chunk tags | Got 0 instead
+none.fst => --given: the file | must be there. Got none.fst instead
+(0 => --given | not closed
+"""),
+    (CORPUS, """
+--on-error skpi => --on-error | 'skip'
+--format xml => --format | jsonl, conll
+--resume => --resume | --output
+--jobs 2 --scheduler x => --jobs | both
+--jobs 100000 => --jobs | at most 1,024
+--jobs 0 => --jobs
+--jobs 1.5 => --jobs
+-o x.gz => --output | uncompressed
+-o / => --output | folder
+-o p.jsonl --resume => --output | the corpus itself
+--probs .5 => one of them
+"""),
+    (["decode fscore --corpus p.jsonl"], """
+--method rankin => 'ranking'
+"""),
+    (["expect fscore --corpus p.jsonl"], """
+--column 1 => --column | columns
+--format conll => --column | must be given
+--beam 3 => --beam
+01 => their own hypotheses
+"""),
+    (["decode fscore --probs .5", "expect fscore 1 --probs .5"], """
+--jobs 2 => needs --corpus
+--on-error skip => needs --corpus
+-o x => needs --corpus
+--resume => needs --corpus
+--format jsonl => needs --corpus
+"""),
+    ([f"{ask} --corpus empty.{form}" for ask in ("decode fscore", "score -l fscore")
+      for form in ("jsonl", "conll")], """
+ => must hold at least one record
+"""),
+    (["score - -l fscore"], """
+<<< '{"probs": [0.5]}' => must have the key "y"
+<<< '{"probs": [0.5], "y": "01"}' => as long as the reference, 2. Got 1
+<<< '{"y": "01"}' => something to score
+-s z <<< '{"y": "01", "z": "0"}' => as many labels as the reference, 2. Got 1
+-s z <<< '{"y": [true], "z": "0"}' => key 'y' | must be a list of labels
+-s z <<< '{"y": "02", "z": "01"}' => gold, fscore | 2
+-l pk:k=auto => must be a file
+"""),
+    (["score one.jsonl -l fscore"], """
+--given 2 => line 1: --given | not a label
+--decide all => --decide | viterbi
+--decide , => --decide: some of viterbi | none
+--baseline x => --baseline | viterbi
+--columns a => --columns | in columns
+-o x.txt => --output | .csv
+-o csv --json => --output | both
+--plot x.txt => plot | png
+-l pk => 'k' has no default. Write it: --loss pk:k=
+-l fscore:beta=x => --loss fscore:beta | number
+--corpus x => CORPUS or by --corpus | both
+"""),
+    (["score --format conll -l accuracy"], """
+ => CORPUS | neither
+short.txt --gold 4 -s 1 => column 4
+short.txt --gold g -s 1 => --columns A,B,C
+short.txt --columns word,gold --gold golt -s 1 => Did you mean 'gold'?
+- <<< 'a O:0.5 B:0.5' => --gold | probabilities
+"""),
+    (["score --format conll"], """
+short.txt => --loss | For example
+- -l fscore <<< 'a no no' => decision, fscore | no
+one.txt --by-type => line 1 | column
+"""),
+    (["train t.csv -o m.npz"], """
+-c DTAClasifier => 'DTAClassifier'
+-c A -c B => --classifier | one
+--space up => --space | classifier
+-p los=jaccard => 'loss'
+-p loss => NAME=VALUE
+-p =3 => NAME=VALUE
+-p folds=3 -p folds=4 => once
+-p loss=jacard => 'jaccard'
+-p loss=pk -p loss__k=2 => confusion table
+-p loss__beta=2 => -p loss=NAME
+-p estimator=Logistic => 'LogisticRegression'
+-p estimator__C=2 => estimator=LogisticRegression
+-p estimator=GaussianNB -p estimator__C=2 => 'C'
+-p calibration=platt => sigmoid
+-p estimator=LogisticRegression -p estimator__C=-1 => C
+--label size => a, b, c, d, kind | size
+--label 9 => 1 to 5
+--label 1,2,3,4,5 => beside the labels
+--format excel => svmlight, csv, npz
+--format npz => npz file
+--format svmlight => index:value
+--test none.csv => none.csv
+--plot x.png => --test
+--test t.csv --plot x.gif => png, pdf, svg
+--test t.csv --plot folder.png => must be a file
+"""),
+    (["train"], """
+none.csv -o m.npz => none.csv
+folder -o m.npz => folder
+t.csv => --output
+-o m.npz => FILE
+t.conll -o m.npz --online => --online | tagger
+"""),
+    (["predict"], """
+none.npz t.csv => none.npz
+t.csv t.csv => save
+blank.npz t.csv => trained
+"""),
+    (["train --online t.csv --shuffles 2"], """
+-c FOFOClasifier => 'FOFOClassifier'
+-c DTAClassifier => an online learner
+-c '' => an online learner
+-c OFOClassifier -c OFOClassifier => once
+-c OFOClassifier:steps=2 => 'step'
+-c OFOClassifier:step => NAME=VALUE
+-c OFOClassifier:step=2,step=3 => once
+-p stepp=2 => 'step'
+-c OFOClassifier -p gamma_scale=2 => a parameter must be one of
+-p step=-1 => step must be
+-p step=NaN => step must be
+-p measure=f1 => measure must be one of f, jaccard
+-p beta=two => beta must be
+-p loss__beta=2 => loss__beta
+--positive 7 => 0, 1 | 7
+--test none.csv => none.csv
+--plot curves => .png
+--plot curves.gif => .png | curves.gif
+-c OFOClassifier -c STAMPClassifier --output m.npz => one learner
+--label size => size
+--shuffles -1 => Invalid value for '--shuffles'
+--passes 0 => Invalid value for '--passes'
+--seed -1 => Invalid value for '--seed'
+--plot folder.png => must be a file | folder.png
+--output folder.png => must be a file | folder.png
+--plot t.csv/c.csv => t.csv
+--output t.csv/m.npz => t.csv
+"""),
+    (["train --online"], """
+none.csv => none.csv
+folder => folder
+nan.npz => labels must be finite
+table.npz => one label
+two.npz --test other.npz => 0 or 1 | 2
+two.npz --test table.npz => one label
+two.npz --test narrow.npz => 4 features | 2 features
+two.npz --test gaps.npz => NaN
+"""),
+    (["train --searn t.txt -o m"], """
+-p bta=1 => Did you mean 'beta'
+-p beta => NAME=VALUE
+-p beta=7 => beta
+-t chunkin => Did you mean 'chunking'
+--space up => space must be one of
+--loss chunk => chunk
+"""),
+    (["train --searn {} -o m"], """
+none.txt => none.txt | cannot be read
+one.txt => line 1 | 2 columns
+"""),
+]  # fmt: skip
+CASES = [
+    (prefix, words, said.strip())
+    for prefixes, table in REFUSED
+    for prefix in prefixes
+    for words, _, said in (line.partition("=>") for line in table.strip("\n").split("\n"))
+]
+FILES = {
+    "bad.loss": "loss f\nlabels 0 1\ncount bad whn z != y\nvalue bad\n",
+    "binary.loss": bytes(range(256)),
+    "long.loss": "# " + "x" * 300_000,
+    "tags.loss": "loss f labels bio count bad when z != y value bad",
+    "tags.json": '{"model": "independent", "labels": ["O", "B-X"], "probabilities": [[0.5, 0.5]]}',
+    "p.jsonl": '{"probs": [0.3, 0.6, 0.2]}',
+    "one.jsonl": '{"probs": [0.5], "y": "1"}',
+    "empty.jsonl": "",
+    "empty.conll": "\n\n",
+    "empty": " \n",
+    "broken.fst": b"\xd6\xfd\xb2~\x06\x00\x00\x00vector",
+    "one.txt": "a\nb\n",
+    "short.txt": "a O O\nb O\n",
+    "t.txt": "the DT B-NP\nold JJ I-NP\nman NN I-NP\nate VBD B-VP\n. . O\n",
+}
+ARRAYS = {
+    "nan": (X, np.where(Y == 1, np.nan, 0.0)),
+    "table": (X, np.stack([Y, Y], axis=1)),
+    "two": (X, Y),
+    "other": (X, Y + 1),
+    "narrow": (X[:, :2], Y),
+    "gaps": (np.where(X > 1, np.nan, X), Y),
+}
+BLANK = {"format": "fsmeu estimator 1", "class": "DTAClassifier", "parameters": {}, "learned": {}}
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A folder with what the commands read."""
+    folder = tmp_path_factory.mktemp("material")
+    for name, content in FILES.items():
+        write(folder / name, content)
+    for name, (rows, labels) in ARRAYS.items():
+        as_npz(folder / f"{name}.npz", rows, labels)
+    as_csv(folder / "t.csv")
+    np.savez(folder / "blank.npz", header=np.array(json.dumps(BLANK)))
+    for name in ("folder", "folder.png"):
+        (folder / name).mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("prefix", "line", "said"), CASES)
+def test_refusals(fsmeu, material, monkeypatch, prefix, line, said):
+    monkeypatch.chdir(material)
+    words = [WORDS.get(word, word) for word in shlex.split(line)]
+    stdin = None
+    if "<" in words or "<<<" in words:
+        *words, sign, source = words
+        stdin = source if sign == "<<<" else (material / source).read_bytes()
+    if "{}" in prefix:
+        prefix, words = prefix.replace("{}", words[0]), words[1:]
+    before = set(material.rglob("*"))
+    ran = fsmeu(*prefix.split(), *words, stdin=stdin)
+    ran.is_refused(*filter(None, said.split(" | ")))
+    assert set(material.rglob("*")) == before
+
+
+EXAMPLES = {
+    "nothing.csv": ("", ["none"]),
+    "a header.csv": ("a,b,kind\n", ["a header alone"]),
+    "a word.csv": ("a,b,kind\n1,2,x\n1,two,y\n", ["line 3, column 2", "two"]),
+    "a gap.csv": ("1,2,0\n1,,1\n", ["line 2, column 2", "nothing"]),
+    "no number.csv": ("1,2,0\n1,nan,1\n", ["line 2, column 2", "nan"]),
+    "a short line.csv": ("1,2,0\n1,1\n", ["line 2", "3 columns", "2"]),
+    "one column.csv": ("1\n0\n", ["beside the labels"]),
+    "one class.csv": ("1,0\n2,0\n", ["two classes"]),
+    "three classes.csv": ("1,0\n2,1\n3,2\n", ["classes"]),
+    "bytes.csv": (bytes(range(128, 256)), ["csv file"]),
+    "a long cell.csv": ("1," + "9" * 200_000 + ",0\n", ["csv file"]),
+    "from 0.svm": ("1 0:2\n0 1:1\n", ["from 0.svm", "--zero-based"]),
+    "words.svm": ("1 a:b\n", ["words.svm"]),
+    "a label.svm": ("one 1:2\n", ["a label.svm"]),
+    "backwards.svm": ("1 2:1 1:1\n", ["backwards.svm"]),
+    "nothing.svm": ("", ["nothing.svm", "there must be examples"]),
+    "no X.npz": ({"y": Y}, ["X and y"]),
+    "no y.npz": ({"X": X}, ["labels"]),
+    "short.npz": ({"X": X, "y": Y[:5]}, ["90 rows"]),
+    "flat.npz": ({"X": X[:, 0], "y": Y}, ["rows of features"]),
+    "texts.npz": ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, ["X and y"]),
+    "not finite.npz": ({"X": np.where(X > 1, np.nan, X), "y": Y}, ["NaN"]),
+    "broken.npz": (
+        {"data": [1.0], "indices": [7], "indptr": [0, 1], "shape": [1, 2], "y": [1]},
+        ["csr matrix"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_files_of_examples(fsmeu, tmp_path, name):
+    content, parts = EXAMPLES[name]
+    path = tmp_path / name
+    np.savez(path, **content) if isinstance(content, dict) else write(path, content)
+    fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
+    fsmeu("train", "--online", path).is_refused(*parts)
+
+
+def test_the_word_that_is_wrong_has_a_caret(fsmeu, tmp_path):
+    *_, line, caret = fsmeu("check", write(tmp_path / "f", FILES["bad.loss"])).err.splitlines()
+    assert line.strip() == "count bad whn z != y"
+    assert line[len(caret) - 1 :].startswith("whn")
+
+
+@pytest.mark.parametrize("n", mostly_nightly([10**30, 10**6], quick=1))
+def test_huge_lengths(fsmeu, n, monkeypatch):
+    """A length past all limits is refused when that many states are there."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "100000")
+    fsmeu("check", "--sizes", "fscore", "--n", n).is_refused("at most 100,000 states")
+    fsmeu(*FST.format("hamming").split(), "--n", n).is_refused("at most 2,000 layers")
+
+
+def test_machines_past_the_limit(fsmeu, monkeypatch):
+    """The sentence names the limit and how to raise it, and for files the machine that is less."""
+    monkeypatch.setenv("FSMEU_MAX_STATES", "1000")
+    says = ["at most 1,000 states", "FSMEU_MAX_STATES"]
+    fsmeu("check", "--sizes", "fscore", "--n", 40).is_refused(*says)
+    fsmeu(*FST.format("fscore").split(), "--n", 40).is_refused(*says, "draw --summed")
+    probs = ",".join(["0.5"] * 40)
+    command = ["expect", "fscore", "01" * 20, "--probs", probs, "--engine", "openfst"]
+    fsmeu(*command).is_refused(*says)
+
+
+def test_debug_shows_where_an_error_comes_from(fsmeu):
+    """Wherever --debug stands, the exception itself comes out."""
+    for args in (["--debug", "losses", "fscor"], ["losses", "fscor", "--debug"]):
+        ran = fsmeu(*args)
+        assert ran.code != 0
+        assert type(ran.exception).__name__ == "InputError"
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (MemoryError(), 2, "memory"),
+        (OSError(5, "Input/output error"), 2, "Input/output error"),
+        (KeyError("lost"), OUR_FAULT, "KeyError: 'lost'"),
+        (KeyboardInterrupt(), INTERRUPTED, ""),
+    ],
+)
+def test_what_cannot_be_foreseen(fsmeu, monkeypatch, error, code, says):
+    """Even a fault of our own ends in a sentence; an interruption in none."""
+
+    def fail(name):
+        raise error
+
+    monkeypatch.setattr(fsmeu_losses, "read_loss_file", fail)
+    ran = fsmeu("losses", "fscore")
+    assert (ran.code, ran.out) == (code, "")
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.err.count("\n") == (1 if says else 0)

@@ -1,0 +1,42 @@
+"""The script of Jansche's (2007) section 4: its sums against ``expect``, and what L = 1 answers."""
+
+import numpy as np
+import pytest
+
+import fsmeu
+
+
+@pytest.fixture(scope="module")
+def script(load):
+    return load("jansche2007_section4")
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 14, 100])
+def test_values_are_those_of_expect(script, limit):
+    p = np.random.default_rng(limit).random(7)
+    order, loss = np.argsort(-p), fsmeu.load("fscore", beta=2**0.5)
+    values = script.candidate_values(p, limit, script.Setting(beta=2.0))
+    for m, value in enumerate(values):
+        z = np.zeros(7, int)
+        z[order[:m]] = 1
+        assert fsmeu.expect(loss, z, p, keep=limit).value == pytest.approx(value, abs=1e-12)
+
+
+def test_one_state_answers_the_most_probable_sequence(script):
+    """With L = 1 the labels above 1/2 win, whose expectation is not the best."""
+    random, below = np.random.default_rng(0), 0
+    for n in range(2, 20):
+        p = random.random(n)
+        won = int(script.candidate_values(p, 1).argmax())
+        assert won == (p > 0.5).sum()
+        below += not script.decode_both(p, [1])[0].found
+    assert below > 0
+
+
+def test_no_layer_has_more_than_n_squared_states(script):
+    """L = n^2 is exact, in whatever order labels are read."""
+    p = np.random.default_rng(1).random(12)
+    for order in ("drawn", "falling", "rising"):
+        (run,) = script.decode_both(p, [144], script.Setting(order=order))
+        assert run.found
+        assert abs(run.off) < 1e-12

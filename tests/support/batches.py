@@ -1,0 +1,101 @@
+"""Numbered cases in forked processes: one may fail, grow, hang or die without the others.
+
+``./run explore-tests`` and ``./run fuzz`` run by this.
+"""
+
+import multiprocessing
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from pathlib import Path
+
+
+@dataclass
+class Tally:
+    """What came of some cases: how many had each outcome, and (case, text) of those that failed."""
+
+    counts: Counter = field(default_factory=Counter)
+    failures: list = field(default_factory=list)
+
+
+def run_batches(work, batches, jobs, silence, memory):
+    """Yields (key, k, result) of each case as it comes: what ``work`` yields for it, or a text.
+
+    A process that is silent for too long is ended and its case "hangs"; one that dies leaves "died"
+    and its exit code. The cases behind it are run by another.
+
+    Args:
+        work: a generator of (key, first, end) that yields one result for each case.
+        batches: (key, first, end) of each.
+        jobs: processes.
+        silence: seconds without a result after which a process is taken to hang.
+        memory: bytes that a process may take beyond what this one has.
+    """
+    batches, running = iter(batches), {}
+    try:
+        while True:
+            while len(running) < jobs and (batch := next(batches, None)):
+                _start(running, work, batch, memory)
+            if not running:
+                return
+            wait(list(running), timeout=1)
+            for pipe, (process, key, k, end, since) in list(running.items()):
+                result = _received(pipe, process, time.monotonic() - since > silence)
+                if result is None:
+                    continue
+                yield key, k, result
+                running[pipe] = (process, key, k + 1, end, time.monotonic())
+                ended = isinstance(result, str) and result.startswith(("died", "hangs"))
+                if ended or k + 1 == end:
+                    process.join()
+                    pipe.close()
+                    del running[pipe]
+                if ended and k + 1 < end:
+                    _start(running, work, (key, k + 1, end), memory)
+    finally:
+        for process, *_ in running.values():
+            process.kill()
+
+
+def _start(running, work, batch, memory):
+    forks = multiprocessing.get_context("fork")
+    ours, theirs = forks.Pipe(duplex=False)
+    process = forks.Process(target=_run, args=(theirs, work, batch, memory))
+    process.start()
+    theirs.close()
+    running[ours] = (process, *batch, time.monotonic())
+
+
+def _run(pipe, work, batch, memory):
+    """Leaves Ctrl-C to the parent; growing past the limit is an error, not the machine's end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    for result in work(*batch):
+        pipe.send(result)
+
+
+def _received(pipe, process, too_long):
+    try:
+        if pipe.poll():
+            return pipe.recv()
+    except EOFError:
+        process.join()
+        return f"died {process.exitcode}"
+    if too_long:
+        process.kill()
+        return "hangs"
+    return None
+
+
+def interruptible():
+    """Has Ctrl-C end the run, also where a shell started it in the background."""
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.default_int_handler)

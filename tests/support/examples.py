@@ -1,0 +1,24 @@
+"""Two classes of examples, and the files that hold them."""
+
+import numpy as np
+from sklearn.datasets import dump_svmlight_file, make_classification
+
+X, Y = make_classification(90, 4, weights=[0.7], flip_y=0.1, random_state=2)
+X = np.round(X, 6)
+
+
+def as_svmlight(path, rows=X, labels=Y, zero_based=False):
+    dump_svmlight_file(rows, labels, str(path), zero_based=zero_based)
+
+
+def as_csv(path, rows=X, labels=Y, header="a,b,c,d,kind"):
+    pairs = zip(rows.tolist(), labels.tolist(), strict=True)
+    lines = [",".join(map(str, [*row, label])) for row, label in pairs]
+    path.write_text("\n".join([header, *lines] if header else lines) + "\n")
+
+
+def as_npz(path, rows=X, labels=Y):
+    np.savez(path, X=rows, y=labels)
+
+
+WRITERS = {"svm": as_svmlight, "csv": as_csv, "npz": as_npz}
