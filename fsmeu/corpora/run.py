@@ -275,7 +275,7 @@ def run(
 
     Memory does not grow with the corpus: a few blocks for each worker are held at a time. A run
     that is resumed has a last result: the block that it belongs to is computed again, and what it
-    lacks is given. With ``bad`` "stop" a record that cannot be answered ends it, else it is skipped.
+    lacks is given. A record that cannot be answered ends it with ``bad="stop"``, else is skipped.
 
     Raises:
         EmptyError: there is no record.
