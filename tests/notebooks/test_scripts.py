@@ -1,4 +1,4 @@
-"""Scripts on CoNLL-2000, rare classes and segmentation: their parts, and their quick runs."""
+"""Scripts on CoNLL-2000 and on rare classes: their parts, and their quick runs."""
 
 import gzip
 import json
@@ -76,7 +76,7 @@ def test_quick_run_of_the_tagger(conll2000):
         assert way in told
 
 
-# -- rare classes, segmentation -------------------------------------------------------------------
+# -- rare classes ---------------------------------------------------------------------------------
 
 
 def test_no_decision_is_above_the_best_threshold(load):
@@ -87,26 +87,3 @@ def test_no_decision_is_above_the_best_threshold(load):
     *scores, best = load("rare_classes").scores(rows, positive, 200, 200, 0)
     assert len(scores) == 3
     assert all(0 < one <= best for one in scores)
-
-
-ROWS, LABELS = np.array([[0.6, 0.1], [0.0, 0.5]]), np.array([0, 1])
-
-
-def test_documents_are_models_of_gaps(load):
-    """The gap that looks like a boundary is more probably one; labels are crfsuite's."""
-    pytest.importorskip("sklearn_crfsuite")
-    script = load("segmentation")
-    seen, new = script.models([(ROWS, LABELS)] * 4, [(ROWS, LABELS)])
-    p = script.boundary_probabilities(new[0])
-    assert p[1] > p[0]
-    np.testing.assert_array_equal(script.boundary_probabilities(seen[0]), p)
-    assert script.names(p >= p.max()) == ["0", "1"]
-
-
-def test_windows_and_table_of_segmentations(load, capsys):
-    """Six sentences in two segments: three each, half of it rounded to even."""
-    script = load("segmentation")
-    assert script.half_mean_segment([(ROWS, np.array([0, 0, 1, 0, 0]))]) == 2
-    loss = fsmeu.load("windowdiff", k=1, labels=["0", "1"])
-    script.show(loss, {"none": [["0", "0"]], "MEU": [["0", "1"]]}, [["0", "1"]])
-    assert "0.5000 (0.5000 to 0.5000)" in capsys.readouterr().out
