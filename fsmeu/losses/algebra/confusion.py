@@ -130,7 +130,10 @@ class _Undecided:
     def __bool__(self) -> bool:
         raise NoFormError
 
-    __rand__, __ror__ = __and__, __or__
+    def __mul__(self, other: Any) -> Any:
+        raise NoFormError
+
+    __rand__, __ror__, __rmul__ = __and__, __or__, __mul__
 
 
 UNDECIDED = _Undecided()
@@ -157,6 +160,8 @@ class Form:
         raise NoFormError
 
     def _other(self, other: Any) -> Any:
+        if isinstance(other, Form) and type(other) is not type(self):
+            raise NoFormError
         return other if isinstance(other, Form) else self.lifted(float(other))
 
     def __add__(self, other: Any) -> Any:
