@@ -88,6 +88,8 @@ LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
 LONG_SEQUENCE = 1_000
 """Labels from which moments or windows of counts serve; fewer are counted exactly."""
+TILTED_CELLS = 1 << 26
+"""Numbers of expectations E[y_i exp(-t ref)] that are kept, one for each t and label: 512 MB."""
 MOMENT_TRIES = 64
 """Numbers of ones that are tried where a bound leaves several: four or five mostly."""
 MOST_LEVEL_CELLS = 20_000_000
