@@ -1,4 +1,4 @@
-"""Text segmentation on Choi's documents: WindowDiff by a threshold and by the best expectation.
+"""Text segmentation on Choi's documents: Pk and WindowDiff by thresholds and the best expectation.
 
 A document is a sequence of gaps between sentences, and a gap is a boundary (1) or not (0). A chain
 conditional random field (sklearn-crfsuite) is trained on the 400 documents of sets 1 and 2; its
@@ -7,18 +7,19 @@ set 3 are cut by
 
 - marginal: a boundary where its probability is at least 1/2;
 - Viterbi: the most probable sequence;
-- tuned: a boundary where its probability is at least the threshold that has the least WindowDiff on
-  the training documents;
-- MEU: the boundaries of the least expected WindowDiff, ``fsmeu.decode``, proven to be the best.
+- tuned: a boundary where its probability is at least the threshold that has the least loss on the
+  training documents;
+- MEU: the boundaries of the least expected loss, ``fsmeu.decode``, proven to be the best.
 
-WindowDiff counts windows of k gaps, k half the mean segment of the training documents; less is
+Both losses count windows of k gaps, k half the mean segment of the training documents; less is
 better. Both sets draw from the same texts (the Brown corpus), so the figures say how decisions
 compare, not how well new texts are cut.
 
     ./run python notebooks/segmentation.py [--quick]
 
 takes a minute of one processor. The data are found through FSMEU_DATA, or in ../shared/data
-beside the project. ``--quick`` trains on 40 documents and cuts 20.
+beside the project. ``--quick`` trains on 40 documents and cuts 20. What was found goes to
+notebooks/results/segmentation.json (not with --quick), which the notebook 11_markov_order draws.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ import argparse
 from typing import Any
 
 import numpy as np
-from choi_orders import Document, Floats, documents
+from choi_orders import LOSSES, Document, Floats, documents
+from result_files import save
 from rich.console import Console
 from rich.table import Table
 
@@ -71,39 +73,54 @@ def half_mean_segment(docs: list[Document]) -> int:
 
 def main() -> None:
     """Trains, cuts and prints the table."""
-    parser = argparse.ArgumentParser(description="Segmentation by the least expected WindowDiff.")
+    parser = argparse.ArgumentParser(description="Segmentation by the least expected loss.")
     parser.add_argument("--quick", action="store_true", help="20 documents each")
-    most = 20 if parser.parse_args().quick else None
+    quick = parser.parse_args().quick
+    most = 20 if quick else None
     train, tested = [*documents("1/", most), *documents("2/", most)], documents("3/", most)
-    loss = fsmeu.load("windowdiff", k=half_mean_segment(train), labels=["0", "1"])
     seen, new = models(train, tested)
+    golds = [names(labels) for _, labels in tested]
+    rows = []
+    for name in LOSSES:
+        loss = fsmeu.load(name, k=half_mean_segment(train), labels=["0", "1"])
+        ways = decisions(loss, train, seen, new)
+        scores = {way: np.array(fsmeu.evaluate_many(loss, z, golds)) for way, z in ways.items()}
+        show(loss, ways, scores, golds)
+        rows += [[name, way, values] for way, values in scores.items()]
+    if not quick:
+        print("what was found:", save("segmentation", rows, 5))
+
+
+def decisions(
+    loss: Any, train: list[Document], seen: list[Any], new: list[Any]
+) -> dict[str, list[Any]]:
+    """Labels of the test documents by the name of the decision."""
     fitted = [boundary_probabilities(m) for m in seen]
     golds = [names(labels) for _, labels in train]
 
     def risk(threshold: float) -> float:
-        return float(
-            np.mean(fsmeu.evaluate_many(loss, [names(p >= threshold) for p in fitted], golds))
-        )
+        guesses = [names(p >= threshold) for p in fitted]
+        return float(np.mean(fsmeu.evaluate_many(loss, guesses, golds)))
 
     tuned = min(np.linspace(0.05, 0.95, 37), key=risk)
     probabilities = [boundary_probabilities(m) for m in new]
-    decisions = fsmeu.decode_many(loss, new)
-    ways = {
+    best = fsmeu.decode_many(loss, new)
+    assert all(one.exact for one in best)
+    return {
         "marginal": [names(p >= 0.5) for p in probabilities],
         "Viterbi": [m.most_probable(1)[0][0] for m in new],
-        f"tuned ({tuned:.3f})": [names(p >= tuned) for p in probabilities],
-        "MEU": [one.labels for one in decisions],
+        "tuned": [names(p >= tuned) for p in probabilities],
+        "MEU": [one.labels for one in best],
     }
-    show(loss, ways, [names(labels) for _, labels in tested])
-    print(f"Proven best: {sum(d.exact for d in decisions)} of {len(decisions)} documents.")
 
 
-def show(loss: Any, ways: dict[str, list[Any]], golds: list[list[str]]) -> None:
+def show(
+    loss: Any, ways: dict[str, list[Any]], scores: dict[str, Floats], golds: list[list[str]]
+) -> None:
     """Prints the mean of each way, with the interval of its difference to MEU."""
-    scores = {name: np.array(fsmeu.evaluate_many(loss, zs, golds)) for name, zs in ways.items()}
     drawn = np.concatenate(list(drawn_weights(len(golds), DRAWS, SEED))) / len(golds)
-    title = f"WindowDiff, k = {loss.params['k']:.0f}, {len(golds)} documents"
-    table = Table("decision", "WindowDiff", "MEU is less by", "boundaries", title=title)
+    title = f"{loss.name}, k = {loss.params['k']:.0f}, {len(golds)} documents"
+    table = Table("decision", loss.name, "MEU is less by", "boundaries", title=title)
     for name, values in scores.items():
         more = values - scores["MEU"]
         low, high = percentiles(drawn @ more)

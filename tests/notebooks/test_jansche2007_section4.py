@@ -40,3 +40,11 @@ def test_no_layer_has_more_than_n_squared_states(script):
         (run,) = script.decode_both(p, [144], script.Setting(order=order))
         assert run.found
         assert abs(run.off) < 1e-12
+
+
+def test_estimates_are_lower_bounds(script):
+    """Section 4: what is not expanded is missing."""
+    p = np.random.default_rng(5).random(10)
+    exact = script.candidate_values(p, 121)
+    for limit in (1, 5, 10, 20):
+        assert (script.candidate_values(p, limit) <= exact + 1e-12).all()

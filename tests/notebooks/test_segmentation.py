@@ -1,5 +1,7 @@
 """Documents as label models of gaps, and the table that compares decisions."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -30,5 +32,34 @@ def test_half_a_segment(script):
 
 def test_table(script, capsys):
     loss = fsmeu.load("windowdiff", k=1, labels=["0", "1"])
-    script.show(loss, {"none": [["0", "0"]], "MEU": [["0", "1"]]}, [["0", "1"]])
+    ways, scores = {"none": [["0", "0"]], "MEU": [["0", "1"]]}, {"none": [0.5], "MEU": [0.0]}
+    script.show(loss, ways, {way: np.array(one) for way, one in scores.items()}, [["0", "1"]])
     assert "0.5000 (0.5000 to 0.5000)" in capsys.readouterr().out
+
+
+def test_annotators(load):
+    """Each annotator is the reference once; votes are of the others; their list is the model."""
+    orders = load("choi_orders")
+    cuts = [orders.boundaries(sizes) for sizes in ([2, 3], [2, 1, 2], [1, 4])]
+    assert [one.tolist() for one in cuts] == [[0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0]]
+    (rows, labels), listed = orders.by_votes(cuts)[0]
+    assert labels.tolist() == [0, 1, 0, 0]
+    assert rows[:, 0].tolist() == [0.5, 0.5, 0.5, 0.0]
+    assert rows[:, 1].tolist() == [0.0, 0.5, 0.5, 0.5]
+    assert rows[:, 2].tolist() == [0.5, 0.5, 0.0, 0.0]
+    assert listed.marginals()[:, 1] == pytest.approx(rows[:, 0])
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_chains(load, order):
+    """Every sequence has the product of the regression's conditional probabilities."""
+    orders, random = load("choi_orders"), np.random.default_rng(order)
+    given = [(random.normal(size=(6, 2)), np.array([0, 1, 0, 0, 1, 0])) for _ in range(4)]
+    fitted, rows = orders.trained(given, order), random.normal(size=(4, 2))
+    model = orders.chain(fitted, rows, order)
+    for y in product((0, 1), repeat=4):
+        padded, mass = (*[0] * order, *y), 1.0
+        for t, label in enumerate(y):
+            past = np.array([padded[t : t + order]], np.int64).reshape(1, order)
+            mass *= fitted.predict_proba(orders.with_past(rows[t : t + 1], past, order))[0, label]
+        assert model.probability(list(y)) == pytest.approx(mass, abs=1e-12)
