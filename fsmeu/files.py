@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
@@ -198,6 +199,26 @@ def unpacked(raw: Any, name: str | Path = "") -> Any:
     if Path(name).suffix == ".gz":
         raise OSError(_NOT_PACKED)
     return stream
+
+
+def read_array(path: str | Path, where: str) -> NDArray[Any]:
+    """The array of numbers in an npy file, as numpy.save writes it.
+
+    Raises:
+        InputError: it is no such file.
+        SizeLimitError: the array is too large.
+    """
+    with readable(where):
+        try:
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            kind = found.dtype.kind
+        except (ValueError, EOFError, AttributeError):  # no array, a cut one, objects, an archive
+            kind = "O"
+    if kind not in "biuf":
+        raise InputError(message(where, "must be an array of numbers, as numpy.save writes it"))
+    if found.size * _CELL > input_limit():
+        _refuse(where, f"may hold at most {input_limit() // _CELL:,} numbers", f"{found.size:,}")
+    return np.asarray(found)
 
 
 def read_arrays(

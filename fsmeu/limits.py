@@ -28,14 +28,8 @@ MAX_ARCS = 20_000_000
 
 # Models.
 
-MAX_PREFIXES = 200_000
-"""Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 MAX_DENSE_ENTRIES = 4_000_000
 """Cells of a model as one array over all positions: 32 MB; arcs of one that a beam values."""
-SHARED_ARCS = 1 << 16
-"""Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
-NORMALISED_CELLS = 1 << 18
-"""Potentials of a block of models that are normalised together, about: 2 MB."""
 
 # Walks and trellises.
 
@@ -94,6 +88,8 @@ LARGEST_DENOMINATOR = 200
 """Sum of a ratio's whole weights: the array of the recurrence is as many times as long as z."""
 LONG_SEQUENCE = 1_000
 """Labels from which moments or windows of counts serve; fewer are counted exactly."""
+TILTED_CELLS = 1 << 26
+"""Numbers of expectations E[y_i exp(-t ref)] that are kept, one for each t and label: 512 MB."""
 MOMENT_TRIES = 64
 """Numbers of ones that are tried where a bound leaves several: four or five mostly."""
 MOST_LEVEL_CELLS = 20_000_000
@@ -136,10 +132,6 @@ HELD_STEPS = 1 << 24
 """Cells of steps that are held between the two passes over single changes: 128 MB."""
 CONFUSION_CELLS = 1 << 26
 """Confusion tables of a batch that a classifier is trained on as a whole: 512 MB of values."""
-COLDEST = 0.01
-"""The least temperature that a calibration looks at: below, a model is sure of one sequence."""
-HOTTEST = 100.0
-"""The greatest: above, a model is nearly indifferent between all sequences that it allows."""
 
 # Corpora of search-based prediction.
 

@@ -2,12 +2,16 @@
 
     ./run python notebooks/daume2009.py run TASK... [--quick] [--seeds 3] [-o out/searn]
     ./run python notebooks/daume2009.py run TASK... --axis all [--train 300] [--test 300] [-o out]
+    ./run python notebooks/daume2009.py run summarisation --collections FOLDER [--words 100]
     ./run python notebooks/daume2009.py table out/searn [--keep SECTION]
     ./run python notebooks/daume2009.py curves TASK... [--iterations 10] [-o out/searn]
     ./run python notebooks/daume2009.py chain [--keep SECTION]
 
 ``run`` repeats experiments beside their baselines and prints a table in the style of Table 1 (`all`
 for all; `--list` names them); a second call with the same folder goes on where the first one ended.
+``--axis`` adds what the paper varies: learner, chunks or words, order, costs, beta, reduction.
+``--collections`` summarises parsed documents of one's own (``searn/collection.py`` says how files
+are named). ``chain`` is Theorem 3.
 ``table`` shows all that is finished in a folder beside the paper's figures, ``curves`` draws scores
 over iterations as in Figure 6; ``--keep`` writes both where the notebooks 08_searn and
 10_vine_growth read them. What was seen stands in ``searn/registry.py``. The data are found
@@ -176,16 +180,17 @@ def run_tasks(
         _print_tasks(as_json)
         return
     chosen = _chosen(tasks)
-    _note_command(output)
-    rows: dict[str, list[Row]] = {}
-    numbers = range(1 if quick else seeds)
     place = None if collections is None else Path(collections)
     if place is not None and chosen != ["summarisation"]:
         must = "collections are for the task summarisation alone"
         raise InputError(message("--collections", must, ", ".join(chosen)))
     summarised = summaries(place, words or ([WORDS] if place is None else [100, 250]), width)
-    for name in chosen:
-        task = _narrowed({**TASKS, "summarisation": summarised}[name], axis, method)
+    known = {**TASKS, "summarisation": summarised}
+    asked = {name: _narrowed(known[name], axis, method) for name in chosen}
+    _note_command(output)
+    rows: dict[str, list[Row]] = {}
+    numbers = range(1 if quick else seeds)
+    for name, task in asked.items():
         with progress("training") as bar:
             sizes = Sizes(train, test, quick)
             plan = Plan(numbers, sizes, held_out, folds, _folder(output), _teller(bar))
@@ -275,7 +280,9 @@ def _teller(bar: Any) -> Told:
 
 
 def _narrowed(task: Task, axes: Sequence[str] | None, texts: Sequence[str] | None) -> Task:
-    """The task with the methods of some axes, whose names are or hold one of the texts.
+    """The task with the main methods and those of some axes; or those that the texts name.
+
+    A text names a method of any axis: the one of this name, or all whose names hold it.
 
     Raises:
         InputError: there is no such axis, or no such method.

@@ -71,7 +71,7 @@ def _sequences(labels, n):
 def independent(rows, labels):
     """Each position has its own probabilities, one for each label."""
     return {
-        y: math.prod((rows[i][k] for i, k in enumerate(at)), start=1.0)
+        y: math.prod(rows[i][k] for i, k in enumerate(at))
         for y, at in _sequences(labels, len(rows))
     }
 

@@ -6,11 +6,12 @@ Nothing here is shared with the package.
 from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
 import fsmeu
+from tests import brute_force
 
 # -- what a sentence adds to the counts, and what the totals are worth -----------------------------
 
@@ -88,30 +89,25 @@ def models(kind, rng, lengths, labels):
 
 def independent(rng, n, labels):
     rows = _rows(rng, (n, len(labels)))
-    listed = _listed(labels, n, lambda at: [rows[i, k] for i, k in enumerate(at)])
+    listed = brute_force.independent(_exact(rows), labels)
     return fsmeu.models.Independent(rows.reshape(n, len(labels)), labels), listed
 
 
 def markov(rng, n, labels):
     first, table = _rows(rng, (1, len(labels)))[0], _rows(rng, (len(labels), len(labels)))
-
-    def steps(at):
-        pairs = pairwise(at)
-        return [*(first[k] for k in at[:1]), *(table[a, b] for a, b in pairs)]
-
-    return fsmeu.models.Markov(first, table, n=n, labels=labels), _listed(labels, n, steps)
+    listed = brute_force.markov(_exact(first), _exact(table), labels, n)
+    return fsmeu.models.Markov(first, table, n=n, labels=labels), listed
 
 
 def field(rng, n, labels):
     """Potentials are logarithms of small whole numbers, so that fractions stay small."""
     unary, table = rng.integers(1, 20, (n, len(labels))), rng.integers(1, 20, (len(labels),) * 2)
-
-    def steps(at):
-        scores = [unary[i, k] for i, k in enumerate(at)]
-        return scores + [table[a, b] for a, b in pairwise(at)]
-
     model = fsmeu.models.from_potentials(np.log(unary), np.log(table), labels)
-    return model, _listed(labels, n, steps)
+    if not n:
+        return model, {(): Fraction(1)}
+    steps = _exact(unary[1:, None] * table)
+    weights = brute_force.markov(_exact(unary[0]), steps, labels, n)
+    return model, {y: w / sum(weights.values()) for y, w in weights.items()}
 
 
 KINDS = {"independent": independent, "markov": markov, "field": field}
@@ -126,16 +122,9 @@ def _rows(rng, shape):
     return rows / 64
 
 
-def _listed(labels, n, factors):
-    """Each sequence with its probability, from the factors of its weight."""
-    found = {}
-    for at in product(range(len(labels)), repeat=n):
-        weight = Fraction(1)
-        for factor in factors(at):
-            weight *= Fraction(float(factor))
-        found[tuple(labels[k] for k in at)] = weight
-    total = sum(found.values())
-    return {sequence: weight / total for sequence, weight in found.items()}
+def _exact(array):
+    """The same numbers as fractions."""
+    return np.vectorize(lambda x: Fraction(float(x)), otypes=[object])(array)
 
 
 # -- expectations ----------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Files from outside: damaged, strange and far too large ones end in a sentence."""
 
+import bz2
 import gzip
 import io
 import json
@@ -11,7 +12,7 @@ from sklearn.datasets import make_classification
 
 import fsmeu
 from fsmeu.corpora.columns import read_sentences
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.errors import FsmeuError, InputError, SizeLimitError, is_installed
 from fsmeu.files import read_arrays, read_bytes, read_text
 from fsmeu.learning import OnlineLogisticClassifier
 from fsmeu.learning.examples import read_examples
@@ -150,8 +151,6 @@ TEXT = "".join(f"{k % 2} 1:{k}\n" for k in range(1, 200)).encode()
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.gz", "a.txt.gz", "a.svm.bz2"])
 @pytest.mark.parametrize("damage", ["flipped", "cut", "plain"])
 def test_damaged_compression(tmp_path, name, damage):
-    import bz2
-
     packed = bz2.compress(TEXT) if name.endswith("bz2") else gzip.compress(TEXT)
     changed = {
         "flipped": packed[:60] + bytes(9) + packed[69:],
@@ -187,40 +186,7 @@ def test_texts_have_no_mark(tmp_path):
     assert read_text(tmp_path / "a", "file") == "abc"
 
 
-# -- the command line -----------------------------------------------------------------------------
-
-
-def told(capsys, *words):
-    """What a command that is refused says."""
-    from typer.testing import CliRunner
-
-    from fsmeu.cli.main import app
-
-    ran = CliRunner().invoke(app, list(map(str, words)))
-    assert ran.exit_code == 2, ran.output
-    return ran.output + capsys.readouterr().err
-
-
-def test_a_model_without_end(capsys):
-    assert "at most" in told(capsys, "expect", "fscore", "1", "-m", "/dev/zero")
-    assert "at most" in told(capsys, "train", "/dev/zero", "-o", "/dev/null")
-
-
-def test_a_label_of_many_digits(capsys, tmp_path):
-    (tmp_path / "a.csv").write_text("a,b\n1,0\n2,1\n")
-    words = ("train", tmp_path / "a.csv", "-o", tmp_path / "m", "--label", "9" * 5000)
-    assert "a column is one of 1 to 2" in told(capsys, *words)
-
-
-def test_an_input_is_not_called_output(capsys, tmp_path):
-    """The system refuses to read the memory of a process at 0."""
-    said = told(capsys, "train", "/proc/self/mem", "-o", tmp_path / "m")
-    assert "svmlight file /proc/self/mem: the file cannot be read (Input/output error)" in said
-
-
 def test_a_package_that_is_broken_is_not_installed(tmp_path, monkeypatch):
-    from fsmeu.errors import is_installed
-
     (tmp_path / "broken_package.py").write_text("raise OSError('no such library')")
     monkeypatch.syspath_prepend(tmp_path)
     assert not is_installed("broken_package")

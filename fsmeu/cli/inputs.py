@@ -13,7 +13,7 @@ from fsmeu.cli.options import Binding, ModelSource
 from fsmeu.corpora.parse import conditioned
 from fsmeu.errors import InputError, message
 from fsmeu.exchange.openfst import read_constraint
-from fsmeu.files import STDIN, read_text
+from fsmeu.files import STDIN, read_array, read_text
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import tag_labels
 from fsmeu.losses.language.expressions import MAX_SIZE
@@ -162,6 +162,8 @@ def read_model(source: ModelSource, loss_name: str, given: str | None = None) ->
 def _read_model(source: ModelSource, loss_name: str) -> Model:
     if source.probs is not None:
         return as_model([_probability(word) for word in words(source.probs)])
+    if source.model != STDIN and str(source.model).endswith(".npy"):
+        return as_model(read_array(str(source.model), str(source.model)))
     if source.model != STDIN:
         return from_json(Path(str(source.model)))
     if loss_name == STDIN:

@@ -6,7 +6,7 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.inputs import read_loss_file, whereabouts
 from fsmeu.cli.output import emit, note, print_json, screen, write_output
 from fsmeu.errors import visible
-from fsmeu.losses.describe import header_data, param_text
+from fsmeu.losses.describe import header_data
 from fsmeu.losses.language.expressions import WORDS
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import library, read_spec
@@ -31,7 +31,7 @@ def losses(
     specs = {name: read_spec(name) for name in library()}
     data = [{**header_data(spec), "name": name} for name, spec in specs.items()]
     rows = [
-        (name, spec.kind, "\n".join(param_text(spec, param) for param in spec.params), spec.summary)
+        (name, spec.kind, "\n".join(param.text for param in spec.params), spec.summary)
         for name, spec in specs.items()
     ]
     emit(rows, ("name", "kind", "parameters", "summary"), as_json=data if as_json else None)

@@ -36,20 +36,33 @@ COMMANDS = {
 }
 
 
+class _Flags:
+    """A command whose help shows no word behind flags such as --help, which take none."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if getattr(one, "is_flag", False) and one.metavar is None:
+                one.metavar = ""
+        return found
+
+
+class _Command(_Flags, TyperCommand):
+    """A command as it is called."""
+
+
 class _Lazy(TyperCommand):
     """A command of the list; the module that defines it is imported when it is called."""
 
     def make_context(self, info_name: Any, args: list[str], *rest: Any, **extra: Any) -> Any:
         module, function = COMMANDS[str(self.name)][1].split(":")
         target = getattr(import_module(f"fsmeu.cli.{module}"), function)
-        if not isinstance(target, typer.Typer):
-            made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
-            made.command(self.name, help=unwrapped(target))(flat(target))
-            target = made
-        return typer.main.get_command(target).make_context(info_name, args, *rest, **extra)
+        made = typer.Typer(add_completion=False, rich_markup_mode="rich", **_HELP)
+        made.command(self.name, cls=_Command, help=unwrapped(target))(flat(target))
+        return typer.main.get_command(made).make_context(info_name, args, *rest, **extra)
 
 
-class _Commands(Guarded):
+class _Commands(_Flags, Guarded):
     """The group of all commands."""
 
     def __init__(self, **given: Any) -> None:

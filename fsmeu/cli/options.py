@@ -118,7 +118,10 @@ class ModelSource:
         "--probs P1,P2,...",
         "The model: independent labels 0 and 1, the probability of 1 at each position.",
     )
-    model: str | None = option("--model -m FILE", "The model: a JSON file; - for standard input.")
+    model: str | None = option(
+        "--model -m FILE",
+        "The model: a JSON file, an npy file of probabilities, or - for standard input.",
+    )
 
 
 @dataclass(frozen=True)

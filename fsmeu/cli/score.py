@@ -25,8 +25,18 @@ from fsmeu.cli.output import (
 from fsmeu.corpora.parse import Places, half_mean_segment, read_gold
 from fsmeu.corpora.records import format_of, records
 from fsmeu.corpora.run import Step
-from fsmeu.corpora.score import WAYS, ScoreQuestion, type_scores
-from fsmeu.corpora.tally import LEVELS, Row, Tally, decide_whole, row_data, rows_csv, rows_of
+from fsmeu.corpora.score import (
+    LEVELS,
+    WAYS,
+    Row,
+    ScoreQuestion,
+    Tally,
+    decide_whole,
+    row_data,
+    rows_csv,
+    rows_of,
+    type_scores,
+)
 from fsmeu.drawing.plots import plot_intervals, save_plot
 from fsmeu.errors import InputError, one_of
 from fsmeu.exchange.openfst import read_constraint

@@ -27,7 +27,7 @@ from fsmeu.drawing.plots import PLOT_FORMATS, checked_plot, plot_curves, save_pl
 from fsmeu.errors import one_of
 from fsmeu.learning.examples import read_examples
 from fsmeu.learning.given_loss import measures, plain
-from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.online.streaming import (
     Outcome,
     curves_csv,

@@ -11,27 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from fsmeu.checking.examples import as_labels
 from fsmeu.errors import InputError, message
 from fsmeu.files import STDIN, read_text
-from fsmeu.fst.alphabet import Label
 from fsmeu.models import Independent
-
-__all__ = [
-    "LineError",
-    "Sentence",
-    "Token",
-    "cell_of",
-    "independent",
-    "inputs_and_tags",
-    "read_sentence",
-    "read_sentences",
-    "tokens_of",
-    "written",
-]
 
 _ROUNDED = 1e-3
 """How far from 1 the sum of probabilities that were printed with a few digits may be."""
@@ -45,22 +32,21 @@ class LineError(InputError):
         self.line = line
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """One line of a sentence.
 
     Attributes:
         line: the number of the line in the corpus.
         cells: its columns, without the probabilities.
-        found: labels and probabilities at its end; empty where there are none.
+        chances: labels and probabilities at its end; empty where there are none.
     """
 
     line: int
     cells: list[str]
-    found: dict[str, float]
+    chances: dict[str, float]
 
 
-def tokens_of(text: str, line: int) -> list[Token]:
+def tokens_of(text: str, line: int = 1) -> list[Token]:
     """The tokens of a sentence that begins in this line of the corpus; at least one.
 
     Lines at its beginning that start with # and have no probabilities are comments.
@@ -71,13 +57,30 @@ def tokens_of(text: str, line: int) -> list[Token]:
     tokens: list[Token] = []
     for number, content in enumerate(text.split("\n"), start=line):
         cells = content.split()
-        found = _distribution(cells)
-        if not found and not tokens and content.startswith("#"):
-            continue
-        tokens.append(Token(number, cells[: len(cells) - len(found)], found))
+        chances = _distribution(cells)
+        if chances or tokens or not content.startswith("#"):
+            tokens.append(Token(number, cells[: len(cells) - len(chances)], chances))
     if not tokens:
         raise InputError(message("sentence", "must have tokens", "comments alone"))
     return tokens
+
+
+def _distribution(cells: list[str]) -> dict[str, float]:
+    """Labels and probabilities of the last cells, up to one whose label was there already.
+
+    ``crf_test`` prints the label that it chose with its probability before all others.
+    """
+    chances: dict[str, float] = {}
+    for cell in reversed(cells):
+        place = max(cell.rfind("/"), cell.rfind(":"))
+        try:
+            number = float(cell[place + 1 :])
+        except ValueError:
+            break
+        if place <= 0 or cell[:place] in chances:
+            break
+        chances[cell[:place]] = number
+    return dict(reversed(chances.items()))
 
 
 def independent(tokens: Sequence[Token]) -> Independent:
@@ -86,81 +89,38 @@ def independent(tokens: Sequence[Token]) -> Independent:
     Raises:
         LineError: a token has none, or other labels than the first.
     """
-    order = {label: k for k, label in enumerate(tokens[0].found)}
-    rows = [_row(token, order) for token in tokens]
-    labels: tuple[Label, ...] = as_labels(list(order))
-    return Independent(rows, labels)
+    labels = list(tokens[0].chances)
+    return Independent([_row(token, labels) for token in tokens], as_labels(labels))
 
 
-def read_sentence(text: str, column: int, line: int = 1) -> tuple[Independent, list[str]]:
-    """The model of a sentence, and the tags in one of its columns, one for each token.
-
-    Args:
-        text: the lines of the sentence.
-        column: which column holds the tags, counted from 1; 0 for none, which gives no tags.
-        line: the number of its first line in the corpus.
-
-    Raises:
-        LineError: a token has no probabilities, other labels than the first, or no such column.
-    """
-    tokens = tokens_of(text, line)
-    model = independent(tokens)
-    return model, [cell_of(token, column) for token in tokens] if column else []
+def _row(token: Token, labels: list[str]) -> list[float]:
+    """The probabilities of these labels, divided by their sum."""
+    row, must = [token.chances.get(label, math.nan) for label in labels], ""
+    got = ", ".join(token.chances) or "none"
+    if not token.chances:
+        must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
+    elif set(token.chances) != set(labels):
+        must = f"its labels must be those of the first token, {', '.join(labels)}"
+    elif not (all(0 <= p <= 1 for p in row) and abs(math.fsum(row) - 1) <= _ROUNDED):
+        must, got = "they must be from 0 to 1 and add up to 1", f"a sum of {sum(row)}"
+    if must:
+        raise LineError(message("probabilities", must, got), token.line)
+    return [p / math.fsum(row) for p in row]
 
 
 def cell_of(token: Token, column: int) -> str:
-    """What stands in a column, counted from 1, or from -1 backwards from the last.
+    """What stands in a column, counted from 1, or from -1 backwards.
 
     Raises:
         LineError: there is no such column.
     """
     if not 1 <= abs(column) <= len(token.cells):
-        must = f"column {column} must be there"
-        before = " before the probabilities" if token.found else ""
-        got = f"{len(token.cells)}{before}"
-        raise LineError(message("columns", must, got), token.line)
+        got = f"{len(token.cells)}{' before the probabilities' if token.chances else ''}"
+        raise LineError(message("columns", f"column {column} must be there", got), token.line)
     return token.cells[column - 1 if column > 0 else column]
 
 
-def _distribution(cells: list[str]) -> dict[str, float]:
-    """Labels and probabilities of the last cells, up to one whose label was there already.
-
-    ``crf_test`` prints the label that it chose with its probability before all others.
-    """
-    found: dict[str, float] = {}
-    for cell in reversed(cells):
-        place = max(cell.rfind("/"), cell.rfind(":"))
-        number = _number(cell[place + 1 :]) if place > 0 else None
-        if number is None or cell[:place] in found:
-            break
-        found[cell[:place]] = number
-    return dict(reversed(found.items()))
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _row(token: Token, order: dict[str, int]) -> list[float]:
-    where, found = "probabilities", token.found
-    if not found:
-        must = "each token must have the probability of each label, as in B-NP:0.25 O:0.75"
-        raise LineError(message(where, must, "none"), token.line)
-    if found.keys() != order.keys():
-        must = f"its labels must be those of the first token, {', '.join(order)}"
-        raise LineError(message(where, must, ", ".join(found)), token.line)
-    row = [found[label] for label in order]
-    total = math.fsum(row)
-    if not (all(0 <= p <= 1 for p in row) and abs(total - 1) <= _ROUNDED):
-        must = "they must be from 0 to 1 and add up to 1"
-        raise LineError(message(where, must, f"a sum of {total}"), token.line)
-    return [p / total for p in row]
-
-
-Sentence = list[tuple[str, ...]]
+Sentence: TypeAlias = list[tuple[str, ...]]
 
 
 def read_sentences(name: str | Path, least: int = 1, most: int | None = None) -> list[Sentence]:
@@ -176,29 +136,20 @@ def read_sentences(name: str | Path, least: int = 1, most: int | None = None) ->
         SizeLimitError: it is too large.
     """
     where = "standard input" if str(name) == STDIN else f"file {name}"
-    text = read_text(name, where)
-    found: list[Sentence] = []
-    rows: Sentence = []
+    rows = enumerate((tuple(line.split()) for line in read_text(name, where).split("\n")), start=1)
+    filled = (list(group) for some, group in groupby(rows, lambda row: bool(row[1])) if some)
+    sentences: list[Sentence] = []
     width = 0
-    for number, line in enumerate(text.split("\n"), start=1):
-        row = tuple(line.split())
-        if not row:
-            if rows:
-                found.append(rows)
-            rows = []
-            if len(found) == most:
-                break
-            continue
-        width = width or len(row)
-        if len(row) != width or width < least:
-            must = f"each row must have {max(width, least)} columns"
-            raise InputError(message(f"{where}, line {number}", must, line.strip()))
-        rows.append(row)
-    if rows:
-        found.append(rows)
-    if not found:
+    for group in islice(filled, most):
+        width = width or len(group[0][1])
+        for number, row in group:
+            if len(row) != width or width < least:
+                must = f"each row must have {max(width, least)} columns"
+                raise InputError(message(f"{where}, line {number}", must, " ".join(row)))
+        sentences.append([row for _, row in group])
+    if not sentences:
         raise InputError(message(where, "there must be a sentence in it"))
-    return found
+    return sentences
 
 
 def inputs_and_tags(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[list[str]]]:

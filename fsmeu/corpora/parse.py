@@ -12,32 +12,20 @@ from fractions import Fraction
 from typing import Any
 
 from fsmeu.checking.examples import as_labels
-from fsmeu.corpora.columns import Token, cell_of, independent, read_sentence, tokens_of
+from fsmeu.corpora.columns import Token, cell_of, independent, tokens_of
 from fsmeu.corpora.records import Record
 from fsmeu.errors import FsmeuError, InputError, as_number, message, one_of
 from fsmeu.fst.alphabet import Label
 from fsmeu.models import Model, from_json
-from fsmeu.models.interchange import parse_json
-
-__all__ = [
-    "Item",
-    "Places",
-    "conditioned",
-    "half_mean_segment",
-    "parse",
-    "read_gold",
-    "spelled",
-]
+from fsmeu.models.adapters import parse_json
 
 _WHERE = re.compile(r"(constraint|given)(?=[ :])")
+_OURS = ("id", "z", "y")
+LABELS = "must be a list of labels, or a text"
 
 
 def conditioned(model: Model, constraint: Any) -> Model:
-    """The model of P(y | y is allowed); the model itself where there is no constraint.
-
-    Args:
-        model: a label model.
-        constraint: what ``model.given`` takes, or None.
+    """The model of P(y | y is allowed); the model itself where the constraint is None.
 
     Raises:
         FsmeuError: as ``model.given``; the message names the option --given.
@@ -48,9 +36,6 @@ def conditioned(model: Model, constraint: Any) -> Model:
         return model.given(constraint)
     except FsmeuError as error:
         raise type(error)(_WHERE.sub("--given", str(error), count=1)) from None
-
-
-_OURS = ("id", "z", "y")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,44 +64,55 @@ class Item:
 
 
 def parse(record: Record, form: str, column: int = 0, given: Any = None) -> Item:
-    """The record as data.
+    """The record as data: its model, and a hypothesis if there is one.
 
     In JSON, a record is a model as ``from_json`` reads it, with "id" and "z" beside its own keys;
-    "y", a reference, may be there too.
-
-    Args:
-        record: the record.
-        form: "jsonl" or "conll".
-        column: for "conll", the column of the hypothesis, counted from 1; 0 for none.
-        given: the constraint on which its model is conditioned, or None.
+    "y", a reference, may be there too. In columns, the hypothesis has a column, counted from 1, or
+    there is none with 0. The model is conditioned on a constraint, if one is given.
 
     Raises:
         FsmeuError: it is no such record.
     """
-    text = text_of(record)
     if form == "conll":
-        told, tags = read_sentence(text, column, record.line)
-        model = conditioned(told, given)
-        return Item(record.number, record.line, None, model, tags if column else None)
-    content = object_of(text)
-    name = id_of(content)
-    rest = {key: value for key, value in content.items() if key not in _OURS}
-    model = conditioned(from_json(rest), given)
-    return Item(record.number, record.line, name, model, content.get("z"))
+        tokens = tokens_of(_text_of(record), record.line)
+        model: Model = independent(tokens)
+        name, z = None, [cell_of(token, column) for token in tokens] if column else None
+    else:
+        content = _object_of(_text_of(record))
+        name, z = _id_of(content), content.get("z")
+        model = from_json({key: value for key, value in content.items() if key not in _OURS})
+    return Item(record.number, record.line, name, conditioned(model, given), z)
 
 
-def text_of(record: Record) -> str:
-    """The record as text.
-
-    Raises:
-        InputError: it is too large, or not UTF-8.
-    """
+def _text_of(record: Record) -> str:
+    """The record as text; an InputError where it is too large, or not UTF-8."""
     if record.fault:
         raise InputError(record.fault)
     try:
         return record.text.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(message("record", "must be UTF-8 text")) from None
+
+
+def _object_of(text: str) -> dict[str, Any]:
+    """The JSON object of a line; an InputError where it is none."""
+    must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
+    if text.lstrip()[:1] != "{":
+        raise InputError(message("record", must, text.strip()))
+    try:
+        content = parse_json(text, "record")
+    except RecursionError:
+        raise InputError(message("record", "must not be nested this deeply")) from None
+    assert isinstance(content, dict)
+    return content
+
+
+def _id_of(content: Mapping[str, Any]) -> str | int | None:
+    """What the corpus calls a record; None where it does not."""
+    name = content.get("id")
+    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
+        raise InputError(message("key 'id'", "must be a text or a whole number", name))
+    return name
 
 
 def spelled(text: str, model: Model | None) -> list[str]:
@@ -126,47 +122,13 @@ def spelled(text: str, model: Model | None) -> list[str]:
     return list(words[0]) if letters else words
 
 
-def id_of(content: Mapping[str, Any]) -> str | int | None:
-    """What the corpus calls a record; None where it does not.
-
-    Raises:
-        InputError: it is neither a text nor a whole number.
-    """
-    name = content.get("id")
-    if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-        raise InputError(message("key 'id'", "must be a text or a whole number", name))
-    return name
-
-
-def object_of(text: str) -> dict[str, Any]:
-    """The JSON object of a line.
-
-    Raises:
-        InputError: it is none.
-    """
-    must = 'each line must be a JSON object, such as {"probs": [0.2, 0.9]}'
-    if text.lstrip()[:1] != "{":
-        raise InputError(message("record", must, text.strip()))
-    try:
-        content = parse_json(text, "record")
-    except RecursionError:
-        raise InputError(message("record", "must not be nested this deeply")) from None
-    if not isinstance(content, dict):
-        raise InputError(message("record", must, text.strip()))
-    return content
-
-
-_GOLD, _SYSTEM = "-2", "-1"
-"""The columns that conlleval reads: the reference before the decision, at the end."""
-
-
 @dataclass(frozen=True)
 class Places:
     """Where the sequences of a record stand.
 
     Attributes:
         gold: the key or column of the reference; None for what is usual: "y", and the last column
-            but one.
+            but one, as conlleval reads it.
         systems: keys or columns of decisions; with none, and without models, the last column.
         names: names of columns, from the first on.
     """
@@ -177,26 +139,21 @@ class Places:
 
 
 def read_gold(record: Record, form: str, places: Places, given: Any = None) -> Item:
-    """The record as data.
+    """The record as data: its reference, and a model or what systems decided.
 
-    Args:
-        record: the record.
-        form: "jsonl" or "conll".
-        places: where its sequences stand.
-        given: the constraint on which its model is conditioned, or None.
+    The model is conditioned on a constraint, if one is given.
 
     Raises:
         FsmeuError: it is no such record.
     """
-    text = text_of(record)
+    text, lines, name = _text_of(record), list[int](), None
     if form == "conll":
         tokens = tokens_of(text, record.line)
         lines = [token.line for token in tokens]
-        name, model, found = None, *_of_columns(tokens, places)
+        model, gold, systems = _of_columns(tokens, places)
     else:
-        lines, content = [], object_of(text)
-        name, (model, found) = id_of(content), _of_object(content, places)
-    gold, systems = found.pop(""), found
+        content = _object_of(text)
+        name, (model, gold, systems) = _id_of(content), _of_object(content, places)
     for where, labels in systems.items():
         if len(labels) != len(gold):
             must = f"{where} must have as many labels as the reference, {len(gold)}"
@@ -208,22 +165,26 @@ def read_gold(record: Record, form: str, places: Places, given: Any = None) -> I
     return Item(record.number, record.line, name, model, None, gold, systems, lines)
 
 
-def _of_columns(
-    tokens: Sequence[Token], places: Places
-) -> tuple[Model | None, dict[str, Sequence[Label]]]:
-    """The model of a sentence in columns, and its sequences; the reference has an empty name."""
-    has_model = any(len(token.found) > 1 for token in tokens)
+Found = tuple[Model | None, Sequence[Label], dict[str, Sequence[Label]]]
+"""A model, a reference, and the decisions of systems by name."""
+
+
+def _of_columns(tokens: Sequence[Token], places: Places) -> Found:
+    has_model = any(len(token.chances) > 1 for token in tokens)
     if has_model and places.gold is None:
         must = "the column of the reference must be given where labels have probabilities"
         raise InputError(message("--gold", must, "none", "For example: --gold 2"))
     model = independent(tokens) if has_model else None
-    usual = not has_model and places.gold is None and not places.systems
-    wanted = {"": places.gold or _GOLD, **{name: name for name in places.systems}}
-    if usual:
-        wanted["last column"] = _SYSTEM
-    columns = {name: _column(place, places.names) for name, place in wanted.items()}
-    cells = {name: [cell_of(token, k) for token in tokens] for name, k in columns.items()}
-    return model, dict(zip(cells, map(as_labels, cells.values()), strict=True))
+    wanted = {name: name for name in places.systems}
+    if not has_model and places.gold is None and not places.systems:
+        wanted["last column"] = "-1"
+
+    def labels(place: str) -> Sequence[Label]:
+        column = _column(place, places.names)
+        return as_labels([cell_of(token, column) for token in tokens])
+
+    gold = labels(places.gold or "-2")
+    return model, gold, {name: labels(place) for name, place in wanted.items()}
 
 
 def _column(place: str, names: tuple[str, ...]) -> int:
@@ -237,29 +198,24 @@ def _column(place: str, names: tuple[str, ...]) -> int:
     return names.index(one_of("column", "its name", place, names)) + 1
 
 
-def _of_object(
-    content: dict[str, Any], places: Places
-) -> tuple[Model | None, dict[str, Sequence[Label]]]:
-    """The model of a JSON object, and its sequences; the reference has an empty name."""
+def _of_object(content: dict[str, Any], places: Places) -> Found:
     gold = places.gold or "y"
     ours = {*_OURS, gold, *places.systems}
     rest = {key: value for key, value in content.items() if key not in ours}
     model = from_json(rest) if rest else None
-    wanted = {"": gold, **{name: name for name in places.systems}}
-    return model, {name: _labels(content, key, model) for name, key in wanted.items()}
 
+    def labels(key: str) -> Sequence[Label]:
+        value = content.get(key)
+        if value is None:
+            must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
+            raise InputError(message("record", must, f"the keys {', '.join(content)}"))
+        if isinstance(value, str):
+            return as_labels(spelled(value, model))
+        if not isinstance(value, list) or not all(_is_label(label) for label in value):
+            raise InputError(message(f"key '{key}'", LABELS, value))
+        return value
 
-def _labels(content: Mapping[str, Any], key: str, model: Model | None) -> list[Label]:
-    """The labels under a key: a list, or a text that is read as on the command line."""
-    found = content.get(key)
-    if found is None:
-        must = f'a record must have the key "{key}", as in "{key}": [0, 1] or "{key}": "01"'
-        raise InputError(message("record", must, f"the keys {', '.join(content)}"))
-    if isinstance(found, str):
-        return list(as_labels(spelled(found, model)))
-    if not isinstance(found, list) or not all(_is_label(label) for label in found):
-        raise InputError(message(f"key '{key}'", "must be a list of labels, or a text", found))
-    return found
+    return model, labels(gold), {name: labels(name) for name in places.systems}
 
 
 def _is_label(label: object) -> bool:

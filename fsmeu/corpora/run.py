@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from fsmeu.corpora.columns import LineError
-from fsmeu.corpora.parse import Item, parse, spelled
+from fsmeu.corpora.parse import LABELS, Item, parse, spelled
 from fsmeu.corpora.records import Record, Source, blocks, records
 from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
@@ -28,16 +29,6 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.expect_many import expect_many
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
-
-__all__ = [
-    "BAD",
-    "ModelQuestion",
-    "Question",
-    "Totals",
-    "as_line",
-    "open_output",
-    "run",
-]
 
 Data = dict[str, Any]
 
@@ -116,19 +107,14 @@ def _hypothesis(item: Item) -> list[Any]:
         must = 'a hypothesis is needed, as in "z": [0, 1] or "z": "01"'
         raise InputError(message("record", must, "none"))
     if not isinstance(item.z, str | list):
-        raise InputError(message("key 'z'", "must be a list of labels, or a text", item.z))
+        raise InputError(message("key 'z'", LABELS, item.z))
     return spelled(item.z, item.model) if isinstance(item.z, str) else item.z
 
 
-@dataclass(frozen=True)
-class Result:
-    """What became of one record.
+class Result(NamedTuple):
+    """What became of one record: its number, its first line, and the answer.
 
-    Attributes:
-        number: the number of the record.
-        line: the line at which it begins.
-        data: the answer; None where the record is bad.
-        fault: what is wrong with it.
+    Where the record is bad, the answer is None, and ``fault`` says what is wrong with it.
     """
 
     number: int
@@ -148,78 +134,57 @@ _cached = _Cached()
 
 
 def answer_block(question: bytes, block: bytes) -> list[Result]:
-    """The results for a block of records, in their order; one that is bad spoils no other.
+    """The results for records, in their order; question and records are pickled.
 
-    Args:
-        question: a pickled ``Question``.
-        block: a pickled list of records.
+    A record that is bad spoils no other.
     """
     if _cached.key != question:
         _cached.question, _cached.key = pickle.loads(question), question
-    asked: Question = _cached.question
-    found: dict[int, Result] = {}
+    query: Question = _cached.question
+    results: dict[int, Result] = {}
     items: list[Item] = []
-    records: list[Record] = pickle.loads(block)
-    for record in records:
+    held: list[Record] = pickle.loads(block)
+
+    def take(record: Item | Record, ask: Callable[[Any], Any]) -> Any:
+        """What is asked for; where that fails, the fault becomes the record's result."""
         try:
-            items.append(asked.read(record))
+            return ask(record)
         except FsmeuError as error:
-            found[record.number] = _fault(record, error)
+            line = error.line if isinstance(error, LineError) else record.line
+            results[record.number] = Result(record.number, line, None, str(error))
+            return None
+
+    for record in held:
+        item = take(record, query.read)
+        items += [] if item is None else [item]
     try:
-        answers = asked.answers(items)
-        found |= {i.number: _result(i, data) for i, data in zip(items, answers, strict=True)}
+        answers = query.answers(items)
     except FsmeuError:
-        found |= {item.number: _alone(asked, item) for item in items}
-    return [found[record.number] for record in records]
+        answers = [take(item, query.answer) for item in items]
+    for item, data in zip(items, answers, strict=True):
+        if data is not None:
+            names = {"record": item.number} | ({} if item.id is None else {"id": item.id})
+            results[item.number] = Result(item.number, item.line, {**names, **data})
+    return [results[record.number] for record in held]
 
 
-def _alone(asked: Question, item: Item) -> Result:
-    try:
-        return _result(item, asked.answer(item))
-    except FsmeuError as error:
-        return _fault(item, error)
-
-
-def _fault(item: Item | Record, error: FsmeuError) -> Result:
-    """What is wrong with a record, and in which line."""
-    line = error.line if isinstance(error, LineError) else item.line
-    return Result(item.number, line, None, str(error))
-
-
-def _result(item: Item, data: Data) -> Result:
-    names: Data = {"record": item.number}
-    if item.id is not None:
-        names["id"] = item.id
-    return Result(item.number, item.line, {**names, **data})
-
-
-_BEGIN = b'{"record": '
-_PIECE = 1 << 16
-
-
-def as_line(data: dict[str, Any]) -> str:
+def as_line(data: Data) -> str:
     """The result of a record as one line of JSON, without its end."""
     return json.dumps(data, allow_nan=False)
 
 
-@dataclass(frozen=True)
-class Output:
-    """A file of results that is open.
-
-    Attributes:
-        file: where the next result goes.
-        last: the last result that it holds; None when it holds none.
-    """
+class Output(NamedTuple):
+    """A file of results that is open, and the last result in it; None when it holds none."""
 
     file: BinaryIO
-    last: dict[str, Any] | None = None
+    last: Data | None = None
 
     @property
     def done(self) -> int:
         """The number of the last record with a result."""
         return int(self.last["record"]) if self.last else 0
 
-    def write(self, results: Iterable[dict[str, Any]]) -> None:
+    def write(self, results: Iterable[Data]) -> None:
         """Adds results; the system has them when this returns."""
         self.file.write("".join(as_line(data) + "\n" for data in results).encode())
         self.file.flush()
@@ -227,11 +192,9 @@ class Output:
 
 @contextmanager
 def open_output(path: Path, resume: bool) -> Iterator[Output]:
-    """The file that results are written to.
+    """The file that results are written to, new or empty unless a run is resumed.
 
-    Args:
-        path: the file; it must be empty or not be there unless a run is resumed.
-        resume: whether to go on after the last complete line; one that is incomplete is cut off.
+    A run that is resumed goes on after the last complete line; one that is incomplete is cut off.
 
     Raises:
         InputError: the file holds something else, or another run writes to it.
@@ -246,42 +209,34 @@ def open_output(path: Path, resume: bool) -> Iterator[Output]:
         if size and not resume:
             remedy = "Add --resume to go on with it, or remove it"
             raise InputError(message(where, "must be a new file", "one with results", remedy))
-        end = _after_newline(file, size)  # of the last complete line
-        last = _last(file, end, size, where) if size else None
-        file.truncate(end)
+        last = None
+        if size:
+            with mmap(file.fileno(), 0, access=ACCESS_READ) as held:
+                end = held.rfind(b"\n") + 1  # of the last complete line
+                line = held[held.rfind(b"\n", 0, max(0, end - 1)) + 1 : end]
+                last = _last(line, held[end : end + len(_BEGIN)], where)
+            file.truncate(end)
         yield Output(file, last)
 
 
-def _after_newline(file: BinaryIO, end: int) -> int:
-    """The place behind the last line end before ``end``, 0 where there is none."""
-    while end > 0:
-        begin = max(0, end - _PIECE)
-        file.seek(begin)
-        found = file.read(end - begin).rfind(b"\n")
-        if found >= 0:
-            return begin + found + 1
-        end = begin
-    return 0
+_BEGIN = b'{"record": '
 
 
-def _last(file: BinaryIO, end: int, size: int, where: str) -> dict[str, Any] | None:
-    """The last result, once it is seen that the file holds results."""
-    must = "must hold results of this command to be resumed"
-    file.seek(end)
-    rest = file.read(len(_BEGIN))
-    if end < size and not _BEGIN.startswith(rest):
-        raise InputError(message(where, must, "another text"))
-    if not end:
-        return None
-    begin = _after_newline(file, end - 1)
-    file.seek(begin)
+def _last(line: bytes, rest: bytes, where: str) -> Data | None:
+    """The result in the last complete line, None where there is no line.
+
+    Raises:
+        InputError: it holds none, or what follows it does not begin as one does.
+    """
     try:
-        last = json.loads(file.read(end - begin))
-        if as_whole(last["record"], least=1) is not None:
-            return dict(last)
+        last: Data = json.loads(line) if line else {}
+        good = _BEGIN.startswith(rest) and (not line or as_whole(last["record"], 1) is not None)
     except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    raise InputError(message(where, must, "another text"))
+        good = False
+    if not good:
+        must = "must hold results of this command to be resumed"
+        raise InputError(message(where, must, "another text"))
+    return last or None
 
 
 BAD = ("stop", "skip")
@@ -291,21 +246,14 @@ _SAME = 1e-9
 
 @dataclass
 class Totals:
-    """What a run did.
-
-    Attributes:
-        records: records that it answered.
-        proven: decisions of these that are proven best.
-        bad: records that it skipped.
-    """
+    """What a run did: records answered, decisions of these that are proven, records skipped."""
 
     records: int = 0
     proven: int = 0
     bad: int = 0
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What came of one block.
 
     Attributes:
@@ -314,7 +262,7 @@ class Step:
         position: bytes of the corpus up to here, as it is stored.
     """
 
-    results: list[dict[str, Any]]
+    results: list[Data]
     faults: list[str]
     position: int
 
@@ -324,7 +272,7 @@ def run(
     source: Source,
     workers: Workers,
     bad: str = "stop",
-    last: dict[str, Any] | None = None,
+    last: Data | None = None,
 ) -> Iterator[Step]:
     """What came of each block of a corpus, in order.
 
@@ -343,25 +291,25 @@ def run(
         InputError: a record is bad, and that is not to be skipped; or the last result is none of
             this corpus and question.
     """
-    done = int(last["record"]) if last else 0
+    done, seen = int(last["record"]) if last else 0, 0
     positions: deque[int] = deque()
-    tasks = _tasks(source, question.form, max(done, 1), positions.append)
-    shared = pickle.dumps(question)
-    seen = 0
-    for results in workers.in_order(answer_block, shared, tasks):
+
+    def tasks() -> Iterator[bytes]:
+        """The blocks from the one with the last result on, pickled."""
+        for block in blocks(records(source.lines(), question.form)):
+            if block[-1].number >= done:
+                positions.append(source.position)
+                yield pickle.dumps(block)
+
+    for results in workers.in_order(answer_block, pickle.dumps(question), tasks()):
         seen = results[-1].number
         if last is not None and results[0].number <= done <= seen:
             _check_last(last, results[done - results[0].number], source.where)
-        fresh = [result for result in results if result.number > done]
-        faults = [
-            f"{source.where}, line {result.line}: {result.fault}"
-            for result in fresh
-            if result.data is None
-        ]
+        new = [result for result in results if result.number > done]
+        faults = [f"{source.where}, line {r.line}: {r.fault}" for r in new if r.data is None]
         if faults and bad == "stop":
             raise InputError(faults[0])
-        good = [result.data for result in fresh if result.data is not None]
-        yield Step(good, faults, positions.popleft())
+        yield Step([r.data for r in new if r.data is not None], faults, positions.popleft())
     if not seen and not done:
         raise EmptyError(message(source.where, "must hold at least one record"))
     if seen < done:
@@ -369,23 +317,14 @@ def run(
         raise InputError(message(source.where, must, f"{seen or 'fewer'} records"))
 
 
-def _tasks(source: Source, form: str, first: int, tell: Callable[[int], None]) -> Iterator[bytes]:
-    """The blocks from the one with this record on, pickled; says where in the file each ends."""
-    for block in blocks(records(source.lines(), form)):
-        if block[-1].number >= first:
-            tell(source.position)
-            yield pickle.dumps(block)
-
-
-def _check_last(last: dict[str, Any], again: Result, where: str) -> None:
+def _check_last(last: Data, again: Result, where: str) -> None:
     """Sees that the last result of a run that is resumed is what this run would have written."""
     data = again.data or {}
     same = data.get("id") == last.get("id") and data.keys() == last.keys()
     if same and data.get("exact", True) and last.get("exact", True):
-        told = last["value"]
-        same = isinstance(told, int | float) and math.isclose(
-            data["value"], told, rel_tol=_SAME, abs_tol=_SAME
-        )
+        value = last["value"]
+        same = isinstance(value, int | float)
+        same = same and math.isclose(data["value"], value, rel_tol=_SAME, abs_tol=_SAME)
     if not same:
         must = "the results so far must be those of this corpus and command"
         got = f"another result for record {again.number:,}"

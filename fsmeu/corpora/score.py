@@ -6,71 +6,41 @@ the level of the corpus, counts are summed over the sentences and the value is t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Floats
+from fsmeu.bootstrap import Estimate, drawn_weights, estimate
 from fsmeu.checking.examples import as_labels
 from fsmeu.corpora.columns import LineError
 from fsmeu.corpora.parse import Item, Places, read_gold
 from fsmeu.corpora.records import Record
+from fsmeu.decoding.corpus import CorpusDecision, decode_corpus
 from fsmeu.decoding.decode_many import decode_many
-from fsmeu.errors import InputError, message
+from fsmeu.errors import EmptyError, FsmeuError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.tags import KINDS, is_tag
-from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts
+from fsmeu.losses.evaluate import added_counts, check_totals, sentence_counts, value_of_totals
 from fsmeu.losses.loss import SpecLoss, load
+from fsmeu.losses.semantics.evaluator import BoundLoss
 from fsmeu.losses.semantics.walk import registers_of_pairs, values_of_registers
 from fsmeu.models import Model
 from fsmeu.models.base import marginals_many, prepare_many
 
-__all__ = [
-    "CORPUS",
-    "WAYS",
-    "ScoreQuestion",
-    "are_chunk_tags",
-    "named",
-    "over_labels",
-    "scores_of",
-    "sums_up",
-    "tag_scores",
-    "type_scores",
-]
+Losses = Sequence[tuple[str, SpecLoss]]
+"""Names and losses."""
 
 CORPUS = "corpus"
 WAYS = ("viterbi", "marginal", "meu", CORPUS)
 """The most probable sequence; the most probable label of each position; the best expected value of
 each sentence; that of the corpus, for which all models must be known."""
-
-Decided = list[list[Label]]
-
-
-def decisions_of(
-    models: Sequence[Model], ways: Sequence[str], losses: Sequence[tuple[str, SpecLoss]]
-) -> dict[str, Decided]:
-    """The decisions for each model, by the name of how they are made.
-
-    Args:
-        models: label models.
-        ways: some of ``WAYS``; what is decided for the corpus is left out.
-        losses: names and losses; there is a decision "meu" for each of them.
-    """
-    found: dict[str, Decided] = {}
-    prepare_many(models)
-    for way in ways:
-        if way == "viterbi":
-            found[way] = [_most_probable(model) for model in models]
-        elif way == "marginal":
-            found[way] = _marginal(models)
-        elif way == "meu":
-            for name, loss in losses:
-                decided = decode_many(loss, models)
-                found[named("meu", name, len(losses))] = [one.labels for one in decided]
-    return found
 
 
 def named(way: str, loss: str, losses: int) -> str:
@@ -85,42 +55,34 @@ def _most_probable(model: Model) -> list[Label]:
     return best[0][0]
 
 
-def _marginal(models: Sequence[Model]) -> Decided:
+def _marginal(models: Sequence[Model]) -> list[list[Label]]:
     """The most probable label of each position; the first of several."""
     groups: dict[tuple[int, int], list[int]] = {}
     for row, model in enumerate(models):
         groups.setdefault((model.n, len(model.labels)), []).append(row)
-    found: Decided = [[] for _ in models]
+    decided: list[list[Label]] = [[] for _ in models]
     for rows in groups.values():
         chances = marginals_many([models[row] for row in rows])
         for row, best in zip(rows, chances.argmax(axis=2), strict=True):
-            found[row] = [models[row].labels[k] for k in best]
-    return found
-
-
-_NAMES = ("tp", "hyp", "ref")
+            decided[row] = [models[row].labels[k] for k in best]
+    return decided
 
 
 def chunk_counts(decided: Sequence[Any], golds: Sequence[Any]) -> dict[str, Floats]:
     """Agreeing, decided and given chunks of each sentence by type, (sentences, 3) each.
 
-    They are the counts of ``chunk_fscore`` where tags of other types are O.
-
-    Args:
-        decided: a tag sequence for each sentence.
-        golds: its reference.
+    They are the counts of ``chunk_fscore`` where tags of other types are O. There is a tag sequence
+    and its reference for each sentence.
     """
     tags = {str(tag) for part in (decided, golds) for one in part for tag in one}
-    found = {}
+    by_type = {}
     for kind in sorted({tag.partition("-")[2] for tag in tags} - {""}):
         loss = _one_type(kind)
-        pairs = [
-            (loss.alphabet.encode(_only(z, kind)), loss.alphabet.encode(_only(y, kind)))
-            for z, y in zip(decided, golds, strict=True)
-        ]
-        counts = sentence_counts(loss.bound, pairs)
-        found[kind] = np.stack([counts[name] for name in _NAMES], axis=1)
-    return found
+        encode = loss.alphabet.encode
+        sides = ([encode(_only(one, kind)) for one in part] for part in (decided, golds))
+        counts = sentence_counts(loss.bound, list(zip(*sides, strict=True)))
+        by_type[kind] = np.stack([counts[name] for name in ("tp", "hyp", "ref")], axis=1)
+    return by_type
 
 
 @cache
@@ -133,22 +95,17 @@ def _only(tags: Sequence[Label], kind: str) -> list[Label]:
 
 
 def type_scores(totals: Mapping[str, Floats]) -> dict[str, dict[str, Any]]:
-    """Precision, recall and F1 by type, and the numbers of given and decided chunks.
+    """Precision, recall, F1 and the numbers of given and predicted chunks by type.
 
-    Args:
-        totals: agreeing, decided and given chunks by type, (3,) each.
+    The totals are agreeing, decided and given chunks by type, (3,) each. What is 0/0 is 0.
     """
-    found = {}
+    scores = {}
     for kind, counts in sorted(totals.items()):
         both, hyp, ref = (int(count) for count in counts)
-        found[kind] = {
-            "precision": both / hyp if hyp else 0.0,
-            "recall": both / ref if ref else 0.0,
-            "F1": 2 * both / (hyp + ref) if hyp + ref else 0.0,
-            "given": ref,
-            "predicted": hyp,
-        }
-    return found
+        three = {"precision": (both, hyp), "recall": (both, ref), "F1": (2 * both, hyp + ref)}
+        shares = {name: above / below if below else 0.0 for name, (above, below) in three.items()}
+        scores[kind] = {**shares, "given": ref, "predicted": hyp}
+    return scores
 
 
 def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
@@ -157,29 +114,24 @@ def are_chunk_tags(tags: Sequence[Sequence[str]]) -> bool:
     return bool(seen) and all(is_tag(tag, KINDS["bio"]) for tag in seen)
 
 
-def tag_scores(found: Sequence[Sequence[str]], given: Sequence[Sequence[str]]) -> dict[str, float]:
+def tag_scores(
+    predicted: Sequence[Sequence[str]], given: Sequence[Sequence[str]]
+) -> dict[str, float]:
     """Precision, recall and F1 of chunks, accuracy of tags and share of right sequences, by name.
 
     The first three are there for chunk tags only, and 0 where they are 0/0.
-
-    Args:
-        found: the predicted tags of each sentence.
-        given: its tags, as many.
     """
-    pairs = list(zip(found, given, strict=True))
+    pairs = list(zip(predicted, given, strict=True))
     same = [a == b for z, y in pairs for a, b in zip(z, y, strict=True)]
     scores = {
         "accuracy": sum(same) / max(1, len(same)),
         "sequences": sum(list(z) == list(y) for z, y in pairs) / max(1, len(pairs)),
     }
-    if not are_chunk_tags([*found, *given]):
+    if not are_chunk_tags([*predicted, *given]):
         return scores
-    total = np.sum([part.sum(axis=0) for part in chunk_counts(found, given).values()], axis=0)
+    total = np.sum([part.sum(axis=0) for part in chunk_counts(predicted, given).values()], axis=0)
     chunks = type_scores({"": total})[""]
     return {**{name: chunks[name] for name in ("precision", "recall", "F1")}, **scores}
-
-
-Pairs = list[tuple[Ints, Ints]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,17 +161,31 @@ class ScoreQuestion:
     def answers(self, items: Sequence[Item]) -> list[dict[str, Any]]:
         """The scores of each record.
 
-        Each has the names of "decisions", the length "n", "values", (losses, decisions), for each
-        loss "counts", (decisions, counts), or None where the value is no function of sums; the
-        "labels" of the block; the "item" itself, where the corpus is decided as a whole, else
-        None; and "types", for each decision the chunks by type, (3,) each.
+        Each has the names of "decisions", the length "n", "scores", (decisions, columns), as
+        ``scores_of`` gives them, the "labels" of the block, the "item" itself, where the corpus is
+        decided as a whole, else None, and "types", for each decision the chunks by type, (3,) each.
         """
-        return _scores(self, items)
+        if not items:
+            return []
+        decided, labels, golds = self._decided(items), _labels_of(items), [i.gold for i in items]
+        tables = [scores_of(self.losses, labels, each, golds) for each in decided.values()]
+        types = {n: chunk_counts(z, golds) for n, z in decided.items()} if self.by_type else {}
+        return [
+            {
+                "decisions": tuple(decided),
+                "labels": labels,
+                "n": len(item.gold),
+                "item": item if CORPUS in self.ways else None,
+                "scores": [table[row] for table in tables],
+                "types": {name: _at(row, each) for name, each in types.items()},
+            }
+            for row, item in enumerate(items)
+        ]
 
     def answer(self, item: Item) -> dict[str, Any]:
         """The scores of one; a label that a loss does not know is told with its line."""
         try:
-            return _scores(self, [item])[0]
+            return self.answers([item])[0]
         except InputError as error:
             for k, line in enumerate(item.lines):
                 labels = {item.gold[k], *(labels[k] for labels in item.systems.values())}
@@ -227,64 +193,39 @@ class ScoreQuestion:
                     raise LineError(str(error), line) from None
             raise
 
+    def _decided(self, items: Sequence[Item]) -> dict[str, list[Any]]:
+        """The decisions for all records, by name: those of systems, then those of models."""
+        names = items[0].systems
+        decided: dict[str, list[Any]] = {n: [item.systems[n] for item in items] for n in names}
+        models = [item.model for item in items if item.model is not None]
+        if models and len(models) < len(items):
+            raise InputError(message("record", "all records or none must have models"))
+        if models:
+            prepare_many(models)
+        for way in self.ways if models else ():
+            if way == "viterbi":
+                decided[way] = [_most_probable(model) for model in models]
+            elif way == "marginal":
+                decided[way] = _marginal(models)
+            elif way == "meu":
+                for name, loss in self.losses:
+                    best = decode_many(loss, models)
+                    decided[named(way, name, len(self.losses))] = [one.labels for one in best]
+        if not decided and not (models and CORPUS in self.ways):
+            must = "there must be something to score: models, or decisions named by --system"
+            raise InputError(message("record", must, "a reference alone"))
+        return decided
+
+
+def _at(row: int, tables: Mapping[str, Floats]) -> dict[str, Floats]:
+    return {kind: table[row] for kind, table in tables.items()}
+
 
 def _knows(loss: SpecLoss, label: Label) -> bool:
     """Whether the label can be one of the loss."""
     if not loss.labels_open:
         return label in loss.alphabet.index
     return not loss.spec.scheme or label == "O" or is_tag(str(label), KINDS[loss.spec.scheme])
-
-
-def _scores(asked: ScoreQuestion, items: Sequence[Item]) -> list[dict[str, Any]]:
-    """What each record is worth by each loss under each decision."""
-    if not items:
-        return []
-    decided, labels = _decided(asked, items), _labels_of(items)
-    scores = [
-        [scores_of(over_labels(loss, labels), each, items, name) for each in decided.values()]
-        for name, loss in asked.losses
-    ]
-    values = np.array([[value for value, _ in of_loss] for of_loss in scores])
-    values = values.reshape(len(scores), len(decided), len(items))
-    added = [[counts for _, counts in of_loss if counts is not None] for of_loss in scores]
-    counts = [
-        np.stack(some, axis=1) if some else None for some in added
-    ]  # (records, decisions, ...)
-    golds = [item.gold for item in items]
-    types = {
-        name: chunk_counts(each, golds) if asked.by_type else {} for name, each in decided.items()
-    }
-    return [
-        {
-            "decisions": tuple(decided),
-            "labels": labels,
-            "n": len(item.gold),
-            "item": item if CORPUS in asked.ways else None,
-            "values": values[:, :, row],
-            "counts": [None if one is None else one[row] for one in counts],
-            "types": {
-                name: {kind: each[row] for kind, each in by_type.items()}
-                for name, by_type in types.items()
-            },
-        }
-        for row, item in enumerate(items)
-    ]
-
-
-def _decided(asked: ScoreQuestion, items: Sequence[Item]) -> dict[str, list[Any]]:
-    """The decisions for all records, by name: those of systems, then those of models."""
-    found: dict[str, list[Any]] = {
-        name: [item.systems[name] for item in items] for name in items[0].systems
-    }
-    models = [item.model for item in items if item.model is not None]
-    if models and len(models) < len(items):
-        raise InputError(message("record", "all records or none must have models"))
-    if models:
-        found |= decisions_of(models, asked.ways, asked.losses)
-    if not found and not (models and CORPUS in asked.ways):
-        must = "there must be something to score: models, or decisions named by --system"
-        raise InputError(message("record", must, "a reference alone"))
-    return found
 
 
 def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
@@ -302,40 +243,228 @@ def _labels_of(items: Iterable[Item]) -> tuple[Label, ...]:
     return tuple(sorted(as_labels(others), key=lambda x: (x, "") if isinstance(x, int) else (0, x)))
 
 
-def over_labels(loss: SpecLoss, labels: tuple[Label, ...]) -> SpecLoss:
-    """The loss over these labels, where its own are open; it needs one label at least."""
-    return loss.with_labels(Alphabet(labels)) if loss.labels_open and labels else loss
+def with_totals(loss: SpecLoss, labels: tuple[Label, ...]) -> tuple[BoundLoss, list[str] | None]:
+    """The loss over these labels, where its own are open, and the counts that its value looks at.
 
-
-def sums_up(loss: SpecLoss) -> str:
-    """Why there is no value of a corpus; empty where there is one."""
+    They are None where the value of a corpus is no function of their sums.
+    """
+    loss = loss.with_labels(Alphabet(labels)) if loss.labels_open and labels else loss
     try:
-        check_totals(loss, "corpus")
-    except InputError as error:
-        return str(error)
-    return ""
+        return loss.bound, list(sentence_counts(check_totals(loss, "corpus"), []))
+    except InputError:
+        return loss.bound, None
 
 
 def scores_of(
-    loss: SpecLoss, decided: Sequence[Any], items: Sequence[Item], name: str
-) -> tuple[Floats, Floats | None]:
-    """Values, (records,), and what is added to the counts, (records, counts), or None.
+    losses: Losses,
+    labels: tuple[Label, ...],
+    decided: Sequence[Any],
+    golds: Sequence[Any],
+) -> Floats:
+    """For each named loss its value, and what is added to each of its counts, (records, columns).
 
-    Args:
-        loss: a loss whose labels include all that occur.
-        decided: a label sequence for each record.
-        items: the records.
-        name: what the loss was called, for messages.
+    There are no counts of a loss whose value is no function of their sums. A label sequence is
+    decided for each record, and has a reference.
     """
-    alphabet = loss.alphabet
-    pairs: Pairs = [
-        (alphabet.encode(z, f"decision, {name}"), alphabet.encode(item.gold, f"gold, {name}"))
-        for z, item in zip(decided, items, strict=True)
-    ]
-    lengths = np.array([len(y) for _, y in pairs], np.int64)
-    ended = registers_of_pairs(loss.bound, pairs)
-    values = values_of_registers(loss.bound, ended, lengths)
-    if sums_up(loss):
-        return values, None
-    counts = added_counts(loss.bound, ended, lengths)
-    return values, np.stack(list(counts.values()), axis=1) if counts else np.zeros((len(pairs), 0))
+    columns: list[Floats] = []
+    lengths = np.array([len(y) for y in golds], np.int64)
+    for name, loss in losses:
+        bound, counts = with_totals(loss, labels)
+        encode = bound.alphabet.encode
+        pairs = [
+            (encode(z, f"decision, {name}"), encode(y, f"gold, {name}"))
+            for z, y in zip(decided, golds, strict=True)
+        ]
+        ended = registers_of_pairs(bound, pairs)
+        columns.append(values_of_registers(bound, ended, lengths))
+        if counts is not None:
+            columns += added_counts(bound, ended, lengths).values()
+    return np.stack(columns, axis=1)
+
+
+LEVELS = ("sentence", "corpus")
+_HEADS = ("value", "low", "high", "difference", "difference_low", "difference_high")
+
+
+@dataclass
+class Tally:
+    """What was found for the sentences, in blocks of them.
+
+    Attributes:
+        decisions: their names.
+        labels: all labels that occur, by their text.
+        n: the lengths.
+        scores: for each block, (sentences, decisions, columns), as ``scores_of`` gives them.
+        items: the records themselves, where they are kept.
+        types: for each decision, agreeing, decided and given chunks by type, (3,) each.
+    """
+
+    decisions: tuple[str, ...] = ()
+    labels: dict[str, Label] = field(default_factory=dict)
+    n: list[int] = field(default_factory=list)
+    scores: list[Floats] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    types: dict[str, dict[str, Floats]] = field(default_factory=dict)
+
+    def add(self, results: Sequence[dict[str, Any]]) -> None:
+        """Adds a block of answers of ``ScoreQuestion``; an InputError if decisions are others."""
+        for data in results:
+            self.decisions = self.decisions if self.n else data["decisions"]
+            if data["decisions"] != self.decisions:
+                must = f"all records must have the decisions {', '.join(self.decisions)}"
+                where = f"record {data['record']:,}"
+                raise InputError(message(where, must, ", ".join(data["decisions"])))
+            self.n.append(data["n"])
+            self.items += [] if data["item"] is None else [data["item"]]
+            for name, counts in data["types"].items():
+                mine = self.types.setdefault(name, {})
+                for kind, each in counts.items():
+                    mine[kind] = mine.get(kind, 0.0) + each
+        for label in chain(*dict.fromkeys(data["labels"] for data in results)):
+            self.labels.setdefault(str(label), label)
+        if results and self.decisions:
+            self.scores.append(np.array([data["scores"] for data in results]))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One decision by one loss on one level.
+
+    The score is the value with its interval, the difference the same of the value less that of the
+    baseline; None for the baseline.
+    """
+
+    loss: str
+    kind: str
+    decision: str
+    level: str
+    score: Estimate
+    difference: Estimate | None
+
+
+def rows_of(
+    tally: Tally,
+    losses: Losses,
+    baseline: str,
+    draws: int,
+    seed: int,
+    tell: Callable[[int], None] = lambda made: None,
+) -> list[Row]:
+    """The scores of every decision by every loss; by those that do not sum up, of sentences alone.
+
+    The others are compared with the baseline. ``tell`` is called with the number of draws for the
+    intervals made since the last call.
+
+    Raises:
+        EmptyError: there are no sentences.
+    """
+    if not tally.n:
+        raise EmptyError(message("corpus", "must hold at least one record"))
+    sides = list(_sides(tally, losses)) if tally.decisions else []
+    drawn: list[list[Floats]] = [[] for _ in sides]
+    for weights in drawn_weights(len(tally.n), draws, seed):
+        for found, (*_, values_of) in zip(drawn, sides, strict=True):
+            found.append(values_of(weights))
+        tell(len(weights))
+    rows = []
+    for (name, kind, level, values_of), parts in zip(sides, drawn, strict=True):
+        value = values_of(np.ones((1, len(tally.n))))[0]
+        every = np.concatenate([np.zeros((0, len(value))), *parts])
+        at = tally.decisions.index(baseline)
+        for k, decision in enumerate(tally.decisions):
+            score = estimate(float(value[k]), every[:, k])
+            less = estimate(float(value[k] - value[at]), every[:, k] - every[:, at])
+            rows.append(Row(name, kind, decision, level, score, None if k == at else less))
+    return rows
+
+
+def _sides(
+    tally: Tally, losses: Losses
+) -> Iterator[tuple[str, str, str, Callable[[Floats], Floats]]]:
+    """Name and kind of each loss, each of its levels, and a function that values the decisions.
+
+    The function is given how often each sentence is in each corpus, (corpora, sentences), and
+    returns (corpora, decisions).
+    """
+    table, lengths = np.concatenate(tally.scores), np.array(tally.n, np.float64)
+    for name, loss in losses:
+        bound, counts = with_totals(loss, tuple(tally.labels.values()))
+        width = len(counts or ())
+        values, added, table = table[:, :, 0], table[:, :, 1 : 1 + width], table[:, :, 1 + width :]
+        yield name, loss.kind, "sentence", partial(_means, values)
+        if counts is not None:
+            yield name, loss.kind, "corpus", partial(_totals, bound, counts, added, lengths)
+
+
+def _means(values: Floats, weights: Floats) -> Floats:
+    """The mean values of corpora, (corpora, decisions); values are (sentences, decisions)."""
+    return weights @ values / len(values)
+
+
+def _totals(
+    bound: BoundLoss, names: Sequence[str], counts: Floats, lengths: Floats, weights: Floats
+) -> Floats:
+    """The values of whole corpora, (corpora, decisions); counts are (sentences, decisions, counts).
+
+    Corpora of the same length are valued together: ``n`` is the same for them.
+    """
+    totals = np.tensordot(weights, counts, axes=(1, 0))  # (corpora, decisions, counts)
+    found = np.empty((len(weights), counts.shape[1]))
+    sizes = weights @ lengths
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        added = {name: totals[rows, :, j].ravel() for j, name in enumerate(names)}
+        values = value_of_totals(bound, int(size), added, len(rows) * found.shape[1])
+        found[rows] = values.reshape(len(rows), -1)
+    return found
+
+
+def row_data(row: Row) -> dict[str, Any]:
+    """The row as plain data by name; None for what there is not."""
+    both = (row.score,) if row.difference is None else (row.score, row.difference)
+    numbers = [number for one in both for number in (one.value, one.low, one.high)]
+    names = {"loss": row.loss, "kind": row.kind, "decision": row.decision, "level": row.level}
+    return {**names, **dict(zip_longest(_HEADS, numbers))}
+
+
+def rows_csv(rows: Sequence[Row]) -> str:
+    """The rows as csv text, one line for each loss, decision and level."""
+    text = io.StringIO()
+    names = ["loss", "kind", "decision", "level", *_HEADS]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(row_data(row) for row in rows)
+    return text.getvalue()
+
+
+_GAP = 1e-5
+"""How far below the best expected value that of a decision may be: less than scores are shown."""
+
+
+def decide_whole(
+    tally: Tally,
+    losses: Losses,
+    tell: Callable[[float, float], None] | None = None,
+) -> list[tuple[str, CorpusDecision | str]]:
+    """The decisions that are best for the corpus, by name, or why there is none; added to a tally.
+
+    The tally has kept the records. ``tell`` is called with bounds of the best expected value.
+    """
+    models, golds = [item.model for item in tally.items], [item.gold for item in tally.items]
+    if not models or None in models:
+        return []
+    found: list[tuple[str, CorpusDecision | str]] = []
+    for name, loss in losses:
+        way = named(f"meu {CORPUS}", name, len(losses))
+        try:
+            decision = decode_corpus(loss, models, gap=_GAP, progress=tell)
+        except FsmeuError as error:
+            found.append((way, str(error)))
+            continue
+        labels = tuple(tally.labels.values())
+        table = scores_of(losses, labels, decision.labels, golds)[:, None]
+        before = [np.concatenate(tally.scores)] if tally.decisions else []
+        tally.scores = [np.concatenate([*before, table], axis=1)]
+        tally.decisions = (*tally.decisions, way)
+        found.append((way, decision))
+    return found

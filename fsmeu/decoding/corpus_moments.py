@@ -179,7 +179,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
             spread = counts.deviation * abs(below[2, middle] / d[middle])
             needed = needed_order(spread, _ENOUGH, 4)
         totals = _Totals(blocks, counts, sign * top[1], below, d, ratio.power, largest, pool)
-        search = totals.search(middle)
+        search = totals.search()
         best, upper = best_number(search)
         zs = search.best_at(best)
     value, error = _value(corpus, blocks, totals, zs, float(most))
@@ -290,7 +290,7 @@ class _Totals:
             found[block.rows] = block.rounding
         return found
 
-    def search(self, mean: int) -> ByNumber:
+    def search(self) -> ByNumber:
         """The values by total."""
         u, high, order = self.below[2] / self.d, len(self.d) - 1, len(self.counts.cumulants) - 1
         gain, zero = self.slope * self.d**-self.power, np.zeros(high + 1)
@@ -325,7 +325,7 @@ class _Totals:
             ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
             return each(k, lambda b, scores: b.structure.best_paths(scores, b.n, ends[b.rows]))
 
-        first = min(max(1, mean), high)
+        first = high  # scores hardly depend on the total, and the ends are tried anyway
         found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)
         for _ in range(6):  # the best total at the best total before
             best = 1 + int((gain * found.sums(first))[1:].argmax())

@@ -36,7 +36,7 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked
-from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES
+from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES, TILTED_CELLS
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.compiled import load_compiled
@@ -48,6 +48,7 @@ from fsmeu.trellis.moments import (
     add_apart,
     chain_of,
     chain_value,
+    exponentials,
     needed_order,
     parts_of,
     ranked_values,
@@ -172,23 +173,49 @@ def _under_chain(problem: Problem, form: Confusion) -> Answer | str:
     assert tables is not None
     chain = chain_of(*tables)
     ends = [chain_value(form, np.full(n, label), chain) for label in (0, 1)]
-    try:
-        search = _search(form, chain, sign)
-    except UnfitError as error:
-        return str(error)
-    if search is None:
-        return "counts must be concentrated: labels are too few or too rare for their moments"
     known = [(sign * one[0], one[1]) for one in ends if one is not None]
+    answer = None
+    for searched in (_search, _rare_search):
+        try:
+            search = searched(form, chain, sign)
+        except UnfitError as error:
+            return answer or str(error)
+        if search is not None:
+            answer = _best_of(problem, form, chain, search, known, searched is _rare_search)
+        if answer is not None and answer.exact:
+            break
+    return answer or "counts must be concentrated, or few enough for sums of exponentials"
+
+
+def _best_of(
+    problem: Problem,
+    form: Confusion,
+    chain: Chain,
+    search: ByNumber,
+    known: list[tuple[float, float]],
+    thorough: bool,
+) -> Answer:
+    """The best sequence of a search, or the one without ones or with nothing else.
+
+    Args:
+        problem: the problem.
+        form: its value.
+        chain: its model.
+        search: the values by the number of ones.
+        known: sign times value of the two others, and bounds on their errors.
+        thorough: as ``is_proven`` has it.
+    """
     best, upper = best_number(search, max(value - error for value, error in known))
     z = search.best_at(best)
     found = chain_value(form, z, chain)
     assert found is not None  # as all other numbers of ones
-    values, errors = np.array([*known, (sign * found[0], found[1]), (upper, 0.0)]).T
+    values, errors = np.array([*known, (problem.sign * found[0], found[1]), (upper, 0.0)]).T
     row = int(values[:-1].argmax())
-    z = z if row == len(known) else np.full(n, row)
-    proven = is_proven(problem, values, errors, row, z)
+    z = z if row == len(known) else np.full(problem.n, row)
+    proven = is_proven(problem, values, errors, row, z, thorough=thorough)
     why = f"{_WHY}; {len(search.tried)} numbers of ones were tried, a bound excludes all others"
-    return Answer(z, proven, why, n + 1, sign * float(values[row]), float(errors[row]))
+    value, error = problem.sign * float(values[row]), float(errors[row])
+    return Answer(z, proven, why, problem.n + 1, value, error)
 
 
 def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
@@ -232,7 +259,7 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     n, mean = len(chain.marginals), fsum(chain.marginals)
     top, below, power, apart = _single_ratio(form, chain, sign)
     d = below[0] + below[1] * mean
-    u, scale, run = below[1] / d, d**-power, load_compiled("moment_kernels")
+    u, scale, run = below[1] / d, d**-power, load_compiled("chain_kernels")
     ks = np.arange(1, n)
     expected = (top[1] - top[2])[ks] * np.cumsum(np.sort(chain.marginals)[::-1])[:-1]
     first = int(ks[(scale[ks] * (expected + (top[0] + top[2] * mean)[ks])).argmax()])
@@ -280,6 +307,53 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
 
     gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
     return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
+
+
+def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
+    """The values by the number of ones, by sums of exponentials; None where there are too many.
+
+    With D = v + c ref, v depending on k, Q_i(v) = E[y_i D^-a] is convex in v for any counts, and
+    the sum over nodes t of w exp(-t v) E[y_i exp(-t c ref)], which has no negative terms.
+
+    Raises:
+        UnfitError: the value is not a ratio as the head of this module has it, or c depends on k.
+    """
+    n = len(chain.marginals)
+    top, below, power, apart = _single_ratio(form, chain, sign)
+    ks = np.arange(1, n)
+    v, c = below[0], float(below[1, 1])
+    if (below[1, ks] != c).any() or c <= 0 or (top[1] < top[2])[ks].any():
+        raise UnfitError(_ONE_RATIO)
+    nodes, weights, off = exponentials(power, float(v[ks].min()) + c, float(v[ks].max()) + c * n)
+    if len(nodes) * n > TILTED_CELLS:
+        return None
+    logs, shares = np.zeros(len(nodes)), np.zeros((len(nodes), n))
+    far = load_compiled("chain_kernels").tilted_chain(
+        chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
+    )
+    digits = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
+    masses = weights[:, None] * np.exp(logs[:, None] - nodes[:, None] * v)  # (nodes, n + 1)
+    ones = shares.sum(axis=1)[:, None]  # E[ref exp(-t c ref)] by the mass
+    digits = digits[:, None] + 8 * UNIT * nodes[:, None] * np.abs(v)
+    rest = (masses * (top[0] + top[2] * ones)).sum(axis=0) + apart[0]
+    errors = (digits * masses * (np.abs(top[0]) + np.abs(top[2]) * ones)).sum(axis=0) + apart[1]
+    slack = (digits * masses * ones).sum(axis=0)  # of sums of scores
+
+    def scores_at(k: int) -> Floats:
+        return masses[:, k] @ shares  # type: ignore[no-any-return]
+
+    def sums_at(k: int) -> Floats:
+        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1]))
+
+    def over_at(k: int, ks: Ints) -> Floats:
+        return np.full(len(ks), slack[k])
+
+    def best_at(k: int) -> Ints:
+        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+
+    first = max(1, min(n - 1, round(fsum(chain.marginals))))
+    gain = top[1] - top[2]
+    return ByNumber(1, n - 1, first, v, gain, rest, errors, sums_at, over_at, best_at)
 
 
 def _single_ratio(

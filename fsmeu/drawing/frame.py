@@ -120,21 +120,31 @@ def label_name(names: Mapping[int, str], number: int) -> str:
     shown = visible(name)
     if any(sign in shown for sign in ":,/ "):
         shown = f"'{shown}'"
-    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"
+    return _shorten(shown, _LONGEST_NAME)
 
 
 def _label_lines(labels: list[str]) -> tuple[str, ...]:
     """Labels in lines of some width; of many, the first ones and how many more there are."""
-    lines = [[labels[0]]]
-    for label in labels[1:]:
-        if len(", ".join([*lines[-1], label])) <= _LABEL_WIDTH:
-            lines[-1].append(label)
-        else:
-            lines.append([label])
+    lines = _filled(labels, ", ", _LABEL_WIDTH)
     if len(lines) > _LINES:
         rest = sum(map(len, lines[_LINES - 1 :]))
         lines[_LINES - 1 :] = [[f"… and {rest} more"]]
     return (*(f"{', '.join(line)}," for line in lines[:-1]), ", ".join(lines[-1]))
+
+
+def _filled(words: list[str], joint: str, width: int) -> list[list[str]]:
+    """Words in lines that are no wider than this, where no word is."""
+    lines: list[list[str]] = []
+    for word in words:
+        if lines and len(joint.join([*lines[-1], word])) <= width:
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return lines
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def with_last_label(automaton: Automaton) -> Automaton:
@@ -418,7 +428,7 @@ def _caption(
 ) -> Caption:
     named = _named(automaton, registers, state)
     if not named:
-        lines = [_shorten(name)]
+        lines = [_shorten(name, _WIDEST)]
     elif short:
         lines = [",".join(_held(automaton, register, state) for register in registers)]
     else:
@@ -442,17 +452,8 @@ def _state_tip(automaton: Automaton, state: int, named: list[str]) -> str:
 
 
 def _wrap(words: list[str]) -> list[str]:
-    lines = [_shorten(words[0])]
-    for word in map(_shorten, words[1:]):
-        if len(lines[-1]) + 1 + len(word) <= _WIDEST:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    return lines
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    short = [_shorten(word, _WIDEST) for word in words]
+    return [" ".join(line) for line in _filled(short, " ", _WIDEST)]
 
 
 def _bundles(automaton: Automaton, evident: bool) -> tuple[Bundle, ...]:

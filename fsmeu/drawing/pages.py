@@ -70,7 +70,7 @@ def _shown(value: Any) -> Any:
 
 
 def _part(name: str) -> str:
-    return files("fsmeu.drawing").joinpath("assets", name).read_text(encoding="utf-8")
+    return (files("fsmeu.drawing") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -7,7 +7,7 @@ is the machine of F-score with the register ``hyp`` projected away, cut off afte
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsmeu.arrays import Ints
-from fsmeu.drawing.frame import register_texts, with_last_label
-from fsmeu.errors import InputError, check_int, message, nearest, shorten, visible
+from fsmeu.drawing.frame import label_name, register_texts, with_last_label
+from fsmeu.errors import InputError, check_int, message, nearest, shorten
 from fsmeu.exchange.automaton import Automaton, as_automaton
 from fsmeu.expectation.composition import Composition, compose
 from fsmeu.expectation.query import refuse_exchanged
@@ -68,9 +68,11 @@ def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
             reads &= table.olabel == y[i]
         arcs = np.flatnonzero(reads)
         if not len(arcs):
-            read = f"label {_name(automaton.inputs, a)}"
+            read = label_name(automaton.inputs, int(a))
             if y is not None:
-                read = f"the pair {_name(automaton.inputs, a)}:{_name(automaton.outputs, y[i])}"
+                read = f"the pair {read}:{label_name(automaton.outputs, int(y[i]))}"
+            else:
+                read = f"label {read}"
             must = f"the machine must have an arc for {read} at position {i + 1}"
             raise InputError(message("draw", must))
         steps.append(arcs)
@@ -88,10 +90,6 @@ def _leading_to(table: ArcTable, steps: list[Ints], ends: set[int]) -> Route:
         here = set(table.source[used].tolist())
         states |= here
     return Route(frozenset(states), frozenset(arcs), tuple(sorted(ends)))
-
-
-def _name(names: Mapping[int, str], number: int) -> str:
-    return visible(names.get(int(number), number))
 
 
 def registers_given_z(spec: Spec) -> tuple[str, ...]:

@@ -118,7 +118,8 @@ def counts_of(chances: Floats, most: Floats) -> Counts:
 def powers_of(coefficients: Floats) -> Floats:
     """E[... count^j] from coefficients of polynomials, which are divided by j!: the last axis."""
     factors = np.array([float(math.factorial(j)) for j in range(coefficients.shape[-1])])
-    return coefficients * factors
+    found: Floats = coefficients * factors
+    return found
 
 
 def shifted(moments: Floats, by: Floats) -> Floats:
@@ -144,10 +145,12 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
         return None
     hyp = sum(path_counts(s.h, np.stack([zs[row] for row in rows])).sum() for rows, s in groups)
     ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp)]), float(most))
+    if ratio is None:
+        return None
     order, needed = 4, 6  # four seldom suffice
     while order < needed:
         order = needed
-        if ratio is None or order > _MOST_ORDER:
+        if order > _MOST_ORDER:
             return None
         sums = _sums(corpus, groups, zs, order)
         d = ratio.below[0, 0] + ratio.below[2, 0] * sums.counts.mean

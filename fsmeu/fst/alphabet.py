@@ -78,6 +78,13 @@ def plain(item: Any) -> Any:
         return item
 
 
+def plain_label(item: Any) -> Any:
+    """A label as an int or a str, if it can be one: truth values and whole floats are numbers."""
+    value = plain(item)
+    whole = isinstance(value, bool) or (isinstance(value, float) and value.is_integer())
+    return int(value) if whole else value
+
+
 Label = int | str
 
 _MOST_DIGITS = 1000
@@ -139,9 +146,7 @@ class Alphabet:
             return np.array([self._encode_one(x, k, where) for k, x in enumerate(labels)], np.int64)
 
     def _encode_one(self, label: object, position: int, where: str) -> int:
-        given = plain(label)
-        if isinstance(given, bool) or (isinstance(given, float) and given.is_integer()):
-            given = int(given)
+        given = plain_label(label)
         try:
             return self.index[given]
         except Exception:  # not there, or whatever a strange label raises

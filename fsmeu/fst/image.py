@@ -1,4 +1,4 @@
-"""Arrays to OpenFst and back through its binary images: full doubles, no Python loop over arcs.
+"""Machines as arrays of arcs, to OpenFst and back through its binary images, in full doubles.
 
 A weight read through pynini's objects comes as a text of nine digits, and adding arcs one at a time
 costs as much as the algebra does. A ``const`` image has neither fault: all states, then all arcs.

@@ -2,7 +2,7 @@
 
 Every label model becomes one of these, and so does a hypothesis. Arcs lead from layer i to layer
 i + 1 only, so states are in topological order by construction and every path reads exactly n
-labels.
+labels. They go to OpenFst and come from there.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def string_layers(alphabet: Alphabet, indices: Ints) -> Layered:
     return Layered(alphabet, one, layers, one, unambiguous=True)
 
 
-# -- to OpenFst and back ------------------------------------------------------------------------
+# -- to OpenFst and back ---------------------------------------------------------------------------
 
 
 def table_from_layered(layered: Layered) -> ArcTable:

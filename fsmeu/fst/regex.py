@@ -208,7 +208,7 @@ def acceptor_table(fst: pynini.Fst, alphabet: Alphabet, n: int | None = None) ->
     return following, start, accepting
 
 
-# -- regular expressions over labels ------------------------------------------------------------
+# -- regular expressions over labels ---------------------------------------------------------------
 
 
 _SIGNS = "()[]{}|&!*+?.^"

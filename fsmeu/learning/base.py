@@ -1,12 +1,14 @@
-"""What classifiers share: two classes of any type, rows of features, checks, hill climbing."""
+"""What classifiers share: two classes of any type, rows of features, checks, hill climbing.
+
+An estimator is a dataclass: its fields are the parameters that scikit-learn sees.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,36 +22,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from fsmeu.arrays import Floats
+from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
 
-__all__ = [
-    "BinaryClassifier",
-    "Climb",
-    "LogisticClassifier",
-    "OuterClassifier",
-    "Rows",
-    "climb",
-    "nonnegative",
-    "number_between",
-    "positive_number",
-    "real",
-]
+Rows: TypeAlias = Any
+"""Examples as rows, (examples, features): an array of doubles or a ``csr_array``.
+
+Of a classifier around an estimator, they are whatever that estimator takes.
+"""
 
 
 def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
-    """A number that was given, checked.
-
-    Args:
-        where: who asks, for messages.
-        name: what it is called.
-        value: what was given.
-        which: what it must be, in words.
-        holds: whether a number is that.
-
-    Raises:
-        InputError: it is not a number, or not such a one.
-    """
+    """The number, checked: an InputError unless it is a ``which``, that is, unless it ``holds``."""
     number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not math.isnan(number) and holds(number):
         return number
@@ -57,40 +41,19 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
 
 
 def nonnegative(where: str, name: str, value: object) -> float:
-    """A finite number of at least 0 that was given, checked.
-
-    Raises:
-        InputError: it is none.
-    """
-    must = "finite number of at least 0"
-    return real(where, name, value, must, lambda number: 0.0 <= number < math.inf)
+    """The number, checked: an InputError unless it is finite and at least 0."""
+    return real(where, name, value, "finite number of at least 0", lambda x: 0.0 <= x < math.inf)
 
 
 def positive_number(where: str, name: str, value: object) -> float:
-    """A finite number above 0 that was given, checked.
-
-    Raises:
-        InputError: it is none.
-    """
-    must = "finite number above 0"
-    return real(where, name, value, must, lambda number: 0.0 < number < math.inf)
+    """The number, checked: an InputError unless it is finite and above 0."""
+    return real(where, name, value, "finite number above 0", lambda x: 0.0 < x < math.inf)
 
 
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
-    """A number that was given, checked.
-
-    Raises:
-        InputError: it is no number, or not between both bounds.
-    """
+    """The number, checked: an InputError unless it is between both bounds or one of them."""
     span = f"from {low:g} to {high:g}" if math.isfinite(high) else f"of at least {low:g}"
-    return real(where, name, value, f"number {span}", lambda number: low <= number <= high)
-
-
-Rows: TypeAlias = Any
-"""Examples as rows, (examples, features): an array of doubles or a ``csr_array``.
-
-Of a classifier around an estimator, they are whatever that estimator takes.
-"""
+    return real(where, name, value, f"number {span}", lambda x: low <= x <= high)
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,46 +74,53 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _training(
-        self, rows: Any, labels: Any, weights: Any = None
+        self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
     ) -> tuple[Rows, Floats, Floats | None]:
         """Checked examples: rows (examples, features), 1 for positive ones and 0, and weights.
 
-        Sets ``classes_`` and ``n_features_in_``.
+        The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
         """
-        rows, labels = validate_data(
-            self, rows, labels, accept_sparse="csr", dtype=np.float64, y_numeric=False
-        )
+        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": first}
+        rows, labels = validate_data(self, rows, labels, y_numeric=False, **given)
         rows = csr_array(rows) if issparse(rows) else rows
-        return rows, self._targets(labels), self._weights(rows, weights)
+        return rows, self._targets(labels, classes, first), self._weights(rows, weights)
 
-    def _targets(self, labels: NDArray[Any]) -> Floats:
-        """1 for examples of the positive class and 0 for others; sets ``classes_``."""
+    def _targets(self, labels: NDArray[Any], classes: Any = None, first: bool = True) -> Floats:
+        """1 for examples of the positive class and 0 for others; sets or checks ``classes_``."""
+        where = f"{type(self).__name__}.fit"
         check_classification_targets(labels)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) != 2:
-            where = f"{type(self).__name__}.fit"
-            must = "the labels must be of two classes"
-            found = f"{len(self.classes_)} class{'es' if len(self.classes_) != 1 else ''}"
-            remedy = "Only binary classification is supported"  # scikit-learn looks for these words
-            raise InputError(message(where, must, found, remedy))
-        return np.asarray(labels == self.classes_[1], np.float64)
+        if first or classes is not None:
+            known = np.unique(labels if classes is None else classes)
+            if len(known) != 2:
+                got = f"{len(known)} class{'es' if len(known) != 1 else ''}"
+                remedy = "Only binary classification is supported"  # scikit-learn looks for this
+                remedy += ". Where labels come in parts, give both classes at the first call"
+                raise InputError(message(where, "there must be two classes", got, remedy))
+            if not first and not np.array_equal(known, self.classes_):
+                raise InputError(message(where, "classes must stay the same", known.tolist()))
+            self.classes_ = known
+        positive = labels == self.classes_[1]
+        strange = labels[~positive & (labels != self.classes_[0])]
+        if len(strange):
+            must = f"labels must be of the classes {self.classes_.tolist()}"
+            raise InputError(message(where, must, np.unique(strange).tolist()))
+        return np.asarray(positive, np.float64)
 
     def _weights(self, rows: Rows, weights: Any) -> Floats | None:
         """Checked weights of examples, (examples,), or None."""
         if weights is None:
             return None
-        checked: Floats = _check_sample_weight(
-            weights, rows, dtype=np.float64, ensure_non_negative=True
-        )
+        how = {"dtype": np.float64, "ensure_non_negative": True}
+        checked: Floats = _check_sample_weight(weights, rows, **how)
         return checked
 
     def _rows(self, rows: Any) -> Rows:
         """Checked rows to predict, (examples, features)."""
         check_is_fitted(self)
-        found = validate_data(self, rows, accept_sparse="csr", dtype=np.float64, reset=False)
-        return csr_array(found) if issparse(found) else found
+        checked = validate_data(self, rows, accept_sparse="csr", dtype=np.float64, reset=False)
+        return csr_array(checked) if issparse(checked) else checked
 
-    def _named(self, positive: NDArray[np.bool_]) -> NDArray[Any]:
+    def _named(self, positive: Bools) -> NDArray[Any]:
         """The class of each example, from whether it is positive."""
         return self.classes_[positive.astype(np.int64)]
 
@@ -197,7 +167,7 @@ class OuterClassifier(BinaryClassifier):
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _training(
-        self, rows: Any, labels: Any, weights: Any = None
+        self, rows: Any, labels: Any, weights: Any = None, classes: Any = None, first: bool = True
     ) -> tuple[Rows, Floats, Floats | None]:
         """Rows as they are, 1 for positive ones and 0 for others, and weights."""
         rows, labels = self._pairs(rows, labels)
@@ -207,8 +177,7 @@ class OuterClassifier(BinaryClassifier):
         """Rows as they are, and as many checked labels; sets ``n_features_in_`` if it is known."""
         checked = validate_data(self, y=labels, **how)
         validate_data(self, rows, skip_check_array=True)
-        rows, _ = indexable(rows, checked)
-        return rows, checked
+        return indexable(rows, checked)[0], checked
 
     def _rows(self, rows: Any) -> Rows:
         """The rows to predict, as they are; the estimator looks at them."""
@@ -216,19 +185,12 @@ class OuterClassifier(BinaryClassifier):
         return rows
 
 
-Objective = Callable[[Floats], tuple[float, Floats]]
+Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 """A function of the weights and its gradient."""
 
 
-@dataclass(frozen=True, eq=False)
-class Climb:
-    """Where a climb ended.
-
-    Attributes:
-        weights: the weights there.
-        value: the objective there.
-        steps: the number of iterations.
-    """
+class Climb(NamedTuple):
+    """Where a climb ended: the weights, the objective there, the number of iterations."""
 
     weights: Floats
     value: float
@@ -263,5 +225,5 @@ def climb(
 
     options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
-        found = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
-    return Climb(np.asarray(found.x, np.float64), float(-found.fun), int(found.nit))
+        end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))

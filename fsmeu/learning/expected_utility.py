@@ -14,8 +14,8 @@ nonnegative numbers on the way up, so that small probabilities are as accurate a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -33,17 +33,12 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
-__all__ = ["CountTree", "MaxExpectedUtilityClassifier", "batch_value"]
-
 _TOGETHER = 32
 """Nodes of up to this many events are convolved all at once, larger ones each by itself."""
 
 
 class CountTree:
-    """The number of independent events that happen.
-
-    Args:
-        p: the probability of each event, (n,).
+    """The number of independent events that happen, which have the probabilities p, (n,).
 
     Attributes:
         n: the number of events.
@@ -57,7 +52,7 @@ class CountTree:
         self.levels = [level]
         while len(level) > 1:
             if len(level) % 2:
-                level = self.levels[-1] = np.concatenate((level, _nothing(level.shape[1])))
+                level = self.levels[-1] = np.concatenate((level, np.eye(1, level.shape[1])))
             level = _sums(level[0::2], level[1::2])
             self.levels.append(level)
 
@@ -66,28 +61,19 @@ class CountTree:
         """P(k events happen) for k = 0, ..., n, shape (n + 1,)."""
         return self.levels[-1][0, : self.n + 1]
 
-    def derivatives(self, worth: Floats) -> Floats:
-        """The derivatives of the expected worth of the count with respect to p, shape (n,).
+    def derivatives(self, values: Floats) -> Floats:
+        """The derivatives of the expected value of the count with respect to p, shape (n,).
 
-        Args:
-            worth: what each count is worth, (n + 1,).
+        The values are those of the counts 0, ..., n.
         """
-        if not self.n:
-            return np.zeros(0)
         down: Floats = np.zeros((1, self.levels[-1].shape[1]))
-        down[0, : self.n + 1] = worth
+        down[0, : self.n + 1] = values
         for level in reversed(self.levels[:-1]):
             below, down = np.empty(level.shape), down[: len(level) // 2]
             below[0::2] = _means(down, level[1::2])
             below[1::2] = _means(down, level[0::2])
             down = below
-        found: Floats = (down[:, 1] - down[:, 0])[: self.n]
-        return found
-
-
-def _nothing(size: int) -> Floats:
-    """The distribution of a count that is always 0, (1, size)."""
-    return np.eye(1, size)
+        return (down[:, -1] - down[:, 0])[: self.n]
 
 
 def _sums(left: Floats, right: Floats) -> Floats:
@@ -95,83 +81,72 @@ def _sums(left: Floats, right: Floats) -> Floats:
     nodes, size = left.shape
     if size > _TOGETHER:
         return np.array([np.convolve(*both) for both in zip(left, right, strict=True)])
-    found = np.zeros((nodes, 2 * size - 1))
+    total = np.zeros((nodes, 2 * size - 1))
     for k in range(size):
-        found[:, k : k + size] += left[:, k : k + 1] * right
-    return found
+        total[:, k : k + size] += left[:, k : k + 1] * right
+    return total
 
 
-def _means(worth: Floats, other: Floats) -> Floats:
-    """What a count is worth in the mean over another that adds to it, row by row, (nodes, size)."""
+def _means(values: Floats, other: Floats) -> Floats:
+    """Mean values of a count over another that adds to it, row by row, (nodes, size)."""
     nodes, size = other.shape
     if size > _TOGETHER:
-        both = zip(worth, other, strict=True)
-        return np.array([np.correlate(whole, part, "valid") for whole, part in both])
-    found = np.zeros((nodes, size))
+        both = zip(values, other, strict=True)
+        return np.array([np.correlate(all_, part, "valid") for all_, part in both])
+    mean = np.zeros((nodes, size))
     for k in range(size):
-        found += other[:, k : k + 1] * worth[:, k : k + size]
-    return found
+        mean += other[:, k : k + 1] * values[:, k : k + size]
+    return mean
 
 
-class BatchValue(Protocol):
-    """The expected value of one batch as a function of the probabilities of the second label."""
+def batch_value(loss: Loss, y: Ints) -> Objective:
+    """E[value(Z, y)] and its derivatives, (n,), as a function of the probabilities of 1, (n,).
 
-    def __call__(self, p: Floats) -> tuple[float, Floats]:
-        """E[value(Z, y)], p_i the probability of the second label, and its derivatives, (n,)."""
-
-
-def batch_value(loss: Loss, y: Ints) -> BatchValue:
-    """The expected value of a batch, as a function of probabilities.
-
-    Args:
-        loss: a loss over two labels.
-        y: label indices of the references, (n,).
+    The references y are label indices, (n,), of a loss over two labels.
 
     Raises:
         InputError: the batch is too large to be summed as a whole.
     """
     form = loss.confusion if isinstance(loss, SpecLoss) else None
-    return _ByComposition(loss, y) if form is None else _ByTable(form, y)
+    return _by_composition(loss, y) if form is None else _by_table(form, y)
 
 
-class _ByTable:
-    """Losses of the confusion table: two independent counts."""
+def _by_table(form: Confusion, y: Ints) -> Objective:
+    """Of losses of the confusion table: two independent counts."""
+    n, ref = len(y), int(y.sum())
+    cells = (ref + 1) * (n - ref + 1)
+    if cells > CONFUSION_CELLS:
+        must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
+        got = f"{cells:,} for {n:,} examples"
+        raise InputError(message("batch", must, got, "Give batch_size=2000"))
+    positive, alarms = y == 1, np.arange(n - ref + 1)
+    table = np.array([value_of_counts(form, n, tp, tp + alarms, ref) for tp in range(ref + 1)])
 
-    def __init__(self, form: Confusion, y: Ints) -> None:
-        n, ref = len(y), int(y.sum())
-        cells = (ref + 1) * (n - ref + 1)
-        if cells > CONFUSION_CELLS:
-            must = f"a batch may have at most {CONFUSION_CELLS:,} confusion tables"
-            got = f"{cells:,} for {n:,} examples"
-            raise InputError(message("batch", must, got, "Give batch_size=2000"))
-        self.positive = y == 1
-        false = np.arange(n - ref + 1)
-        rows = [value_of_counts(form, n, tp, tp + false, ref) for tp in range(ref + 1)]
-        self.table = np.array(rows)
+    def expected(p: Floats) -> tuple[float, Floats]:
+        true, false = CountTree(p[positive]), CountTree(p[~positive])
+        values, slopes = table @ false.distribution, np.empty(n)
+        slopes[positive] = true.derivatives(values)
+        slopes[~positive] = false.derivatives(true.distribution @ table)
+        return float(true.distribution @ values), slopes
 
-    def __call__(self, p: Floats) -> tuple[float, Floats]:
-        true, false = CountTree(p[self.positive]), CountTree(p[~self.positive])
-        worth = self.table @ false.distribution
-        slopes = np.empty(len(p))
-        slopes[self.positive] = true.derivatives(worth)
-        slopes[~self.positive] = false.derivatives(true.distribution @ self.table)
-        return float(true.distribution @ worth), slopes
+    return expected
 
 
-class _ByComposition:
-    """Any other loss: forward and backward through the composition with its tapes exchanged."""
+def _by_composition(loss: Loss, y: Ints) -> Objective:
+    """Of any other loss: forward and backward through the composition with its tapes exchanged."""
+    swapped, labels = loss.swapped, loss.alphabet.decode(y)
 
-    def __init__(self, loss: Loss, y: Ints) -> None:
-        self.loss, self.y = loss.swapped, loss.alphabet.decode(y)
-
-    def __call__(self, p: Floats) -> tuple[float, Floats]:
-        model = Independent(np.stack((1.0 - p, p), axis=1), self.loss.alphabet.labels)
-        value, slopes = value_and_gradient(self.loss, self.y, model)
+    def expected(p: Floats) -> tuple[float, Floats]:
+        model = Independent(np.stack((1.0 - p, p), axis=1), swapped.alphabet.labels)
+        value, slopes = value_and_gradient(swapped, labels, model)
         assert isinstance(slopes, np.ndarray)
         return value, slopes[:, 1] - slopes[:, 0]
 
+    return expected
+
 
 @register
+@dataclass(eq=False, repr=False)
 class MaxExpectedUtilityClassifier(LogisticClassifier):
     """A logistic classifier that maximises the exact expected utility of the training labels.
 
@@ -209,34 +184,17 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         n_iter_: the number of iterations of the best climb.
     """
 
-    loss_: Loss
-
-    def __init__(
-        self,
-        loss: Any = "fscore",
-        *,
-        loss_params: dict[str, Any] | None = None,
-        batch_size: int | None = None,
-        l2: float = 1e-4,
-        restarts: int = 4,
-        max_iter: int = 200,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.loss_params = loss_params
-        self.batch_size = batch_size
-        self.l2 = l2
-        self.restarts = restarts
-        self.max_iter = max_iter
-        self.random_state = random_state
+    loss: Any = "fscore"
+    _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
+    batch_size: int | None = None
+    l2: float = 1e-4
+    restarts: int = 4
+    max_iter: int = 200
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any) -> MaxExpectedUtilityClassifier:
-        """The classifier itself, after training.
-
-        Args:
-            X: examples, (examples, features), dense or sparse.
-            y: their classes, of which there must be two.
-        """
+        """Itself, fitted to rows, dense or sparse, and labels of two classes."""
         where = type(self).__name__
         restarts = check_int(where, "restarts", self.restarts, least=0)
         steps = check_int(where, "max_iter", self.max_iter)
@@ -246,15 +204,18 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         loss = over_classes(self.loss_, self.classes_, where)
         random = check_random_state(self.random_state)
         batches = self._batches(loss, positive, random)
-        likely = climb(_likelihood(rows, positive, l2), np.zeros(rows.shape[1] + 1), steps)
-        aim = _expected(loss, rows, positive, batches, l2)
-        starts = [likely.weights, *_random_starts(rows, restarts, random)]
+        aim = _of_weights(rows, l2, _expected(loss, positive.astype(np.int64), batches))
+        likelihood = _of_weights(rows, l2, _likelihood(positive))
+        starts = [climb(likelihood, np.zeros(rows.shape[1] + 1), steps).weights]
+        squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
+        size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])  # gives scores of about 2
+        starts += [size * random.standard_normal(rows.shape[1] + 1) for _ in range(restarts)]
         climbs = [climb(aim, start, steps) for start in starts]
         best = max(climbs, key=lambda one: one.value)
         self.coef_, self.intercept_ = best.weights[None, :-1], best.weights[-1:]
         self.objectives_ = np.array([one.value for one in climbs])
         sign = 1.0 if loss.kind == "utility" else -1.0
-        self.expected_value_ = sign * (best.value + _penalty(best.weights, l2)[0])
+        self.expected_value_ = sign * (best.value + l2 / 2 * float(self.coef_[0] @ self.coef_[0]))
         self.n_iter_ = best.steps
         return self
 
@@ -271,51 +232,40 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
         return [np.sort(dealt[k::count]) for k in range(count)]
 
 
-def _likelihood(rows: Rows, positive: Floats, l2: float) -> Objective:
-    """The mean log-likelihood of the labels less the penalty, as a function of (w, b)."""
-    signs = 2.0 * positive - 1.0
+def _of_weights(rows: Rows, l2: float, of_scores: Objective) -> Objective:
+    """A function of the scores of rows, less the penalty, as a function of (w, b)."""
 
     def objective(weights: Floats) -> tuple[float, Floats]:
-        scores = signs * (rows @ weights[:-1] + weights[-1])
-        pull = signs * expit(-scores) / len(signs)
-        cost, slopes = _penalty(weights, l2)
-        value = float(log_expit(scores).mean())
-        return value - cost, np.append(rows.T @ pull, pull.sum()) - slopes
+        value, slopes = of_scores(rows @ weights[:-1] + weights[-1])
+        free = np.append(weights[:-1], 0.0)
+        gradient = np.append(rows.T @ slopes, slopes.sum()) - l2 * free
+        return value - l2 / 2 * float(free @ free), gradient
 
     return objective
 
 
-def _expected(
-    loss: Loss, rows: Rows, positive: Floats, batches: list[Ints], l2: float
-) -> Objective:
-    """The mean expected utility of the batches less the penalty, as a function of (w, b)."""
-    y = positive.astype(np.int64)
+def _likelihood(positive: Floats) -> Objective:
+    """The mean log-likelihood of the labels, as a function of scores."""
+    signs = 2.0 * positive - 1.0
+
+    def of_scores(scores: Floats) -> tuple[float, Floats]:
+        margins = signs * scores
+        return float(log_expit(margins).mean()), signs * expit(-margins) / len(signs)
+
+    return of_scores
+
+
+def _expected(loss: Loss, y: Ints, batches: list[Ints]) -> Objective:
+    """The mean expected utility of the batches, as a function of scores."""
     parts = [(batch, batch_value(loss, y[batch])) for batch in batches]
     sign = (1.0 if loss.kind == "utility" else -1.0) / len(parts)
 
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        p = expit(rows @ weights[:-1] + weights[-1])
-        value, pull = 0.0, np.zeros(len(p))
+    def of_scores(scores: Floats) -> tuple[float, Floats]:
+        p, value = expit(scores), 0.0
+        slopes = np.zeros(len(p))
         for batch, expected in parts:
-            part, slopes = expected(p[batch])
+            part, slopes[batch] = expected(p[batch])
             value += sign * part
-            pull[batch] = sign * slopes
-        pull *= p * (1.0 - p)
-        cost, slopes = _penalty(weights, l2)
-        return value - cost, np.append(rows.T @ pull, pull.sum()) - slopes
+        return value, sign * slopes * (p * (1.0 - p))
 
-    return objective
-
-
-def _penalty(weights: Floats, l2: float) -> tuple[float, Floats]:
-    """l2 / 2 times the squared length of w, and its derivatives for (w, b)."""
-    free = np.append(weights[:-1], 0.0)
-    return l2 / 2 * float(free @ free), l2 * free
-
-
-def _random_starts(rows: Rows, count: int, random: Any) -> Iterator[Floats]:
-    """Random weights that give scores of about 2 in size."""
-    squares = rows.multiply(rows).sum() if hasattr(rows, "multiply") else float((rows**2).sum())
-    size = 2.0 / np.sqrt(1.0 + squares / rows.shape[0])
-    for _ in range(count):
-        yield size * random.standard_normal(rows.shape[1] + 1)
+    return of_scores

@@ -18,21 +18,9 @@ from scipy.sparse import csr_array
 
 from fsmeu.errors import InputError, message
 
-__all__ = [
-    "checked_labels",
-    "checked_sentences",
-    "feature_items",
-    "feature_matrix",
-    "feature_names",
-    "share_of_labels",
-]
-
 
 def feature_items(position: Any) -> Iterator[tuple[str, float]]:
-    """The name and the value of each feature of a position.
-
-    Args:
-        position: a dictionary of features, or a list or set of names.
+    """The name and value of each feature of a position: a dictionary, or a list or set of names.
 
     Raises:
         InputError: it is neither, or a value is no number, text, list or dictionary.
@@ -68,21 +56,14 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, float]]:
 
 
 def checked_sentences(sentences: Any, where: str) -> list[Sequence[Any]]:
-    """The sentences as a list of sequences of positions.
-
-    Raises:
-        InputError: they are not.
-    """
+    """The sentences as a list of sequences of positions; an InputError where they are not."""
     if isinstance(sentences, Iterable) and not isinstance(sentences, str | bytes | Mapping):
-        found = list(sentences)
-        if all(_is_sequence(one) for one in found):
-            return found
+        lines = list(sentences)
+        kinds = (Sequence, np.ndarray)
+        if all(isinstance(one, kinds) and not isinstance(one, str | bytes) for one in lines):
+            return lines
     must = "sentences must be a list of lists, one entry for each position"
     raise InputError(message(where, must, sentences))
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
 
 
 def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]]:
@@ -92,32 +73,31 @@ def checked_labels(y: Any, lengths: Sequence[int], where: str) -> list[list[Any]
         InputError: they are not, or there is no position at all.
     """
     lines = checked_sentences(y, where)
-    found = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
-    if [len(one) for one in found] != list(lengths):
+    labels = [list(one.tolist() if isinstance(one, np.ndarray) else one) for one in lines]
+    if [len(one) for one in labels] != list(lengths):
+        got = f"{len(lengths)} sentences and {len(labels)} label sequences"
+        for k, (n, one) in enumerate(zip(lengths, labels, strict=False)):
+            if n != len(one):
+                got = f"{n} positions and {len(one)} labels in sentence {k}"
+                break
         must = "there must be one label for each position of each sentence"
-        pairs = zip(lengths, found, strict=False)
-        at = next((k for k, (n, one) in enumerate(pairs) if n != len(one)), None)
-        got = f"{len(lengths)} sentences and {len(found)} label sequences"
-        if at is not None:
-            got = f"{lengths[at]} positions and {len(found[at])} labels in sentence {at}"
         raise InputError(message(where, must, got))
-    if not any(found):
+    if not any(labels):
         raise InputError(message(where, "there must be a sentence that is not empty"))
-    return found
+    return labels
 
 
-def share_of_labels(found: Any, given: Any) -> float:
-    """The share of positions of all sentences whose label was found."""
-    both = zip(chain(*found), chain(*given), strict=True)
+def share_of_labels(predicted: Any, given: Any) -> float:
+    """The share of positions of all sentences whose label was predicted."""
+    both = zip(chain(*predicted), chain(*given), strict=True)
     return float(np.mean([one == other for one, other in both]))
 
 
 def feature_names(sentences: Iterable[Sequence[Any]], least: int = 1) -> list[str]:
     """The names of the features that stand at this many positions or more, sorted."""
     seen: Counter[str] = Counter()
-    for one in sentences:
-        for position in one:
-            seen.update({name for name, _ in feature_items(position)})
+    for position in chain.from_iterable(sentences):
+        seen.update({name for name, _ in feature_items(position)})
     return sorted(name for name, times in seen.items() if times >= least)
 
 
@@ -127,17 +107,14 @@ def feature_matrix(sentences: Iterable[Sequence[Any]], names: Sequence[str]) -> 
     Features that have other names are left out.
     """
     column = {name: k for k, name in enumerate(names)}
-    values: list[float] = []
-    columns: list[int] = []
-    ends = [0]
-    for one in sentences:
-        for position in one:
-            for name, value in feature_items(position):
-                if name in column:
-                    columns.append(column[name])
-                    values.append(value)
-            ends.append(len(columns))
+    values, columns, ends = list[float](), list[int](), [0]
+    for position in chain.from_iterable(sentences):
+        for name, value in feature_items(position):
+            if name in column:
+                columns.append(column[name])
+                values.append(value)
+        ends.append(len(columns))
     held = (np.array(values, np.float64), np.array(columns, np.int64), np.array(ends, np.int64))
-    found = csr_array(held, shape=(len(ends) - 1, len(column)))
-    found.sum_duplicates()
-    return found
+    matrix = csr_array(held, shape=(len(ends) - 1, len(column)))
+    matrix.sum_duplicates()
+    return matrix

@@ -21,41 +21,21 @@ from fsmeu.errors import InputError, message
 from fsmeu.expectation.query import bind_labels
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.alphabet import plain as python_value
-from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
+from fsmeu.losses.algebra.confusion import value_of_counts
 from fsmeu.losses.loss import SpecLoss, bind_loss, load, read_spec
 from fsmeu.losses.protocol import Loss, check_loss
 
-__all__ = [
-    "best_threshold",
-    "binary_loss",
-    "confusion_loss",
-    "decision_scores",
-    "given_loss",
-    "label_name",
-    "measures",
-    "over_classes",
-    "plain",
-    "table_loss",
-    "table_value",
-    "threshold_values",
-]
-
 
 def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
-    """The loss that was asked for.
+    """The loss of a built-in name or of the path of a loss file, or the loss itself.
 
-    Args:
-        loss: a built-in name, the path of a loss file, or a loss.
-        params: parameters of the loss by name, or None; for names and paths.
-        where: the estimator, for messages.
-        labels: the labels of both tapes, where the file leaves them open.
+    Names and paths may have parameters, and labels where the file leaves them open.
 
     Raises:
         InputError: there is no such loss, or a parameter does not suit it.
     """
-    if params is not None and not (
-        isinstance(params, Mapping) and all(isinstance(name, str) for name in params)
-    ):
+    named = isinstance(params, Mapping) and all(isinstance(name, str) for name in params)
+    if params is not None and not named:
         must = "loss_params must be a dictionary of the parameters of the loss"
         raise InputError(message(where, must, params))
     if isinstance(loss, str | PathLike):
@@ -69,16 +49,12 @@ def given_loss(loss: Any, params: Any, where: str, labels: Any = None) -> Loss:
 
 
 def binary_loss(where: str, loss: Any, params: Any = None) -> Loss:
-    """The loss that was asked for, over two labels or over labels that are still open.
-
-    Raises:
-        InputError: as for ``given_loss``, or it is a loss over more or fewer labels.
-    """
-    found = given_loss(loss, params, where)
-    if len(found.alphabet) != 2:
+    """The loss of ``given_loss``; an InputError unless it is over two labels."""
+    result = given_loss(loss, params, where)
+    if len(result.alphabet) != 2:
         must = "the loss must be one over two labels"
-        raise InputError(message(where, must, f"{found.name} over {found.alphabet.labels}"))
-    return found
+        raise InputError(message(where, must, f"{result.name} over {result.alphabet.labels}"))
+    return result
 
 
 def label_name(value: Any) -> Label:
@@ -97,10 +73,7 @@ def over_classes(loss: Loss, classes: Iterable[Any], where: str) -> Loss:
     Where the labels are names, not 0 and 1, a class that has one is that label, and the other class
     is the label that is left.
 
-    Args:
-        loss: a loss; where its labels are open, they become the names of the classes.
-        classes: the distinct classes.
-        where: the estimator, for messages.
+    Where the labels of the loss are open, they become the names of the classes.
 
     Raises:
         InputError: the loss has other labels.
@@ -141,31 +114,24 @@ def _positive(loss: Loss) -> int:
 
 
 def table_loss(where: str, loss: Any) -> SpecLoss:
-    """The loss that was asked for, one whose value depends on (tp, hyp, ref, n) alone.
-
-    Raises:
-        InputError: as for ``binary_loss``, or the value depends on more.
-    """
-    found = binary_loss(where, loss)
-    if not isinstance(found, SpecLoss) or found.confusion is None:
+    """The loss of ``given_loss``; an InputError unless its value depends on (tp, hyp, ref, n)."""
+    result = binary_loss(where, loss)
+    if not isinstance(result, SpecLoss) or result.confusion is None:
         must = "the loss must be one of a file whose value depends on the confusion table alone"
         remedy = "For example fscore, jaccard, balanced_accuracy or g_tp_pr"
-        raise InputError(message(where, must, found.name, remedy))
-    return found
+        raise InputError(message(where, must, result.name, remedy))
+    return result
 
 
 def table_value(loss: SpecLoss, chosen: Bools, positive: Bools, weights: Any = None) -> float:
-    """The value of decisions for labels.
+    """The value of decisions for labels, both True where positive, (examples,).
 
-    Args:
-        loss: a loss of the confusion table.
-        chosen: True where the decision is positive, (examples,).
-        positive: True where the label is positive, (examples,).
-        weights: weights of examples, (examples,), or None where all are 1.
+    The loss is one of the confusion table; the weights are (examples,), or None where all are 1.
     """
-    w = _summable(np.ones(len(chosen)) if weights is None else np.asarray(weights, np.float64))
+    w = _summable(weights, len(chosen))
     counts = (w @ (chosen & positive), w @ chosen, w @ positive)
-    return float(value_of_counts(_form(loss), w.sum(), *counts))
+    assert loss.confusion is not None
+    return float(value_of_counts(loss.confusion, w.sum(), *counts))
 
 
 def best_threshold(
@@ -184,8 +150,7 @@ def best_threshold(
         weights: weights of examples, (examples,), or None where all are 1.
     """
     thresholds, values = threshold_values(loss, scores, positive, weights)
-    sign = 1.0 if loss.kind == "utility" else -1.0
-    best = int((sign * values).argmax())
+    best = int((values if loss.kind == "utility" else -values).argmax())
     return float(thresholds[best]), float(values[best])
 
 
@@ -198,37 +163,30 @@ def threshold_values(
     """
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], positive[order]
-    w = _summable(np.ones(len(scores)) if weights is None else weights[order])
+    w = _summable(None if weights is None else weights[order], len(scores))
     hyp, tp = (np.append(0.0, np.cumsum(part)) for part in (w, w * hits))
-    cuts = np.append(np.append(True, ranked[1:] < ranked[:-1]), True)  # before, between, after
-    at = np.flatnonzero(cuts)
-    values = value_of_counts(_form(loss), hyp[-1], tp[at], hyp[at], tp[-1])
-    return _between(ranked, at), np.asarray(values, np.float64)
-
-
-def _form(loss: SpecLoss) -> Confusion:
-    assert loss.confusion is not None
-    return loss.confusion
-
-
-def _summable(weights: Floats) -> Floats:
-    """The weights as multiples of a power of two, so that their sums are exact.
-
-    Otherwise the cells of a table could come out below zero. Whole numbers stay what they are.
-    """
-    total = float(weights.sum())
-    unit = 2.0 ** (np.ceil(np.log2(total)) - 45) if total > 0 else 1.0
-    return np.round(weights / unit) * unit
-
-
-def _between(ranked: Floats, at: NDArray[np.int64]) -> Floats:
-    """What only the first k of these descending scores reach, for every k of ``at``, (cuts,)."""
     ends = np.concatenate(([np.inf], ranked, [-np.inf]))
+    # How many are positive, (cuts,): none, all, or down to a score that is above the next.
+    at = np.flatnonzero(np.concatenate(([True], ranked[1:] < ranked[:-1], [True])))
+    assert loss.confusion is not None
+    values = value_of_counts(loss.confusion, hyp[-1], tp[at], hyp[at], tp[-1])
     high, low = ends[at], ends[at + 1]
     with np.errstate(invalid="ignore", over="ignore"):
         middle = low + (high - low) / 2
-    found = np.where((low < middle) & (middle <= high), middle, high)
-    return np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, found))
+    cut = np.where((low < middle) & (middle <= high), middle, high)
+    cut = np.where(at == 0, np.inf, np.where(at == len(ranked), -np.inf, cut))
+    return cut, np.asarray(values, np.float64)
+
+
+def _summable(weights: Floats | None, count: int) -> Floats:
+    """The weights, or ones, as multiples of a power of two, so that their sums are exact.
+
+    Otherwise the cells of a table could come out below zero. Whole numbers stay what they are.
+    """
+    w = np.ones(count) if weights is None else np.asarray(weights, np.float64)
+    total = float(w.sum())
+    unit = 2.0 ** (np.ceil(np.log2(total)) - 45) if total > 0 else 1.0
+    return np.round(w / unit) * unit
 
 
 def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[str, float]:
@@ -256,7 +214,8 @@ def measures(model: Any, labels: NDArray[Any], predicted: NDArray[Any]) -> dict[
     loss: Any = getattr(model, "loss_", None)
     if loss is not None and hasattr(loss, "pair_values"):
         zs, ys = (np.atleast_2d(part).astype(np.int64) for part in (chosen, positive))
-        found[loss.name] = float(loss.pair_values(zs, ys).mean())
+        named: Any = over_classes(loss, model.classes_, type(model).__name__)
+        found[loss.name] = float(named.pair_values(zs, ys).mean())
     return found
 
 

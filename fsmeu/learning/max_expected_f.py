@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,11 @@ from fsmeu.learning.base import (
     Rows,
     climb,
     nonnegative,
+    number_between,
     positive_number,
     real,
 )
 from fsmeu.learning.saving import register
-
-__all__ = ["MaxExpectedFClassifier", "SmoothF"]
 
 _BLOCK = 4096
 """Rows that are looked at together: what is kept for each of them does not grow with all rows."""
@@ -89,15 +88,14 @@ class SmoothF:
 
     def _blocks(self) -> Iterator[tuple[Rows, Floats, Floats]]:
         """Blocks of rows with their classes and weights; the rows are not copied."""
-        count = self.rows.shape[0]
-        for a in range(0, count, _BLOCK):
-            b = min(a + _BLOCK, count)
-            w = np.ones(b - a) if self.weights is None else self.weights[a:b]
-            yield _between(self.rows, a, b), self.positive[a:b], w
+        for a in range(0, self.rows.shape[0], _BLOCK):
+            y = self.positive[a : a + _BLOCK]
+            w = np.ones(len(y)) if self.weights is None else self.weights[a : a + _BLOCK]
+            yield _between(self.rows, a, a + len(y)), y, w
 
 
 def _between(rows: Rows, a: int, b: int) -> Rows:
-    """Rows a, ..., b - 1, (b - a, features), on the memory of all rows."""
+    """Rows a, ..., b - 1, on the memory of all rows; a slice of sparse ones would be a copy."""
     if not issparse(rows):
         return rows[a:b]
     first, last = rows.indptr[a], rows.indptr[b]
@@ -112,6 +110,7 @@ _MOST, _IN_VAIN = 32, 4
 
 
 @register
+@dataclass(eq=False, repr=False)
 class MaxExpectedFClassifier(LogisticClassifier):
     """A logistic regression whose parameters maximise an approximate F-measure (Jansche 2005).
 
@@ -160,24 +159,17 @@ class MaxExpectedFClassifier(LogisticClassifier):
         n_iter_: iterations of L-BFGS from the starting point of the best end.
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        gamma: float = 1.0,
-        l2: float = 1e-4,
-        restarts: int | str = "auto",
-        random_state: Any = None,
-        *,
-        spread: float = 10.0,
-        bound: float = 100.0,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.alpha, self.gamma, self.l2 = alpha, gamma, l2
-        self.restarts, self.random_state = restarts, random_state
-        self.spread, self.bound = spread, bound
-        self.max_iter, self.tol, self.fit_intercept = max_iter, tol, fit_intercept
+    alpha: float = 0.5
+    gamma: float = 1.0
+    l2: float = 1e-4
+    restarts: int | str = "auto"
+    random_state: Any = None
+    _: KW_ONLY
+    spread: float = 10.0
+    bound: float = 100.0
+    max_iter: int = 500
+    tol: float = 1e-6
+    fit_intercept: bool = True
 
     def fit(
         self,
@@ -186,22 +178,28 @@ class MaxExpectedFClassifier(LogisticClassifier):
         sample_weight: Any = None,
         progress: Callable[[float], None] | None = None,
     ) -> MaxExpectedFClassifier:
-        """The classifier itself, trained.
+        """Itself, fitted to rows, dense or sparse, and labels of two classes.
 
-        Args:
-            X: examples, (examples, features), dense or sparse.
-            y: their classes, (examples,), of two kinds; the greater is the positive one.
-            sample_weight: their weights, (examples,): a weight of 2 counts an example twice.
-            progress: called after each start with the share of the work that is done, from 0 to 1.
+        A weight of 2 counts an example twice. ``progress`` is called after each start with the
+        share of the work that is done, from 0 to 1.
 
         Raises:
             InputError: a parameter is out of its range, there are not two classes, or all
                 examples of a class have weight 0.
         """
-        self._check_parameters()
+        where = type(self).__name__
+        if self.restarts != "auto":
+            check_int(where, "restarts", self.restarts)
+        check_int(where, "max_iter", self.max_iter)
+        number_between(where, "alpha", self.alpha, 0, 1)
+        nonnegative(where, "l2", self.l2)
+        real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
+        for name in ("gamma", "spread", "tol"):
+            positive_number(where, name, getattr(self, name))
         rows, positive, weights = self._training(X, y, sample_weight)
-        if weights is not None:
-            self._check_weights(positive, weights)
+        if weights is not None and len(np.unique(positive[weights > 0])) < 2:
+            must = "each class must have an example of positive weight"
+            raise InputError(message(f"{where}.fit", must))
         smooth = SmoothF(rows, positive, weights, float(self.alpha), float(self.gamma))
         ends = self._search(smooth, progress)
         self.objectives_ = np.array([end.value for end in ends])
@@ -243,28 +241,10 @@ class MaxExpectedFClassifier(LogisticClassifier):
         while len(ends) < most and not (automatic and len(ends) - raised >= _IN_VAIN):
             start = random.normal(0.0, width if len(ends) % 2 else width / 3, len(units))
             end = climb(rising, start, self.max_iter, tol, gain=tol / 1000, box=box)
-            ends.append(replace(end, weights=end.weights / units))
+            ends.append(end._replace(weights=end.weights / units))
             if end.value > best + _SAME:
                 raised = len(ends)
             best = max(best, end.value)
             if progress is not None:
                 progress(len(ends) / (min(most, raised + _IN_VAIN) if automatic else most))
         return ends
-
-    def _check_parameters(self) -> None:
-        """Raises InputError where a parameter is out of its range."""
-        where = type(self).__name__
-        if self.restarts != "auto":
-            check_int(where, "restarts", self.restarts)
-        check_int(where, "max_iter", self.max_iter)
-        real(where, "alpha", self.alpha, "number from 0 to 1", lambda value: 0 <= value <= 1)
-        nonnegative(where, "l2", self.l2)
-        real(where, "bound", self.bound, "number above 0, or infinite", lambda value: value > 0)
-        for name in ("gamma", "spread", "tol"):
-            positive_number(where, name, getattr(self, name))
-
-    def _check_weights(self, positive: Floats, weights: Floats) -> None:
-        """Raises InputError where the examples of a class weigh nothing."""
-        if not (weights[positive > 0].any() and weights[positive == 0].any()):
-            must = "each class must have an example of positive weight"
-            raise InputError(message(f"{type(self).__name__}.fit", must))

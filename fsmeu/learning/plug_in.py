@@ -19,6 +19,7 @@ maximised in expectation (Dembczynski et al. 2011; Ye et al. 2012; Natarajan 201
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 from weakref import WeakSet
 
@@ -29,61 +30,53 @@ from scipy.sparse import issparse
 from scipy.special import expit, xlogy
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from fsmeu.arrays import Floats, Ints
+from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import InputError, check_bool, check_int, message, one_of
-from fsmeu.fst.alphabet import Label
 from fsmeu.learning.base import OuterClassifier, Rows, real
 from fsmeu.learning.given_loss import best_threshold, binary_loss, over_classes, table_loss
 from fsmeu.learning.saving import register
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
 
-__all__ = [
-    "DTAClassifier",
-    "EUMClassifier",
-    "ExampleWiseClassifier",
-    "apply_map",
-    "fit_map",
-    "held_out_parts",
-    "scores",
-]
 
-CALIBRATIONS = ("sigmoid", "isotonic")
-"""The kinds of maps."""
+def _checked(where: str, estimator: Any, names: tuple[str, ...], remedy: str = "") -> Any:
+    """The estimator; an InputError unless it is one, and has methods of these names."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, name) for name in names):
+        must = "the estimator must have fit and predict_proba"
+        raise InputError(message(where, must, estimator, remedy))
+    return estimator
+
+
+def _weight_argument(where: str, estimator: Any, weights: Floats | None) -> dict[str, Floats]:
+    """The argument of an estimator's ``fit`` for weights; an InputError where it takes none."""
+    if weights is None:
+        return {}
+    pipe = isinstance(estimator, Pipeline)
+    name, last = estimator.steps[-1] if pipe else ("", estimator)
+    if not has_fit_parameter(last, "sample_weight"):
+        must = "the estimator must take sample_weight where weights are given"
+        raise InputError(message(where, must, estimator))
+    return {f"{name}__sample_weight" if pipe else "sample_weight": weights}
 
 
 def fitted(where: str, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> Any:
-    """A copy of the estimator, fitted to rows with labels 1 and 0.
-
-    Raises:
-        InputError: weights are given and the estimator takes none.
-    """
-    made = clone(estimator)
-    labels = positive.astype(np.int64)
-    if weights is None:
-        return made.fit(rows, labels)
-    last = made.steps[-1] if isinstance(made, Pipeline) else ("", made)
-    if not has_fit_parameter(last[1], "sample_weight"):
-        must = "the estimator must take sample_weight where weights are given"
-        raise InputError(message(where, must, made))
-    name = f"{last[0]}__sample_weight" if isinstance(made, Pipeline) else "sample_weight"
-    return made.fit(rows, labels, **{name: weights})
+    """A copy of the estimator, fitted to rows with labels 1 and 0."""
+    more = _weight_argument(where, estimator, weights)
+    return clone(estimator).fit(rows, positive.astype(np.int64), **more)
 
 
 def probabilities(estimator: Any, rows: Rows) -> Floats:
     """The probability of a positive label for each row, (rows,), as a fitted estimator tells it."""
-    found: Floats = np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
-    return found
+    return np.asarray(estimator.predict_proba(rows), np.float64)[:, 1]
 
 
 def scores(estimator: Any, rows: Rows) -> Floats:
@@ -96,7 +89,7 @@ def scores(estimator: Any, rows: Rows) -> Floats:
 def fit_map(
     where: str, kind: str, estimator: Any, rows: Rows, positive: Floats, weights: Any, folds: int
 ) -> dict[str, Any]:
-    """The map of one of ``CALIBRATIONS``, numbers and arrays by name.
+    """The map from scores to probabilities, "sigmoid" or "isotonic": numbers and arrays by name.
 
     Raises:
         InputError: there are fewer examples of a class than folds.
@@ -105,45 +98,43 @@ def fit_map(
     if least < folds:
         must = f"calibration needs at least {folds} examples of each class, one for each fold"
         raise InputError(message(where, must, least, "Lower folds, or leave calibration out"))
-    found = np.empty(len(positive))
+    method = "decision_function" if hasattr(estimator, "decision_function") else "predict_proba"
     parts = StratifiedKFold(folds, shuffle=True, random_state=0)
-    for train, test in parts.split(np.zeros(len(positive)), positive):
-        part = None if weights is None else weights[train]
-        made = fitted(where, estimator, _safe_indexing(rows, train), positive[train], part)
-        found[test] = scores(made, _safe_indexing(rows, test))
+    more = {"cv": parts, "method": method, "params": _weight_argument(where, estimator, weights)}
+    table = cross_val_predict(estimator, rows, positive.astype(np.int64), **more)
+    x: Floats = np.asarray(table, np.float64).reshape(len(positive), -1)[:, -1]
     if kind == "sigmoid":
-        slope, offset = _sigmoid(found, positive, weights)
+        slope, offset = _sigmoid(x, positive, weights)
         return {"kind": kind, "slope": slope, "offset": offset}
-    steps = IsotonicRegression(out_of_bounds="clip").fit(found, positive, weights)
+    steps = IsotonicRegression(out_of_bounds="clip").fit(x, positive, weights)
     return {"kind": kind, "at": steps.X_thresholds_, "to": steps.y_thresholds_}
 
 
-def apply_map(made: dict[str, Any], found: Floats) -> Floats:
+def apply_map(made: dict[str, Any], x: Floats) -> Floats:
     """The probabilities that a map gives to scores, (rows,)."""
     if made["kind"] == "sigmoid":
-        mapped: Floats = expit(made["slope"] * found + made["offset"])
-        return mapped
-    stepped: Floats = np.clip(np.interp(found, made["at"], made["to"]), 0.0, 1.0)
-    return stepped
+        return np.asarray(expit(made["slope"] * x + made["offset"]))
+    return np.asarray(np.clip(np.interp(x, made["at"], made["to"]), 0.0, 1.0))
 
 
-def _sigmoid(found: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
+def _sigmoid(scored: Floats, positive: Floats, weights: Floats | None) -> tuple[float, float]:
     """Slope and offset of the sigmoid that is most likely (Platt 1999).
 
     The targets are (N+ + 1) / (N+ + 2) for positive and 1 / (N- + 2) for negative examples, with
     N+ and N- their weights.
     """
-    w = np.ones(len(found)) if weights is None else weights
-    many, few = float(w @ positive), float(w @ (1 - positive))
+    w = np.ones(len(scored)) if weights is None else weights
+    many, few, total = float(w @ positive), float(w @ (1 - positive)), w.sum()
     target = np.where(positive > 0, (many + 1) / (many + 2), 1 / (few + 2))
-    scale = max(float(np.abs(found).max()), np.finfo(np.float64).tiny)
-    x = found / scale
+    scale = max(float(np.abs(scored).max()), np.finfo(np.float64).tiny)
+    x = scored / scale
+    # Added so that the cost is near zero where the fit is good, for the stopping rule.
+    entropy = xlogy(target, target) + xlogy(1 - target, 1 - target)
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
         z = parameters[0] * x + parameters[1]
-        lost = np.logaddexp(0.0, z) - target * z + _entropy(target)
+        lost = np.logaddexp(0.0, z) - target * z + entropy
         slope = w * (expit(z) - target)
-        total = w.sum()
         return float(w @ lost) / total, np.array([slope @ x, slope.sum()]) / total
 
     start = np.array([0.0, np.log((many + 1) / (few + 1))])
@@ -151,16 +142,7 @@ def _sigmoid(found: Floats, positive: Floats, weights: Floats | None) -> tuple[f
     return float(best.x[0] / scale), float(best.x[1])
 
 
-def _entropy(target: Floats) -> Floats:
-    """Subtracted so that the cost is near zero where the fit is good, for the stopping rule."""
-    found: Floats = xlogy(target, target) + xlogy(1 - target, 1 - target)
-    return found
-
-
-_WARNED: WeakSet[DTAClassifier] = WeakSet()
-"""Those that have warned of a single row."""
-
-
+@dataclass(eq=False, repr=False)
 class PlugInClassifier(OuterClassifier):
     """What both classifiers share: an estimator of probabilities, calibrated if wanted.
 
@@ -170,37 +152,30 @@ class PlugInClassifier(OuterClassifier):
         calibration_: the map from its scores to probabilities, or None.
     """
 
-    loss: Any
-    calibration: str | None
-    folds: int
-    loss_: SpecLoss
-    estimator_: Any
-    calibration_: dict[str, Any] | None
+    loss: Any = "fscore"
+    estimator: Any = None
+    _: KW_ONLY
+    calibration: str | None = None
+    folds: int = 5
 
-    def _check(self) -> Any:
-        """The estimator to be copied; sets ``loss_``."""
+    def _check(self) -> None:
+        """Checks the parameters; sets ``loss_``."""
         where = type(self).__name__
-        self.loss_ = table_loss(where, self.loss)
+        self.loss_: SpecLoss = table_loss(where, self.loss)
         if self.calibration is not None:
-            one_of(where, "calibration", self.calibration, CALIBRATIONS)
+            one_of(where, "calibration", self.calibration, ("sigmoid", "isotonic"))
             check_int(where, "folds", self.folds, 2)
-        estimator = self._inner()
-        wanted = ["predict_proba"] if self.calibration is None else []
-        missing = [name for name in ("fit", *wanted) if not hasattr(estimator, name)]
-        if missing or isinstance(estimator, type):
-            must = "the estimator must have fit and predict_proba"
-            remedy = "With calibration, decision_function will do instead of predict_proba"
-            raise InputError(message(where, must, estimator, remedy))
-        return estimator
+        names = ("fit", "predict_proba") if self.calibration is None else ("fit",)
+        remedy = "With calibration, decision_function will do instead of predict_proba"
+        _checked(where, self._inner(), names, remedy)
 
-    def _estimate(self, estimator: Any, rows: Rows, positive: Floats, weights: Any) -> None:
+    def _estimate(self, rows: Rows, positive: Floats, weights: Any) -> None:
         """Sets ``estimator_`` and ``calibration_``."""
-        where = type(self).__name__
-        self.calibration_ = None
+        where, inner, parts = type(self).__name__, self._inner(), (rows, positive, weights)
+        self.calibration_: dict[str, Any] | None = None
         if self.calibration is not None:
-            parts = (rows, positive, weights)
-            self.calibration_ = fit_map(where, self.calibration, estimator, *parts, self.folds)
-        self.estimator_ = fitted(where, estimator, rows, positive, weights)
+            self.calibration_ = fit_map(where, self.calibration, inner, *parts, self.folds)
+        self.estimator_ = fitted(where, inner, *parts)
 
     def _probabilities(self, rows: Rows) -> Floats:
         """The probability that each row is positive, (rows,)."""
@@ -212,6 +187,10 @@ class PlugInClassifier(OuterClassifier):
         """The probabilities of both classes for each row, (rows, 2)."""
         p = self._probabilities(self._rows(X))
         return np.stack([1.0 - p, p], axis=1)
+
+
+_WARNED: WeakSet[DTAClassifier] = WeakSet()
+"""Those that have warned of a single row."""
 
 
 @register
@@ -242,48 +221,31 @@ class DTAClassifier(PlugInClassifier):
     3
     """
 
-    def __init__(
-        self,
-        loss: Any = "fscore",
-        estimator: Any = None,
-        *,
-        calibration: str | None = None,
-        folds: int = 5,
-    ) -> None:
-        self.loss = loss
-        self.estimator = estimator
-        self.calibration = calibration
-        self.folds = folds
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DTAClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        estimator = self._check()
-        rows, positive, weights = self._training(X, y, sample_weight)
-        self._estimate(estimator, rows, positive, weights)
+        self._check()
+        self._estimate(*self._training(X, y, sample_weight))
         return self
 
     def decide(self, X: Any) -> Decision:
         """The decision for these rows as one sequence: labels of the loss, value, and its proof."""
-        return self._decide(self._probabilities(self._rows(X)))[0]
+        p = self.predict_proba(X)
+        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
+        return decode(loss, Independent(p, loss.alphabet.labels))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The classes of these rows, decided together, (rows,); a single row is warned of once."""
-        p = self._probabilities(self._rows(X))
-        if len(p) == 1 and self not in _WARNED:
+        decision = self.decide(X)
+        if len(decision.labels) == 1 and self not in _WARNED:
             _WARNED.add(self)
             text = "DTAClassifier decides the rows of a call together, and was given a single one"
             warnings.warn(f"{text}: use EUMClassifier for rows one by one", stacklevel=2)
-        decision, labels = self._decide(p)
-        return self._named(np.array([label == labels[1] for label in decision.labels], bool))
-
-    def _decide(self, p: Floats) -> tuple[Decision, tuple[Label, ...]]:
-        """The decision for these probabilities, and the labels that stand for both classes."""
-        loss = over_classes(self.loss_, self.classes_, type(self).__name__)
-        labels = loss.alphabet.labels
-        return decode(loss, Independent(np.stack([1.0 - p, p], axis=1), labels)), labels
+        positive = over_classes(self.loss_, self.classes_, "DTAClassifier").alphabet.labels[1]
+        return self._named(np.array([label == positive for label in decision.labels], bool))
 
 
 @register
+@dataclass(eq=False, repr=False, kw_only=True)
 class EUMClassifier(PlugInClassifier):
     """A threshold that is best on held-out examples (empirical utility maximization).
 
@@ -291,10 +253,7 @@ class EUMClassifier(PlugInClassifier):
     (Koyejo et al. 2014, Algorithm 1; Narasimhan et al. 2014, Algorithm 1).
 
     Args:
-        loss: a built-in name, the path of a loss file, or a loss of the confusion table.
-        estimator: any classifier with ``predict_proba``; None is ``LogisticRegression``.
-        calibration: None, "sigmoid" (Platt 1999) or "isotonic", fitted by cross-validation.
-        folds: the number of folds for that.
+        loss, estimator, calibration, folds: as in ``DTAClassifier``.
         held_out: the share of the examples of each class that the threshold is chosen on.
         refit: fit the estimator again to all examples, once the threshold is chosen.
         random_state: which examples are held out.
@@ -304,45 +263,27 @@ class EUMClassifier(PlugInClassifier):
         value_: the value of the held-out examples.
     """
 
-    threshold_: float
-    value_: float
-
-    def __init__(
-        self,
-        loss: Any = "fscore",
-        estimator: Any = None,
-        *,
-        calibration: str | None = None,
-        folds: int = 5,
-        held_out: float = 0.3,
-        refit: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.estimator = estimator
-        self.calibration = calibration
-        self.folds = folds
-        self.held_out = held_out
-        self.refit = refit
-        self.random_state = random_state
+    held_out: float = 0.3
+    refit: bool = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> EUMClassifier:
         """Itself, fitted to rows and labels of two classes."""
-        estimator = self._check()
+        self._check()
         refit = check_bool("EUMClassifier", "refit", self.refit)
         share = "number between 0 and 1"
         held = real("EUMClassifier", "held_out", self.held_out, share, lambda one: 0 < one < 1)
         rows, positive, weights = self._training(X, y, sample_weight)
         seen, unseen = held_out_parts(positive, held, self.random_state)
         weight = (None, None) if weights is None else (weights[seen], weights[unseen])
-        self._estimate(estimator, _safe_indexing(rows, seen), positive[seen], weight[0])
+        self._estimate(_safe_indexing(rows, seen), positive[seen], weight[0])
         p = self._probabilities(_safe_indexing(rows, unseen))
         loss = over_classes(self.loss_, self.classes_, "EUMClassifier")
         assert isinstance(loss, SpecLoss)
         best = best_threshold(loss, p, positive[unseen] > 0, weight[1])
         self.threshold_, self.value_ = best
         if refit:
-            self._estimate(estimator, rows, positive, weights)
+            self._estimate(rows, positive, weights)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -366,6 +307,7 @@ def held_out_parts(positive: Floats, share: float, random_state: Any) -> tuple[I
 
 
 @register
+@dataclass(eq=False, repr=False)
 class ExampleWiseClassifier(OuterClassifier):
     """Decides the labels of each row for the best expected value of that row, by ``decode_many``.
 
@@ -383,13 +325,8 @@ class ExampleWiseClassifier(OuterClassifier):
         columns_: the number of labels, or None where the labels were of one column.
     """
 
-    loss_: Loss
-    estimators_: list[Any]
-    columns_: int | None
-
-    def __init__(self, loss: Any = "fscore", estimator: Any = None) -> None:
-        self.loss = loss
-        self.estimator = estimator
+    loss: Any = "fscore"
+    estimator: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -400,30 +337,24 @@ class ExampleWiseClassifier(OuterClassifier):
         """Itself, fitted to rows and labels: 0 or 1, (rows, labels), or classes, (rows,)."""
         where = "ExampleWiseClassifier"
         self.loss_ = binary_loss(where, self.loss)
-        chosen = self._inner()
-        if isinstance(chosen, type) or not all(
-            hasattr(chosen, n) for n in ("fit", "predict_proba")
-        ):
-            must = "the estimator must have fit and predict_proba"
-            raise InputError(message(where, must, chosen))
+        inner = _checked(where, self._inner(), ("fit", "predict_proba"))
         y = y if y is None or issparse(y) else np.asarray(y)
+        self.columns_: int | None = None
         if y is not None and y.ndim == 2 and y.shape[1] != 1:
-            rows, table, weights = self._table(X, y, sample_weight)
-            self.columns_ = table.shape[1]
+            rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
+            if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
+                must = "labels must be 0 or 1, a column for each label"
+                raise InputError(message(f"{where}.fit", must, table))
+            self.classes_, self.columns_ = np.array([0, 1]), table.shape[1]
+            weights = self._weights(rows, sample_weight)
         else:
             rows, positive, weights = self._training(X, y, sample_weight)
-            table, self.columns_ = positive[:, None], None
-        self.estimators_ = [_of_label(chosen, rows, column, weights) for column in table.T]
+            table = positive[:, None]
+        self.estimators_ = [
+            float(one[0]) if one.min() == one.max() else fitted(where, inner, rows, one, weights)
+            for one in table.astype(np.float64).T
+        ]
         return self
-
-    def _table(self, X: Any, y: Any, weights: Any) -> tuple[Rows, Floats, Any]:
-        """Checked rows, labels (rows, labels) and weights."""
-        rows, table = self._pairs(X, y.toarray() if issparse(y) else y, multi_output=True)
-        if type_of_target(table) != "multilabel-indicator" or not np.isin(table, (0, 1)).all():
-            must = "labels must be 0 or 1, a column for each label"
-            raise InputError(message("ExampleWiseClassifier.fit", must, table))
-        self.classes_ = np.array([0, 1])
-        return rows, table.astype(np.float64), self._weights(rows, weights)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each label, (rows, labels); of both classes where y was one column."""
@@ -438,20 +369,14 @@ class ExampleWiseClassifier(OuterClassifier):
         if labels != (0, 1):
             models = [Independent(np.stack([1.0 - row, row], axis=1), labels) for row in p]
         decided = [decision.labels for decision in decode_many(loss, models)]
-        chosen = np.array([[label == labels[1] for label in row] for row in decided], bool)
+        chosen: Bools = np.array([[label == labels[1] for label in row] for row in decided], bool)
         chosen = chosen.reshape(p.shape)
-        return self._named(chosen) if self.columns_ is not None else self._named(chosen[:, 0])
+        return self._named(chosen if self.columns_ is not None else chosen[:, 0])
 
     def _probabilities(self, rows: Rows) -> Floats:
+        """The probability of each label, (rows, labels)."""
         columns = [
             np.full(_num_samples(rows), one) if isinstance(one, float) else probabilities(one, rows)
             for one in self.estimators_
         ]
         return np.stack(columns, axis=1)
-
-
-def _of_label(estimator: Any, rows: Rows, column: Floats, weights: Any) -> Any:
-    """The fitted estimator of a label, or its probability where it never changes."""
-    if column.min() == column.max():
-        return float(column[0])
-    return fitted("ExampleWiseClassifier", estimator, rows, column, weights)

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import io
 import json
-import pkgutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,53 +26,34 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
-import fsmeu.learning
 from fsmeu.errors import FsmeuError, InputError, as_whole, message, shorten
 from fsmeu.files import TABLES, input_limit, read_arrays, write_file
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec
 from fsmeu.losses.loss import SpecLoss, loads
 
-__all__ = ["PROBABILISTIC", "estimators", "first_use", "load", "register", "save"]
+Kind = TypeVar("Kind", bound=type)
+Arrays = dict[str, NDArray[Any]]
 
 _CLASSES: dict[str, Any] = {}
 
 
-def register(kind: type) -> type:
+def register(kind: Kind) -> Kind:
     """The class itself, after making it known to ``load``; a class decorator."""
     _CLASSES[kind.__name__] = kind
     return kind
 
 
 def estimators() -> dict[str, Any]:
-    """The registered classes by name, in alphabetical order; all modules are loaded for that.
-
-    Kernels register nothing, and numba takes long to load.
-    """
-    for module in pkgutil.walk_packages(fsmeu.learning.__path__, "fsmeu.learning."):
-        if not module.name.endswith(".kernels"):
-            import_module(module.name)
+    """The registered classes of this package by name, in alphabetical order."""
     ours = {n: kind for n, kind in _CLASSES.items() if kind.__module__.startswith("fsmeu.")}
     return dict(sorted(ours.items()))
 
 
-_PLAIN = {
-    kind.__name__: kind
-    for kind in (
-        BernoulliNB,
-        ComplementNB,
-        GaussianNB,
-        LinearSVC,
-        LogisticRegression,
-        MaxAbsScaler,
-        MinMaxScaler,
-        MultinomialNB,
-        Normalizer,
-        RidgeClassifier,
-        SGDClassifier,
-        StandardScaler,
-    )
-}
+_LINEAR = (LinearSVC, LogisticRegression, RidgeClassifier, SGDClassifier)
+_BAYES = (BernoulliNB, ComplementNB, GaussianNB, MultinomialNB)
+_STEPS = (MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler)
+_PLAIN = {kind.__name__: kind for kind in (*_LINEAR, *_BAYES, *_STEPS)}
 """Classifiers of scikit-learn, and steps before them, whose whole state is arrays and numbers."""
 
 _SAVED = {**_PLAIN, "Ridge": Ridge}
@@ -84,8 +63,7 @@ PROBABILISTIC = {name: kind for name, kind in _PLAIN.items() if hasattr(kind, "p
 """Those of them that tell probabilities, by name."""
 
 _FORMAT = "fsmeu estimator 1"
-_FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
-"""What files that ``save`` has not written may raise."""
+_PARTS = ("parameters", "learned")
 _WRITTEN = "a file must have been written by save, of this version of fsmeu"
 _MOST_TRIED = 1 << 20
 """Features of the rows that are predicted to see that a model works: 8 MB a row."""
@@ -101,12 +79,10 @@ def save(estimator: Any, path: str | PathLike[str]) -> None:
     """
     if _CLASSES.get(type(estimator).__name__) is not type(estimator):
         raise InputError(message("save", f"an estimator must be one of {_known()}", estimator))
-    arrays: dict[str, NDArray[Any]] = {}
-    header: dict[str, Any] = {"format": _FORMAT}
-    for part, held in _apart(estimator).items():
-        if part != "class":
-            held = {k: _packed(f"{part}.{k}", value, arrays) for k, value in held.items()}
-        header[part] = held
+    arrays: Arrays = {}
+    parts = _packed("", _apart(estimator), arrays)["dict"]
+    header = {"format": _FORMAT, "class": parts["class"]}
+    header |= {part: parts[part]["dict"] for part in _PARTS}
     arrays["header"] = np.array(json.dumps(header))
     archive = io.BytesIO()
     np.savez_compressed(archive, **arrays)  # type: ignore[arg-type]
@@ -124,20 +100,12 @@ def load(path: str | PathLike[str]) -> Any:
     cells = sum(array.size for array in arrays.values())
     if "header" not in arrays or arrays["header"].nbytes > input_limit(TABLES):
         raise InputError(message(where, _WRITTEN))
-    try:
+    with first_use(where):
         header = json.loads(str(arrays.pop("header")[()]))
         if header.get("format") != _FORMAT or header.get("class") not in _CLASSES:
             raise InputError(message("estimator", f"a file must hold one of {_known()}"))
-        parts: dict[str, Any] = {"class": header["class"]}
-        for part in ("parameters", "learned"):
-            parts[part] = {k: _unpacked(v, arrays) for k, v in header[part].items()}
-        made = _made("own", parts)
-    except FsmeuError as error:
-        text = f"{where}: {error}"
-        raise InputError(text) from None
-    except _FAULTS as error:
-        raise InputError(message(where, _WRITTEN)) from error
-    with first_use(where):
+        parts = {part: _unpacked({"dict": header[part]}, arrays) for part in _PARTS}
+        made = _made("own", {"class": header["class"], **parts})
         _try(made, cells)
     return made
 
@@ -157,7 +125,7 @@ def first_use(where: str) -> Iterator[None]:
         text = f"{where}: {error}"
         raise InputError(text) from None
     except Exception as error:  # whatever wrong types, names and shapes raise
-        must = "what was learned must be there as save has written it"
+        must = "what was learned must be there as it was written by save"
         told = shorten(f"{type(error).__name__}: {error}")
         raise InputError(message(where, f"{must} ({told})")) from error
 
@@ -165,12 +133,9 @@ def first_use(where: str) -> Iterator[None]:
 def _try(made: Any, cells: int) -> None:
     """Predicts a few examples; what the loss of a model says of so few is no matter of the file.
 
-    Args:
-        made: an estimator. Those of rows have ``n_features_in_``, or one within that is handed its
-            rows has, or the rows are no numbers (texts, say) and nothing is tried; others have
-            ``_examples``, which gives three inputs that they must predict, or none; those with
-            classes decide by a loss, which may refuse them.
-        cells: how many numbers the file holds.
+    An estimator has ``_examples``, which gives three inputs that it must predict, or none; or it is
+    one of rows, of no more features than there are cells of arrays in the file. One with classes
+    decides by a loss, which may refuse them.
     """
     if hasattr(made, "classes_"):
         classes = made.classes_
@@ -178,41 +143,36 @@ def _try(made: Any, cells: int) -> None:
             raise ValueError(classes.shape)
     if not hasattr(made, "predict") or not _learned(made):
         return
-    if hasattr(made, "_examples"):
-        examples = made._examples()
-    else:
-        known = _features(made)
-        if not known:
-            return
-        features = known[0]
-        if as_whole(features, 1) is None or features > cells:
-            raise ValueError(features)
-        tried = [0.0, 1.0, 100.0] if features <= _MOST_TRIED else []
-        examples = np.multiply.outer(tried, np.ones(features if tried else 0))
-    decides_by_loss = hasattr(made, "classes_") or not hasattr(made, "_examples")
+    own = hasattr(made, "_examples")
+    examples = made._examples() if own else _rows(made, cells)
+    decides_by_loss = hasattr(made, "classes_") or not own
     for some in (examples, examples[1:]) if len(examples) else ():  # what broadcasts to one fails
         for name in ("predict", "predict_proba", "decision_function"):
             with suppress(FsmeuError) if decides_by_loss else nullcontext():
                 getattr(made, name, len)(some)
 
 
-def _features(made: Any) -> list[Any]:
-    """The number of features of an estimator's rows, and those of estimators within that know one.
+def _rows(made: Any, cells: int) -> NDArray[np.float64]:
+    """Three rows of as many features as an estimator knows, or one within that is handed its rows.
 
-    Raises:
-        AttributeError: it has none, and no estimator within.
+    There are none where the rows are no numbers (texts, say), or too long.
     """
     within = list(getattr(made, "estimators_", ())) or [getattr(made, "estimator_", None)]
-    if within == [None]:
-        return [made.n_features_in_]
-    return [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
+    known = [one.n_features_in_ for one in (made, *within) if hasattr(one, "n_features_in_")]
+    if not known and within == [None]:
+        raise ValueError(made)
+    if known and (as_whole(known[0], 1) is None or known[0] > cells):
+        raise ValueError(known[0])
+    if not known or known[0] > _MOST_TRIED:
+        return np.zeros((0, 0))
+    return np.multiply.outer([0.0, 1.0, 100.0], np.ones(known[0]))
 
 
 def _known() -> str:
     return ", ".join(sorted(_CLASSES))
 
 
-def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _packed(place: str, value: Any, arrays: Arrays) -> Any:
     """A value as JSON; arrays go beside it, and stand in it by their names."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -230,7 +190,8 @@ def _packed(place: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
         items = [_packed(f"{place}.{k}", one, arrays) for k, one in enumerate(value)]
         return {"tuple": items} if isinstance(value, tuple) else items
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {k: _packed(f"{place}.{k}", one, arrays) for k, one in value.items()}}
+        inner = {k: _packed(f"{place}.{k}" if place else k, v, arrays) for k, v in value.items()}
+        return {"dict": inner}
     kind, parts = _kind_and_parts(value, f"save, {place}")
     return {kind: _packed(place, parts, arrays)}
 
@@ -251,8 +212,8 @@ def _kind_and_parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
             return kind, _apart(value)
     must = "only arrays, numbers, texts, lists, dictionaries, losses and estimators can be saved"
     if isinstance(value, BaseEstimator):
-        must = f"an estimator within must be of fsmeu.learning or one of {', '.join(_PLAIN)}"
-        raise InputError(message(where, f"{must}, or a Pipeline of these", name))
+        must = "an estimator within must be of fsmeu.learning, or a Pipeline, or one of "
+        raise InputError(message(where, must + ", ".join(sorted(_PLAIN)), name))
     raise InputError(message(where, must, value))
 
 
@@ -273,19 +234,20 @@ def _is_learned(name: str) -> bool:
 
 
 def _loss_apart(loss: SpecLoss, where: str) -> dict[str, Any]:
+    """The text of a loss, its labels and its parameters."""
+
+    def meaning(spec: Spec) -> tuple[object, ...]:
+        return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value
+
     text = loss.spec.source
-    if _meaning(read(text, loss.spec.origin)) != _meaning(loss.spec):
+    if meaning(read(text, loss.spec.origin)) != meaning(loss.spec):
         must = "a loss can be saved if it is that of its file"
         raise InputError(message(where, must, loss, "Write a file of its own for it"))
     labels = None if loss.labels_given is None else list(loss.labels_given.labels)
     return {"text": text, "labels": labels, "parameters": dict(loss.params_given)}
 
 
-def _meaning(spec: Spec) -> tuple[object, ...]:
-    return spec.name, spec.kind, spec.params, spec.labels, spec.registers, spec.value
-
-
-def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _unpacked(value: Any, arrays: Arrays) -> Any:
     """What ``_packed`` was given; each array is taken once."""
     if isinstance(value, list):
         return [_unpacked(one, arrays) for one in value]
@@ -295,21 +257,17 @@ def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if kind == "array":
         return arrays.pop(held)
     if kind == "objects":
-        found = np.empty(len(held), object)
-        found[:] = held
-        return found
-    if kind == "tuple":
-        return tuple(_unpacked(one, arrays) for one in held)
+        return np.array([*held, None], object)[:-1]
     if kind == "dict":
         return {k: _unpacked(one, arrays) for k, one in held.items()}
-    return _made(kind, _unpacked(held, arrays))
+    parts = _unpacked(held, arrays)
+    return tuple(parts) if kind == "tuple" else _made(kind, parts)
 
 
 def _made(kind: str, parts: dict[str, Any]) -> Any:
     """A loss or an estimator of its parts; where it has ``check_parts``, its arrays fit together.
 
-    Raises:
-        KeyError, TypeError, ValueError, InputError: they are none that were taken apart.
+    What raises is for ``first_use`` to tell.
     """
     if kind == "loss":
         return loads(parts["text"], labels=parts["labels"], **parts["parameters"])

@@ -1,28 +1,31 @@
-"""``MaxExpectedUtilityTagger``: a linear-chain field trained for the utility of whole sentences."""
+"""``MaxExpectedUtilityTagger``: a linear-chain field trained for the utility of whole sentences.
+
+Forward and backward recursions of all sentences at once, with numbers scaled to sum to one (Rabiner
+1989, section V.A). The sentences are sorted by their lengths; at a position only those move that
+are long enough, so that each position of the longest sentence is one product of matrices.
+
+Throughout, ``unary`` has the scores of labels at the positions of all sentences, (positions, L),
+``pairwise`` those of a label (last axis) after another, (L, L), and ``lengths`` says where the
+sentences stand.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.errors import check_bool, check_int
-from fsmeu.learning.base import Climb, climb, nonnegative
-from fsmeu.learning.chain import (
-    Lengths,
-    TrainingSentences,
-    chain_marginals,
-    expected_values,
-    log_likelihood,
-    models_of,
-    most_probable,
-)
+from fsmeu.expectation.gradient import value_and_gradient_many
+from fsmeu.learning.base import Objective, climb, nonnegative
 from fsmeu.learning.features import (
     checked_labels,
     checked_sentences,
@@ -33,12 +36,178 @@ from fsmeu.learning.features import (
 from fsmeu.learning.given_loss import given_loss, label_name, over_classes
 from fsmeu.learning.saving import register
 from fsmeu.losses.protocol import Loss
+from fsmeu.models import Potentials, from_potentials
 from fsmeu.models.checks import check_shape
 
-__all__ = ["MaxExpectedUtilityTagger"]
+_LEAST_SCORE = -300.0
+"""A score this far below the greatest counts as this: products of two are above the least double,
+and what they weigh is far below rounding."""
+
+
+class Lengths:
+    """Where the positions of sentences stand, when those of all are listed one after another.
+
+    Attributes:
+        begins: the first position of each sentence, and the number of all positions.
+        at: for each position of the longest sentence, where it stands in those that have it, the
+            longest sentence first.
+    """
+
+    def __init__(self, lengths: Sequence[int]) -> None:
+        self.begins: Ints = np.append(0, np.cumsum(lengths, dtype=np.int64))
+        order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
+        sizes, starts = np.asarray(lengths, np.int64)[order], self.begins[:-1][order]
+        self.at: list[Ints] = [starts[sizes > i] + i for i in range(max(lengths, default=0))]
+
+    def split(self, rows: NDArray[Any]) -> list[NDArray[Any]]:
+        """The rows of each sentence."""
+        return [rows[a:b] for a, b in zip(self.begins[:-1], self.begins[1:], strict=True)]
+
+
+def chain_marginals(
+    unary: Floats, pairwise: Floats, lengths: Lengths
+) -> tuple[float, Floats, Floats]:
+    """The sum of log partition functions, probabilities of labels, and numbers of transitions.
+
+    The probabilities are (positions, L); the expected number of times that a label (last axis)
+    follows another is (L, L).
+    """
+    tops, top = unary.max(axis=1, initial=_LEAST_SCORE), float(pairwise.max())
+    emit = np.exp(np.maximum(unary - tops[:, None], _LEAST_SCORE))
+    move = np.exp(np.maximum(pairwise - top, _LEAST_SCORE))
+    ahead, scales = np.empty(emit.shape), np.ones(len(emit))
+    before = np.zeros(0)
+    for i, rows in enumerate(lengths.at):
+        arrived = emit[rows] * (before[: len(rows)] @ move) if i else emit[rows]
+        scales[rows] = arrived.sum(axis=1)
+        before = ahead[rows] = arrived / scales[rows, None]
+    behind, double = np.ones(emit.shape), np.zeros(pairwise.shape)
+    for i in range(len(lengths.at) - 1, 0, -1):
+        rows = lengths.at[i]
+        sources = lengths.at[i - 1][: len(rows)]
+        leaving = emit[rows] * behind[rows] / scales[rows, None]
+        behind[sources] = leaving @ move.T
+        double += ahead[sources].T @ leaving
+    following = len(emit) - (len(lengths.at[0]) if lengths.at else 0)
+    total = float(np.log(scales).sum() + tops.sum()) + top * following
+    return total, ahead * behind, double * move
+
+
+def log_likelihood(
+    unary: Floats, pairwise: Floats, lengths: Lengths, y: Ints
+) -> tuple[float, Floats, Floats]:
+    """The log-likelihood of label indices, (positions,), and its derivatives for both tables."""
+    log_partition, single, double = chain_marginals(unary, pairwise, lengths)
+    places = np.arange(len(y))
+    after = np.setdiff1d(places, lengths.begins)  # positions that are not the first of a sentence
+    score = unary[places, y].sum() + pairwise[y[after - 1], y[after]].sum()
+    single, double = -single, -double
+    single[places, y] += 1.0
+    np.add.at(double, (y[after - 1], y[after]), 1.0)
+    return float(score) - log_partition, single, double
+
+
+def most_probable(unary: Floats, pairwise: Floats, lengths: Lengths) -> Ints:
+    """Indices of the most probable labels at the positions of all sentences, (positions,).
+
+    This is the recursion of Viterbi (1967). Of sequences that are equally probable one is taken.
+    """
+    best = unary.copy()  # the greatest score of labels up to a position that end in each label
+    came = np.zeros(unary.shape, np.int64)  # the label before it
+    for i in range(1, len(lengths.at)):
+        rows = lengths.at[i]
+        ways = best[lengths.at[i - 1][: len(rows)], :, None] + pairwise  # (sentences, L, L)
+        came[rows] = ways.argmax(axis=1)
+        best[rows] += ways.max(axis=1)
+    # Right where a sentence ends; the other labels follow from the next one.
+    labels: Ints = best.argmax(axis=1)
+    for i in range(len(lengths.at) - 1, 0, -1):
+        rows = lengths.at[i]
+        labels[lengths.at[i - 1][: len(rows)]] = came[rows, labels[rows]]
+    return labels
+
+
+def models_of(
+    unary: Floats, pairwise: Floats, lengths: Lengths, labels: Sequence[Any]
+) -> list[Potentials]:
+    """The conditional random field of each sentence over these labels."""
+    return [from_potentials(scores, pairwise, labels) for scores in lengths.split(unary)]
+
+
+def expected_values(
+    loss: Loss, unary: Floats, pairwise: Floats, lengths: Lengths, y: Sequence[Sequence[Any]]
+) -> tuple[Floats, Floats, Floats]:
+    """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
+
+    Z follows the conditional random field, the labels y of each sentence are given: the expectation
+    of the loss with its tapes exchanged (Jansche 2007, section 1.3, for sequences).
+    """
+    models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
+    values, slopes = value_and_gradient_many(loss.swapped, y, models)
+    single, double = np.zeros(unary.shape), np.zeros(pairwise.shape)
+    for rows, one in zip(lengths.split(single), slopes, strict=True):
+        assert isinstance(one, dict)
+        rows[:] = one["unary"]
+        double += one["pairwise"]
+    return values, single, double
+
+
+class TrainingSentences:
+    """The training sentences as arrays; weights are one vector, (features + L) x L."""
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[Any]],
+        tags: list[list[Any]],
+        names: list[str],
+        classes: NDArray[Any],
+    ) -> None:
+        self.rows = feature_matrix(sentences, names)
+        self.columns = csr_array(self.rows.T)
+        self.lengths = Lengths([len(one) for one in sentences])
+        self.labels = len(classes)
+        index = {tag: k for k, tag in enumerate(classes.tolist())}
+        self.y: Ints = np.array([index[tag] for one in tags for tag in one], np.int64)
+
+    def tables(self, weights: Floats) -> tuple[Floats, Floats]:
+        """The weights of features, (features, L), and of transitions, (L, L)."""
+        both = weights.reshape(-1, self.labels)
+        return both[: -self.labels], both[-self.labels :]
+
+    def _scores(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Scores of tags, (positions, L), and of transitions, (L, L)."""
+        states, moves = self.tables(weights)
+        return self.rows @ states, moves
+
+    def _gradient(self, single: Floats, double: Floats) -> Floats:
+        """Derivatives for the weights, from those for both tables of scores."""
+        return np.concatenate((self.columns @ single, double)).ravel()
+
+    def likelihood(self, c2: float) -> Objective:
+        """The log-likelihood less the penalty, as a function of the weights."""
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            value, single, double = log_likelihood(*self._scores(weights), self.lengths, self.y)
+            slopes = self._gradient(single, double) - 2 * c2 * weights
+            return value - c2 * float(weights @ weights), slopes
+
+        return objective
+
+    def utility(self, loss: Loss, sign: float, centre: Floats, c2: float) -> Objective:
+        """The signed sum of expected values less the penalty, as a function of the weights."""
+        y = [loss.alphabet.decode(one) for one in self.lengths.split(self.y)]
+
+        def objective(weights: Floats) -> tuple[float, Floats]:
+            moved, scores = weights - centre, self._scores(weights)
+            values, single, double = expected_values(loss, *scores, self.lengths, y)
+            slopes = sign * self._gradient(single, double) - 2 * c2 * moved
+            return sign * float(values.sum()) - c2 * float(moved @ moved), slopes
+
+        return objective
 
 
 @register
+@dataclass(eq=False, repr=False)
 class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
     """A linear-chain conditional random field with the interface of sklearn-crfsuite.
 
@@ -76,49 +245,26 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         n_iter_: the iterations of both trainings.
     """
 
-    classes_: NDArray[Any]
-    feature_names_: list[str]
-    state_weights_: Floats
-    transition_weights_: Floats
-
-    def __init__(
-        self,
-        loss: Any = "chunk_fscore",
-        *,
-        loss_params: dict[str, Any] | None = None,
-        c2: float = 1.0,
-        min_freq: int = 1,
-        likelihood_iterations: int = 100,
-        utility_iterations: int = 20,
-        utility_c2: float = 0.1,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.loss_params = loss_params
-        self.c2 = c2
-        self.min_freq = min_freq
-        self.likelihood_iterations = likelihood_iterations
-        self.utility_iterations = utility_iterations
-        self.utility_c2 = utility_c2
-        self.warm_start = warm_start
-
-    # -- training -----------------------------------------------------------------------------
+    loss: Any = "chunk_fscore"
+    _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
+    c2: float = 1.0
+    min_freq: int = 1
+    likelihood_iterations: int = 100
+    utility_iterations: int = 20
+    utility_c2: float = 0.1
+    warm_start: bool = False
 
     def fit(self, X: Any, y: Any) -> MaxExpectedUtilityTagger:
-        """The tagger itself, after training.
+        """Itself, fitted to sentences and the tags of each.
 
-        Args:
-            X: sentences, lists of dictionaries of features or of lists of their names.
-            y: the tags of each.
+        A sentence is a list of dictionaries of features, or of lists of their names.
         """
         where = type(self).__name__
         steps = check_int(where, "likelihood_iterations", self.likelihood_iterations, least=0)
-        check_int(where, "utility_iterations", self.utility_iterations, least=0)
-        nonnegative(where, "utility_c2", self.utility_c2)
-        c2, least = (
-            nonnegative(where, "c2", self.c2),
-            check_int(where, "min_freq", self.min_freq, 0),
-        )
+        more = check_int(where, "utility_iterations", self.utility_iterations, least=0)
+        c2, pull = (nonnegative(where, name, getattr(self, name)) for name in ("c2", "utility_c2"))
+        least = check_int(where, "min_freq", self.min_freq, least=0)
         sentences = checked_sentences(X, where)
         tags = checked_labels(y, [len(one) for one in sentences], where)
         classes = np.array(sorted({tag for one in tags for tag in one}))
@@ -126,23 +272,27 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
         start = self._start(names, classes)
         self.classes_, self.feature_names_ = classes, names
         loss = self._loss()
+        sign = 1.0 if loss.kind == "utility" else -1.0
         data = TrainingSentences(sentences, tags, names, classes)
-        likely = climb(_likelihood(data, c2), start, steps, tolerance=1e-4)
+        end = likely = climb(data.likelihood(c2), start, steps, tolerance=1e-4)
         self.log_likelihood_ = likely.value + c2 * float(likely.weights @ likely.weights)
-        self._keep(data, likely)
-        self.expected_values_: list[float] = []
-        self.n_iter_ = [likely.steps]
-        if self.utility_iterations:
-            self._train_utility(loss, data, likely)
+        self.expected_values_, self.n_iter_ = list[float](), [likely.steps]
+        if more:
+            aim = data.utility(loss, sign, likely.weights, pull)
+            end = climb(aim, likely.weights, more)
+            moved = end.weights - likely.weights
+            values = aim(likely.weights)[0], end.value + pull * float(moved @ moved)
+            self.expected_values_ = [sign * value / len(tags) for value in values]
+            self.n_iter_.append(end.steps)
+        self.state_weights_, self.transition_weights_ = data.tables(end.weights)
         return self
 
     def _start(self, names: list[str], classes: NDArray[Any]) -> Floats:
         """The weights to begin with: 0, or with ``warm_start`` those of an earlier training."""
         size = len(classes)
         weights = np.zeros((len(names) + size, size))
-        if check_bool(type(self).__name__, "warm_start", self.warm_start) and hasattr(
-            self, "classes_"
-        ):
+        warm = check_bool(type(self).__name__, "warm_start", self.warm_start)
+        if warm and hasattr(self, "classes_"):
             tags, old_tags = _shared(classes.tolist(), self.classes_.tolist())
             rows, old_rows = _shared(names, self.feature_names_)
             weights[np.ix_(rows, tags)] = self.state_weights_[np.ix_(old_rows, old_tags)]
@@ -150,33 +300,17 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
             weights[np.ix_(tags + len(names), tags)] = moves
         return weights.ravel()
 
-    def _train_utility(self, loss: Loss, data: TrainingSentences, likely: Climb) -> None:
-        aim = _Utility(loss, data, likely.weights, float(self.utility_c2))
-        before = aim(likely.weights)[0]
-        found = climb(aim, likely.weights, self.utility_iterations, tolerance=1e-6)
-        moved = found.weights - likely.weights
-        after = found.value + aim.c2 * float(moved @ moved)
-        count = max(1, len(data.tags))
-        self.expected_values_ = [aim.sign * before / count, aim.sign * after / count]
-        self.n_iter_.append(found.steps)
-        self._keep(data, found)
-
-    def _keep(self, data: TrainingSentences, found: Climb) -> None:
-        self.state_weights_, self.transition_weights_ = data.tables(found.weights)
-
     def _loss(self) -> Loss:
         """The loss whose k-th label stands for the k-th tag."""
         where, names = type(self).__name__, [label_name(one) for one in self.classes_]
         return over_classes(given_loss(self.loss, self.loss_params, where, names), names, where)
 
-    # -- prediction ---------------------------------------------------------------------------
-
     def predict(self, X: Any) -> list[list[Any]]:
         """The tags of the greatest expected utility for each sentence."""
-        (unary, lengths), loss = self._scores(X), self._loss()
-        models = models_of(unary, self.transition_weights_, lengths, loss.alphabet.labels)
+        scores, loss = self._scores(X), self._loss()
+        decided = decode_many(loss, models_of(*scores, loss.alphabet.labels))
         tags = dict(zip(loss.alphabet.labels, self.classes_.tolist(), strict=True))
-        return [[tags[one] for one in decided.labels] for decided in decode_many(loss, models)]
+        return [[tags[one] for one in decision.labels] for decision in decided]
 
     def predict_single(self, x: Any) -> list[Any]:
         """The same for one sentence."""
@@ -184,19 +318,14 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def predict_most_probable(self, X: Any) -> list[list[Any]]:
         """The most probable tags of each sentence (Viterbi), as sklearn-crfsuite predicts."""
-        unary, lengths = self._scores(X)
-        found = self.classes_[most_probable(unary, self.transition_weights_, lengths)]
-        return [one.tolist() for one in lengths.split(found)]
+        scores = self._scores(X)
+        return [one.tolist() for one in scores[-1].split(self.classes_[most_probable(*scores)])]
 
     def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:
         """The probability of each tag at each position of each sentence, by tag."""
-        unary, lengths = self._scores(X)
-        found = chain_marginals(unary, self.transition_weights_, lengths).single
-        names = self.classes_.tolist()
-        return [
-            [dict(zip(names, row, strict=True)) for row in rows.tolist()]
-            for rows in lengths.split(found)
-        ]
+        scores = self._scores(X)
+        rows, names = scores[-1].split(chain_marginals(*scores)[1]), self.classes_.tolist()
+        return [[dict(zip(names, row, strict=True)) for row in one.tolist()] for one in rows]
 
     def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
         """The same for one sentence."""
@@ -204,37 +333,31 @@ class MaxExpectedUtilityTagger(BaseEstimator):  # type: ignore[misc]
 
     def models(self, X: Any) -> list[Any]:
         """The conditional random field of each sentence, as ``expect`` and ``decode`` take it."""
-        unary, lengths = self._scores(X)
-        names = [label_name(one) for one in self.classes_]
-        return list(models_of(unary, self.transition_weights_, lengths, names))
+        return list(models_of(*self._scores(X), [label_name(one) for one in self.classes_]))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of positions whose tag is predicted, as in sklearn-crfsuite."""
-        found = self.predict(X)
-        lengths = [len(one) for one in found]
-        return share_of_labels(found, checked_labels(y, lengths, f"{type(self).__name__}.score"))
+        predicted = self.predict(X)
+        lengths, where = [len(one) for one in predicted], f"{type(self).__name__}.score"
+        return share_of_labels(predicted, checked_labels(y, lengths, where))
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit any such tagger, unless its loss refuses them."""
         return [[{"": 1.0}]] * 3
 
     def check_parts(self) -> None:
-        """Refuses weights that are not of these features and tags.
-
-        Raises:
-            InputError: the shapes do not fit together.
-        """
+        """Raises an InputError unless the weights are of these features and tags."""
         if hasattr(self, "classes_"):
             size, where = len(self.classes_), type(self).__name__
             check_shape(self.state_weights_, (len(self.feature_names_), size), where)
             check_shape(self.transition_weights_, (size, size), where)
 
-    def _scores(self, X: Any) -> tuple[Floats, Lengths]:
-        """Scores of tags at the positions of all sentences, and where these stand."""
+    def _scores(self, X: Any) -> tuple[Floats, Floats, Lengths]:
+        """Scores of tags, (positions, L), of transitions, (L, L), and where sentences stand."""
         check_is_fitted(self)
         sentences = checked_sentences(X, type(self).__name__)
-        rows = feature_matrix(sentences, self.feature_names_)
-        return rows @ self.state_weights_, Lengths([len(one) for one in sentences])
+        unary = feature_matrix(sentences, self.feature_names_) @ self.state_weights_
+        return unary, self.transition_weights_, Lengths([len(one) for one in sentences])
 
 
 def _shared(names: Sequence[Any], others: Sequence[Any]) -> tuple[Ints, Ints]:
@@ -243,30 +366,3 @@ def _shared(names: Sequence[Any], others: Sequence[Any]) -> tuple[Ints, Ints]:
     pairs = [(k, place[name]) for k, name in enumerate(names) if name in place]
     found = np.array(pairs, np.int64).reshape(-1, 2)
     return found[:, 0], found[:, 1]
-
-
-def _likelihood(data: TrainingSentences, c2: float) -> Any:
-    """The log-likelihood less the penalty, as a function of the weights."""
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        value, single, double = log_likelihood(*data.scores(weights), data.lengths, data.y)
-        slopes = data.weight_gradient(single, double) - 2 * c2 * weights
-        return value - c2 * float(weights @ weights), slopes
-
-    return objective
-
-
-class _Utility:
-    """The sum of expected utilities less the penalty, as a function of the weights."""
-
-    def __init__(self, loss: Loss, data: TrainingSentences, centre: Floats, c2: float) -> None:
-        self.loss, self.data, self.centre, self.c2 = loss, data, centre, c2
-        self.y = [loss.alphabet.decode(one) for one in data.lengths.split(data.y)]
-        self.sign = 1.0 if loss.kind == "utility" else -1.0
-
-    def __call__(self, weights: Floats) -> tuple[float, Floats]:
-        data, moved = self.data, weights - self.centre
-        scores = data.scores(weights)
-        values, single, double = expected_values(self.loss, *scores, data.lengths, self.y)
-        slopes = self.sign * data.weight_gradient(single, double) - 2 * self.c2 * moved
-        return self.sign * float(values.sum()) - self.c2 * float(moved @ moved), slopes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from fsmeu.losses.algebra.confusion import (
 )
 from fsmeu.losses.algebra.ratios import sum_of_ratios
 from fsmeu.losses.algebra.split import split
-from fsmeu.losses.language.syntax import Expr, Param, Register, Spec, linear_registers, tapes
+from fsmeu.losses.language.syntax import Expr, Register, Spec, linear_registers, tapes
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import memory_of
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant
@@ -64,23 +63,15 @@ def _contents(bound: BoundLoss, register: Register, value: float, n: int) -> Hel
 def _entries(bound: BoundLoss, register: Register, packed: int, n: int) -> list[Entry]:
     """Entries of a memory, newest first, None for those before the start."""
     memory = memory_of(bound, register, n)
-    names: list[Entry] = [None, *(whole_or_float(value) for value in memory.values.tolist())]
-    if not memory.numeric:
-        texts = {code: text for text, code in bound.codes.items()}
-        names[1:] = [texts.get(value) for value in memory.values.tolist()]
-    entries = []
-    for _ in range(memory.depth):
-        packed, digit = divmod(packed, memory.base)
-        entries.append(names[digit])
-    return entries
-
-
-_COMMENT = re.compile(r"#[^\n]*")
+    texts = {code: text for text, code in bound.codes.items()}
+    entries = [memory.entry(float(packed), back) for back in range(memory.depth)]
+    held = [whole_or_float(x) if memory.numeric else texts.get(x) for x in entries]
+    return [None if x != x else name for x, name in zip(entries, held, strict=True)]
 
 
 def signature(spec: Spec) -> str:
     """Kind, name and parameters, as the file writes them."""
-    inside = ", ".join(param_text(spec, param) for param in spec.params)
+    inside = ", ".join(param.text for param in spec.params)
     return f"{spec.kind} {spec.name}" + (f"({inside})" if inside else "")
 
 
@@ -97,7 +88,7 @@ def header_data(spec: Spec) -> dict[str, Any]:
                 "default": _constant(spec, param.default),
                 "low": _constant(spec, param.low),
                 "high": _constant(spec, param.high),
-                "text": param_text(spec, param),
+                "text": param.text,
             }
             for param in spec.params
         ],
@@ -106,19 +97,6 @@ def header_data(spec: Spec) -> dict[str, Any]:
         "scheme": spec.scheme or None,
         "references": list(spec.references),
     }
-
-
-def param_text(spec: Spec, param: Param) -> str:
-    """A parameter with its type, default and range, as the file writes it."""
-    plain = _COMMENT.sub(lambda comment: " " * len(comment.group()), spec.source)
-    lines = plain.split("\n")[param.place.line - 1 :]
-    text = "\n".join([lines[0][param.place.column - 1 :], *lines[1:]])
-    depth = 0
-    for at, sign in enumerate(text):
-        if depth == 0 and sign in ",)":
-            return " ".join(text[:at].split())
-        depth += (sign in "([") - (sign in ")]")
-    return param.name
 
 
 def _constant(spec: Spec, expr: Expr | None) -> int | float | None:
@@ -143,7 +121,6 @@ class Properties:
         splits: True when what reads both tapes is only accumulated, the value being affine in it.
         z_ends: registers of z that the value looks at, where the loss splits.
         y_ends: registers of y that the value looks at, where the loss splits.
-        counters: True when each tape shows the value at most one counter, where the loss splits.
         additive: True when the value is a sum over positions.
         confusion: True when the value depends on the pair through (tp, hyp, ref, n) alone.
         fractional: the value as a ratio of sums of counts, where it is the same one at every n.
@@ -160,7 +137,6 @@ class Properties:
     splits: bool
     z_ends: tuple[str, ...]
     y_ends: tuple[str, ...]
-    counters: bool
     additive: bool
     confusion: bool
     fractional: Fractional | None
@@ -187,7 +163,6 @@ def properties(bound: BoundLoss) -> Properties:
         splits=parts is not None,
         z_ends=parts.z.ends if parts is not None else (),
         y_ends=parts.y.ends if parts is not None else (),
-        counters=parts is not None and parts.counted,
         additive=parts is not None and parts.additive,
         confusion=form is not None,
         fractional=fractional(form) if form is not None else None,

@@ -1,8 +1,8 @@
-"""The value of a loss for a corpus: what it would be if it were asked once, at the end.
+"""The value of a loss for many pairs, for a corpus, and the outputs that a file names beside it.
 
-Counts are summed over the sentences; every other register starts anew with each of them. The value
-is taken once, of the sums. So F1 of a corpus is that of all its items together (micro-averaged), as
-conlleval, seqeval and scikit-learn report it, not the mean of the F1 of sentences.
+Of a corpus, counts are summed over the sentences; every other register starts anew with each. The
+value is taken once, of the sums. So F1 of a corpus is that of all its items together
+(micro-averaged), as conlleval, seqeval and scikit-learn report it, not the mean over sentences.
 
 In a step, ``i`` and ``n`` are position and length within the sentence; in the value (and in a
 declared range) ``n`` is the total length of the corpus. A share of positions, such as ``bad / n``,
@@ -153,7 +153,7 @@ def _sentences(side: Iterable[Any], where: str, name: str) -> list[list[Any]]:
     return [listed(one, f"{where}, {name}[{row}]") for row, one in rows]
 
 
-# -- outputs ------------------------------------------------------------------------------------
+# -- outputs ---------------------------------------------------------------------------------------
 
 
 def output_names(loss: Loss) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The loss of a file: a spec with its labels and parameters filled in."""
+"""The loss of a file, by name or path: a spec with its labels and parameters filled in."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def bind_loss(
     return loss
 
 
-# -- by name or path ----------------------------------------------------------------------------
+# -- by name or path -------------------------------------------------------------------------------
 
 
 _SUFFIX = ".loss"

@@ -1,4 +1,7 @@
-"""What a loss is to everything above it, however it was written, and how it is compiled."""
+"""What a loss is to everything above it, however it was written, and how it is compiled.
+
+Losses that no file can say are simple functions in Python (Jansche 2007, Algorithm 2).
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,7 @@ def encoded_pair(
     return loss, zs, ys
 
 
-# -- in Python ----------------------------------------------------------------------------------
+# -- in Python -------------------------------------------------------------------------------------
 
 
 class SimpleFunction(Protocol):

@@ -11,9 +11,10 @@ Models, each a frozen dataclass whose ``layered()`` is an acyclic acceptor in la
   OpenFst acceptor; ``Mixture(models, weights)`` (``lattices``)
 - ``hmm(initial, transition, emission, observations)``: posterior of hidden labels;
   ``from_logits(logits, labels)``, ``from_crfsuite(crf, features)``,
-  ``from_hmmlearn(model, observations)``: models of other tools (``adapters``)
+  ``from_hmmlearn(model, observations)``: models of other tools; ``from_json(x)``: models from
+  files (``adapters``)
 - ``model.given(constraint)``, ``tempered(model, temperature)``, ``calibrate(models, references)``:
-  models made of models (``derived``); ``from_json(x)``: models from files (``interchange``)
+  models made of models (``derived``)
 
 Questions, each a function of layers with a method of the same name on every model: ``probability``,
 ``log_probability``, ``marginals``, ``sample``, and the distances behind them (``paths``);
@@ -25,7 +26,7 @@ asked of numbers and sizes is in ``checks``.
 """
 
 from fsmeu.limits import MAX_ARCS
-from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_logits, hmm
+from fsmeu.models.adapters import from_crfsuite, from_hmmlearn, from_json, from_logits, hmm
 from fsmeu.models.base import (
     Gradient,
     Model,
@@ -36,7 +37,6 @@ from fsmeu.models.base import (
 )
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.derived import calibrate, tempered
-from fsmeu.models.interchange import from_json
 from fsmeu.models.lattices import Acceptor, Mixture, NBest
 from fsmeu.models.paths import backward, dense_tables, forward, log_total, normalize, total
 from fsmeu.models.potentials import Potentials, from_potentials

@@ -18,14 +18,7 @@ from fsmeu.display import Text
 from fsmeu.errors import shorten
 from fsmeu.fst.alphabet import Alphabet, Label
 from fsmeu.fst.layers import ArcWeights, Layered, arc_weights
-from fsmeu.models.paths import (
-    log_probability,
-    marginals,
-    most_probable,
-    probability,
-    sample,
-    total,
-)
+from fsmeu.models.paths import log_probability, marginals, most_probable, probability, sample, total
 
 Gradient = Floats | dict[str, Floats]
 

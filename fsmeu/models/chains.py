@@ -15,7 +15,6 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import InputError, message, shorten
 from fsmeu.fst.alphabet import BINARY, Label
 from fsmeu.fst.layers import ArcWeights, Layer, Layered
-from fsmeu.limits import SHARED_ARCS
 from fsmeu.models.base import Model, Parametrized
 from fsmeu.models.checks import (
     alphabet_of,
@@ -30,36 +29,72 @@ from fsmeu.models.checks import (
     real_array,
 )
 
+_SHARED_ARCS = 1 << 16
+"""Arcs of a transition table up to which all chains of a size share where they lead: 1.5 MB."""
+
+
+class Chain(Parametrized):
+    """A chain: a state is the last labels, as many as the next one depends on."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """How many labels the next one depends on."""
+
+    @abstractmethod
+    def _conditionals(self) -> tuple[Floats, Floats]:
+        """P(first m labels), (L**m,), and P(next label | last m), (steps, L**m, L); m is the depth.
+
+        There is a table for each of the n - m steps, or one for all.
+        """
+
+    @property
+    def depth(self) -> int:
+        """How many labels make up a state."""
+        return min(self.order, self.n)
+
+    @property
+    def structure(self) -> Hashable:
+        """A chain: the number of labels, and how many of the last ones make up a state."""
+        return "chain", len(self.labels), self.depth
+
+    def _build(self) -> Layered:
+        size, (first, steps) = len(self.labels), self._conditionals()
+        built = transition_layers(steps.reshape(-1, size ** (self.depth + 1)), size)
+        layers = initial_layers(first, size, self.depth)
+        layers += built * (self.n - self.depth) if len(steps) == 1 else built
+        ends = np.ones(size**self.depth)
+        return Layered(self.alphabet, np.ones(1), tuple(layers), ends, unambiguous=True)
+
+    def arc_weights(self) -> ArcWeights:
+        """P(first m labels), ones where the rest of these are read, and P(next label | last m)."""
+        first, steps = self._conditionals()
+        arcs = np.tile(steps.ravel(), self.n - self.depth if len(steps) == 1 else 1)
+        if self.depth:
+            arcs = np.concatenate([first, np.ones((self.depth - 1) * len(first)), arcs])
+        return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels) ** self.depth))
+
+
 # -- independent labels ----------------------------------------------------------------------------
 
 
-class _Independent(Parametrized):
+class _Independent(Chain):
     """Independent labels: every layer has one state, and an arc for each label in their order."""
+
+    order = 0
 
     @property
     @abstractmethod
     def rows(self) -> Floats:
         """P(y_i = l), shape (n, L), each row summing to 1."""
 
-    @property
-    def structure(self) -> Hashable:
-        """A chain: the number of labels, and how many of the last ones make up a state."""
-        return "chain", len(self.labels), 0
+    def _conditionals(self) -> tuple[Floats, Floats]:
+        return np.ones(1), self.rows[:, None]
 
     @property
     def title(self) -> str:
         """What kind of distribution it is, in words."""
         return "independent labels"
-
-    def _build(self) -> Layered:
-        label, one = np.arange(len(self.labels), dtype=np.int64), np.ones(1)
-        zero = np.zeros_like(label)
-        layers = tuple(Layer(zero, label, zero, row, 1) for row in self.rows)
-        return Layered(self.alphabet, one, layers, one, unambiguous=True)
-
-    def arc_weights(self) -> ArcWeights:
-        """The probabilities of all labels."""
-        return ArcWeights(self.n, np.ascontiguousarray(self.rows).ravel(), np.ones(1), np.ones(1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +221,7 @@ def binary_chain(model: Model) -> tuple[Floats, Floats] | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Markov(Parametrized):
+class Markov(Chain):
     """A Markov chain of order m, which is read from the shapes.
 
     The states of the layers are the L**m tuples of labels, numbered as entries of ``initial``.
@@ -242,32 +277,11 @@ class Markov(Parametrized):
         """Whether one transition table serves all positions."""
         return self.transition.ndim == self.order + 1
 
-    @property
-    def structure(self) -> Hashable:
-        """A chain: the number of labels, and how many of the last ones make up a state."""
-        return "chain", len(self.labels), min(self.order, self.n)
-
-    def _build(self) -> Layered:
-        size, depth = len(self.labels), min(self.order, self.n)
+    def _conditionals(self) -> tuple[Floats, Floats]:
+        size, depth = len(self.labels), self.depth
         first = self.initial.sum(axis=tuple(range(depth, self.order))).reshape(-1)
-        layers = initial_layers(first / first.sum(), size, depth)
-        if self.n > self.order:
-            tables = normalized_rows(self.transition).reshape(-1, size ** (self.order + 1))
-            built = transition_layers(tables, size)
-            layers += built * (self.n - self.order) if self.homogeneous else built
-        width = layers[-1].width if layers else 1
-        return Layered(self.alphabet, np.ones(1), tuple(layers), np.ones(width), unambiguous=True)
-
-    def arc_weights(self) -> ArcWeights:
-        """The weights of the first tuples, and those of all transitions."""
-        size, depth = len(self.labels), min(self.order, self.n)
-        first = self.initial.sum(axis=tuple(range(depth, self.order))).reshape(-1)
-        guessed = np.ones(max(0, depth - 1) * len(first))  # the rest of a tuple is read
-        steps = normalized_rows(self.transition).ravel() if self.n > self.order else np.zeros(0)
-        if self.homogeneous:
-            steps = np.tile(steps, max(0, self.n - self.order))
-        arcs = np.concatenate([first / first.sum() if depth else np.zeros(0), guessed, steps])
-        return ArcWeights(self.n, arcs, np.ones(1), np.ones(size**depth))
+        steps = normalized_rows(self.transition)[: None if self.n > self.order else 0]
+        return first / first.sum(), steps.reshape(-1, size**depth, size)
 
     def pullback(self, arc_gradients: Sequence[Floats], value: float) -> dict[str, Floats]:
         """dE/d(initial) and dE/d(transition), every entry being a free variable.
@@ -367,7 +381,7 @@ def transition_layers(tables: Floats, size: int) -> list[Layer]:
     Arc number s * L + l leaves state s with label l, and the state's oldest label is forgotten.
     """
     arcs = tables.shape[1]
-    shared = arcs <= SHARED_ARCS
+    shared = arcs <= _SHARED_ARCS
     source, label, target = (_kept_arcs if shared else _transition_arcs)(arcs, size)
     width = arcs // size
     return [Layer(source, label, target, weight, width) for weight in tables]

@@ -18,13 +18,17 @@ from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Alphabet, listed
 from fsmeu.fst.constraint import Neighbours, as_constraint, neighbours, restricted
 from fsmeu.fst.layers import from_logs, in_logs, reordered
-from fsmeu.limits import COLDEST, HOTTEST
 from fsmeu.models.base import Model, prepare_many
 from fsmeu.models.chains import Bernoulli, Independent, Markov, as_model
 from fsmeu.models.checks import normalized_rows, real_array
 from fsmeu.models.lattices import Acceptor
 from fsmeu.models.paths import log_probability, logarithm, normalize
 from fsmeu.models.potentials import Potentials
+
+_COLDEST = 0.01
+"""The least temperature that a calibration looks at: below, a model is sure of one sequence."""
+_HOTTEST = 100.0
+"""The greatest: above, a model is nearly indifferent between all sequences that it allows."""
 
 
 def _chain_scores(model: Model) -> tuple[Floats, Floats] | None:
@@ -190,7 +194,7 @@ def calibrate(models: Iterable[object], references: Iterable[Iterable[object]]) 
     def worse(log_temperature: float) -> float:
         return -_likelihood([tempered(one, math.exp(log_temperature)) for one in made], seen)
 
-    bounds = (math.log(COLDEST), math.log(HOTTEST))
+    bounds = (math.log(_COLDEST), math.log(_HOTTEST))
     best = minimize_scalar(worse, bounds=bounds, method="bounded", options={"xatol": 1e-9})
     return Calibration(math.exp(float(best.x)), -float(best.fun), before)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, check_bool, message
-from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain
+from fsmeu.fst.alphabet import BINARY, Alphabet, Label, listed, plain_label
 from fsmeu.fst.layers import (
     Layer,
     Layered,
@@ -154,7 +154,7 @@ def _seen(flat: list[object]) -> Alphabet:
     """The alphabet of the labels that occur, numbers before texts, each in order."""
     must = "each label must be an int or a string"
     try:
-        distinct = {_plain(x) for x in flat}
+        distinct = {plain_label(x) for x in flat}
     except Exception:  # whatever a strange label raises
         raise InputError(message("NBest sequences", must)) from None
     odd = [x for x in distinct if not isinstance(x, int | str)]
@@ -163,14 +163,6 @@ def _seen(flat: list[object]) -> Alphabet:
     if distinct <= {0, 1, "0", "1"}:
         return BINARY
     return Alphabet(tuple(sorted(distinct, key=lambda x: (isinstance(x, str), x))))
-
-
-def _plain(label: object) -> Any:
-    """The label as an int or a str; other things are left for ``Alphabet`` to refuse."""
-    value = plain(label)
-    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
-        return int(value)
-    return value
 
 
 def _trie(alphabet: Alphabet, rows: Ints, probabilities: Floats) -> Layered:

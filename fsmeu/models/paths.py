@@ -17,8 +17,11 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import EmptyError, InputError, SizeLimitError, as_whole, message
 from fsmeu.fst.layers import Layer, Layered, check_layers, in_logs
-from fsmeu.limits import MAX_DENSE_ENTRIES, MAX_PREFIXES
+from fsmeu.limits import MAX_DENSE_ENTRIES
 from fsmeu.models.checks import check_arcs, count
+
+_MAX_PREFIXES = 200_000
+"""Prefixes that are extended for the most probable sequences, where a sequence has many paths."""
 
 # -- distances -------------------------------------------------------------------------------------
 
@@ -363,7 +366,7 @@ def _read(first: _Entries, steps: list[_Entries], n: int) -> list[tuple[Ints, fl
 
 
 def best_first(
-    layered: Layered, k: int, max_prefixes: int = MAX_PREFIXES
+    layered: Layered, k: int, max_prefixes: int = _MAX_PREFIXES
 ) -> list[tuple[Ints, float]]:
     """The k label sequences of greatest weight, summed over paths, best first.
 

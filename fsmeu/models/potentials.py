@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 from fsmeu.arrays import Floats
 from fsmeu.errors import EmptyError, InputError, message
 from fsmeu.fst.alphabet import Label
-from fsmeu.fst.layers import ArcWeights, Layered, LogLayered
-from fsmeu.limits import NORMALISED_CELLS
-from fsmeu.models.base import Model, Parametrized
-from fsmeu.models.chains import initial_layers, transition_layers
+from fsmeu.fst.layers import LogLayered
+from fsmeu.models.base import Model
+from fsmeu.models.chains import Chain, initial_layers, transition_layers
 from fsmeu.models.checks import (
     alphabet_of,
     check_arcs,
@@ -36,6 +35,9 @@ from fsmeu.models.paths import forward, normalized
 MAX_POTENTIAL = 1e300
 """Greatest size of a finite log-potential, so that no sum of them overflows."""
 
+_NORMALISED_CELLS = 1 << 18
+"""Potentials of a block of models that are normalised together, about: 2 MB."""
+
 _MOST_SPREAD = 150.0
 """Scores that differ by no more than this are multiplied as they are: the least product of four of
 them is far above the least double."""
@@ -46,7 +48,7 @@ product with two potentials is still above the least double, so that no sum beco
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Potentials(Parametrized):
+class Potentials(Chain):
     """A linear chain with log-potentials: P(y) is proportional to exp(score of y).
 
     Layer 1 has L arcs, in the order of the labels; every later layer has L * L arcs, number
@@ -66,6 +68,7 @@ class Potentials(Parametrized):
     labels: tuple[Label, ...]
     n: int
     fixed_support: ClassVar[bool] = True
+    order: ClassVar[int] = 1
     _origin: str = field(init=False, default="linear-chain conditional random field")
 
     def __init__(
@@ -106,25 +109,10 @@ class Potentials(Parametrized):
         """The logarithm of the sum of exp(score) over all sequences."""
         return self._chain.log_partition
 
-    @property
-    def structure(self) -> Hashable:
-        """A chain: the number of labels, and how many of the last ones make up a state."""
-        return "chain", len(self.labels), min(1, self.n)
-
-    def _build(self) -> Layered:
-        size, one = len(self.labels), np.ones(1)
-        if self.n == 0:
-            return Layered(self.alphabet, one, (), one, unambiguous=True)
-        tables = self._chain.steps.reshape(-1, size * size)
-        layers = initial_layers(self._chain.first, size, 1) + transition_layers(tables, size)
-        return Layered(self.alphabet, one, tuple(layers), np.ones(size), unambiguous=True)
-
-    def arc_weights(self) -> ArcWeights:
-        """P(y_1), and P(y_{i+1} | y_i) of all positions."""
-        if self.n == 0:
-            return super().arc_weights()
-        arcs = np.concatenate([self._chain.first, self._chain.steps.ravel()])
-        return ArcWeights(self.n, arcs, np.ones(1), np.ones(len(self.labels)))
+    def _conditionals(self) -> tuple[Floats, Floats]:
+        return (
+            (self._chain.first, self._chain.steps) if self.n else (np.ones(1), self.unary[:, None])
+        )
 
     def marginals(self) -> Floats:
         """P(y_i = l) as an array of shape (n, L)."""
@@ -184,7 +172,7 @@ def _blocks(fields: Sequence[Potentials]) -> Iterator[list[Potentials]]:
     for one in fields:
         alike.setdefault((one.unary.shape, one.pairwise.shape), []).append(one)
     for same in alike.values():
-        size = max(1, NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
+        size = max(1, _NORMALISED_CELLS // max(1, same[0].unary.size + same[0].pairwise.size))
         for begin in range(0, len(same), size):
             yield same[begin : begin + size]
 

@@ -23,9 +23,8 @@ from typing import Any, TypeVar
 from fsmeu.errors import FsmeuError, InputError, check_int, message
 from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
 
-__all__ = ["WorkerError", "Workers", "checked_jobs", "in_shares", "workers"]
-
 T = TypeVar("T")
+_WATCH = "fsmeu-parent"
 
 
 class WorkerError(FsmeuError, RuntimeError):
@@ -33,11 +32,7 @@ class WorkerError(FsmeuError, RuntimeError):
 
 
 def checked_jobs(where: str, jobs: object) -> int:
-    """The number of processes, checked.
-
-    Raises:
-        InputError: it is not a whole number from 1 to ``MOST_JOBS``.
-    """
+    """The number of processes; an InputError unless it is whole, from 1 to ``MOST_JOBS``."""
     number = check_int(where, "jobs", jobs)
     if number > MOST_JOBS:
         must = f"jobs must be at most {MOST_JOBS:,}"
@@ -54,26 +49,21 @@ class Workers:
         where: who asks, for messages.
         parallel: joblib's ``Parallel``; None for this process.
         ends: what it raises when workers, or their scheduler, are gone.
-        local: whether they are processes of this machine.
+        parent: the process that those of this machine work for; None for other machines.
     """
 
     count: int
     where: str = ""
     parallel: Any = None
     ends: tuple[type[Exception], ...] = ()
-    local: bool = True
+    parent: int | None = None
 
     def in_order(
         self, function: Callable[[bytes, bytes], T], shared: bytes, tasks: Iterable[bytes]
     ) -> Iterator[T]:
-        """What the function gives for each task, in the order of the tasks.
+        """What a function of a module gives for ``shared`` and each task, in the order of tasks.
 
         At most ``TASKS_PER_JOB`` tasks for each worker are taken from ``tasks`` and held at a time.
-
-        Args:
-            function: a function that a module defines.
-            shared: its first argument.
-            tasks: its second arguments, one for each call.
 
         Raises:
             WorkerError: a worker, or the scheduler, ended before the work was done.
@@ -84,10 +74,9 @@ class Workers:
         from joblib import delayed
 
         stream, call = iter(tasks), delayed(_called)
-        parent = os.getpid() if self.local else None
         while wave := list(islice(stream, TASKS_PER_JOB * self.count)):
             try:
-                results = self.parallel(call(parent, function, shared, task) for task in wave)
+                results = self.parallel(call(self.parent, function, shared, task) for task in wave)
                 with closing(results):
                     yield from results
             except self.ends as error:
@@ -101,18 +90,15 @@ def _called(
     parent: int | None, function: Callable[[bytes, bytes], T], shared: bytes, task: bytes
 ) -> T:
     """A call in a worker; one of this machine does not outlive the process it works for."""
+
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
     if parent is not None and not any(one.name == _WATCH for one in threading.enumerate()):
-        threading.Thread(target=_end_with, args=(parent,), name=_WATCH, daemon=True).start()
+        threading.Thread(target=end_with_parent, name=_WATCH, daemon=True).start()
     return function(shared, task)
-
-
-_WATCH = "fsmeu-parent"
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
 
 
 @contextmanager
@@ -131,56 +117,47 @@ def workers(where: str, jobs: object = 1, scheduler: object = None) -> Iterator[
     """
     count = checked_jobs(where, jobs)
     with ExitStack() as stack:
+        some = Workers(1)
         if scheduler is not None:
-            some = _dask(where, stack.enter_context(_connected(where, scheduler)))
+            some = _dask(where, scheduler, stack)
         elif count > 1:
             from joblib import Parallel
 
             made = Parallel(n_jobs=count, backend="loky", return_as="generator", batch_size=1)
-            some = Workers(count, where, made, (BrokenProcessPool,))
-        else:
-            some = Workers(1)
+            some = Workers(count, where, made, (BrokenProcessPool,), os.getpid())
         if some.parallel is not None:
             stack.enter_context(some.parallel)
         yield some
 
 
-def _dask(where: str, client: Any) -> Workers:
-    from distributed import KilledWorker
+def _dask(where: str, scheduler: object, stack: ExitStack) -> Workers:
+    """The workers of a scheduler; a client that is made for it is closed with the stack."""
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        remedy = "Install it: pip install 'fsmeu[dask]'"
+        raise InputError(message(where, "a scheduler needs Dask", "none", remedy)) from None
     from joblib import Parallel, parallel_config
 
+    client: Any = scheduler
+    if not isinstance(scheduler, Client):
+        must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
+        if not isinstance(scheduler, str) or not scheduler.strip():
+            raise InputError(message(where, must, scheduler))
+        try:
+            connect: Any = Client  # its constructor has no types
+            client = connect(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
+        except Exception as error:  # of many kinds, from names that are none to nobody there
+            remedy = f"({type(error).__name__}: {error})"
+            raise InputError(message(where, must, scheduler, remedy)) from None
+        stack.enter_context(client)
     cores = sum(client.nthreads().values())
     if not cores:
         raise InputError(message(where, "the scheduler must have workers", "none"))
     with parallel_config(backend="dask", client=client):
         made = Parallel(n_jobs=-1, return_as="generator", batch_size=1)
     ends = (KilledWorker, ImportError, OSError, CancelledError)  # the latter of its scheduler
-    return Workers(cores, where, made, ends, local=False)
-
-
-@contextmanager
-def _connected(where: str, scheduler: object) -> Iterator[Any]:
-    """A client of the scheduler."""
-    try:
-        from distributed import Client
-    except ImportError:
-        must = "a scheduler needs Dask"
-        remedy = "Install it: pip install 'fsmeu[dask]'"
-        raise InputError(message(where, must, "none", remedy)) from None
-    if isinstance(scheduler, Client):
-        yield scheduler
-        return
-    must = "scheduler must be the address of a Dask scheduler, as in tcp://host:8786"
-    if not isinstance(scheduler, str) or not scheduler.strip():
-        raise InputError(message(where, must, scheduler))
-    try:
-        connect: Any = Client  # its constructor has no types
-        client = connect(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
-    except Exception as error:  # of many kinds, from names that are none to nobody there
-        remedy = f"({type(error).__name__}: {error})"
-        raise InputError(message(where, must, scheduler, remedy)) from None
-    with client:
-        yield client
+    return Workers(cores, where, made, ends)
 
 
 def in_shares(
@@ -193,61 +170,51 @@ def in_shares(
     scheduler: object,
     tell: Callable[[int], None] = lambda made: None,
 ) -> list[Any]:
-    """What a function gives for each of the items, in their order.
+    """What a function of a module gives for each of the items, in their order.
 
-    Items of one size are in the same share as far as possible: they are computed together.
-
-    Args:
-        where: who asks, for messages.
-        function: called with ``common`` and a share of the items; a function that a module defines.
-        common: what all calls need.
-        items: what is shared out.
-        sizes: how large each is.
-        jobs: as for ``workers``.
-        scheduler: as for ``workers``.
-        tell: called with the number of items done since the last call.
+    It is called with ``common`` and shares of the items, ``tell`` with the number of items done
+    since the last call; ``where``, ``jobs`` and ``scheduler`` are those of ``workers``. Items of
+    one size are in the same share as far as possible: they are computed together.
 
     Raises:
         InputError: something of it cannot be sent to another process.
         WorkerError: a worker ended before its work was done.
     """
-    found: list[Any] = [None] * len(items)
+    answers: list[Any] = [None] * len(items)
     with workers(where, jobs, scheduler) as some:
         shares = _shares(sizes, some.count * TASKS_PER_JOB)
         head = _packed((function, common), where)
         tasks = (_packed([items[row] for row in share], where) for share in shares)
         for share, results in zip(shares, some.in_order(_call, head, tasks), strict=True):
             for row, result in zip(share, results, strict=True):
-                found[row] = result
+                answers[row] = result
             tell(len(share))
-    return found
+    return answers
 
 
-def _call(head: bytes, task: bytes) -> Sequence[Any]:
+def _call(head: bytes, task: bytes) -> Any:
     function, common = pickle.loads(head)
-    made: Sequence[Any] = function(common, pickle.loads(task))
-    return made
+    return function(common, pickle.loads(task))
 
 
 def _packed(value: Any, where: str) -> bytes:
-    import cloudpickle  # takes classes and functions of a session as well
+    """The value as bytes, classes and functions of a session as well; an InputError if not."""
+    import cloudpickle
 
     try:
-        packed: bytes = cloudpickle.dumps(value)
+        return bytes(cloudpickle.dumps(value))
     except Exception as error:  # whatever an object raises that cannot be sent
         must = "losses and models must be such that pickle can send them to other processes"
         raise InputError(message(where, must, f"{type(error).__name__}: {error}")) from None
-    return packed
 
 
 def _shares(sizes: Sequence[int], count: int) -> list[list[int]]:
     """Rows in order of their sizes, cut so that the sums of sizes are about equal."""
-    rows = sorted(range(len(sizes)), key=sizes.__getitem__)
     most = (sum(sizes) + len(sizes)) / count
     shares: list[list[int]] = []
-    held = 0.0
-    for row in rows:
-        if not shares or held >= most:
+    held = most
+    for row in sorted(range(len(sizes)), key=sizes.__getitem__):
+        if held >= most:
             shares.append([])
             held = 0.0
         shares[-1].append(row)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +29,6 @@ from fsmeu.models.checks import check_shape
 from fsmeu.searn.features.sentences import uniform
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.spaces import joined
-
-__all__ = [
-    "COSTS",
-    "Mixture",
-    "beam",
-    "expected_costs",
-    "greedy",
-    "greedy_losses",
-    "interpolated",
-    "mixed_scores",
-    "optimal_actions",
-    "roll_in",
-    "sampled",
-    "sampled_actions",
-    "sampled_costs",
-    "targets_of",
-]
 
 Space = Any
 """A space over examples; see ``spaces``."""
@@ -64,20 +47,16 @@ _EQUAL = 1e-12
 @register
 @dataclass(frozen=True)
 class Mixture:
-    """A mixture of the optimal policy and of learned ones.
+    """A mixture of the optimal policy and of learned ones; all probabilities add up to 1.
 
-    Attributes:
-        optimal: the probability of the optimal policy.
-        weights: the probability of each learned policy; all probabilities add up to 1.
-        models: what each learned policy decides with: one model, or one for each fold of the
-            examples, which was not trained on it.
-        folds: the fold of each example, or None where there is one model.
+    A learned policy decides with one model, or with one for each fold of the examples, which was
+    not trained on it.
     """
 
-    optimal: float = 1.0
-    weights: tuple[float, ...] = ()
-    models: tuple[Sequence[Any], ...] = ()
-    folds: Ints | None = field(default=None, compare=False)
+    optimal: float = 1.0  # the probability of the optimal policy
+    weights: tuple[float, ...] = ()  # that of each learned policy
+    models: tuple[Sequence[Any], ...] = ()  # of each learned policy
+    folds: Ints | None = field(default=None, compare=False)  # of each example
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
         """What it is made of, by name."""
@@ -96,13 +75,10 @@ def interpolated(old: Mixture, beta: float, models: Sequence[Any]) -> Mixture:
 
 
 def targets_of(costs: Floats, own: Ints, ties: str) -> Bools:
-    """Which actions are to be learned, bool (B, C).
+    """Which actions are to be learned, bool (B, C), given costs whose least in each row is 0.
 
-    Args:
-        costs: (B, C), the least of each row 0.
-        own: gold's own action, (B,), or -1.
-        ties: "gold", one action of each row: gold's own if it is optimal, else the first that is;
-            or "all", all that are.
+    With the ties "gold" it is gold's own action (-1 for none) if it is optimal, else the first that
+    is; with "all", all that are.
     """
     if ties == "all":
         return np.asarray(costs <= _EQUAL)
@@ -119,10 +95,8 @@ def optimal_actions(costs: Floats, own: Ints) -> Ints:
 
 def _cells(begins: Ints) -> tuple[Ints, Ints]:
     """The state of each row of features, and its number among the rows of the state, (R,)."""
-    counts = np.diff(begins)
-    return np.repeat(np.arange(len(counts)), counts), np.arange(begins[-1]) - np.repeat(
-        begins[:-1], counts
-    )
+    state = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+    return state, np.arange(begins[-1]) - begins[state]
 
 
 def sampled_actions(
@@ -135,14 +109,8 @@ def sampled_actions(
 ) -> Ints:
     """The action that a mixture takes in each state, (B,).
 
-    Args:
-        policy: the mixture.
-        allowed: (B, C).
-        features: those of the states.
-        examples: the example of each state, (B,).
-        best: the optimal action of each state; may be None where the mixture has no part of the
-            optimal policy.
-        numbers: numbers from [0, 1) that choose the policy, (B,).
+    ``best`` are optimal actions, which a mixture without the optimal policy does not need;
+    ``numbers`` from [0, 1) choose the policies, (B,).
     """
     shares = np.cumsum((policy.optimal, *policy.weights))
     chosen = np.minimum(np.searchsorted(shares, numbers, side="right"), len(shares) - 1)
@@ -203,13 +171,7 @@ def mixed_scores(policy: Mixture, allowed: Bools, features: Features) -> NDArray
 
 
 def _ends(space: Space, states: Any, decide: Decide) -> Any:
-    """The finished states of searches, in the order of the states that they begin with.
-
-    Args:
-        space: the space over examples.
-        states: where the searches begin.
-        decide: the action of each state, (B,).
-    """
+    """The finished states of searches, in the order of the states that they begin with."""
     going, parts, places = np.arange(len(states)), [], []
     while True:
         done = space.is_done(states)
@@ -222,40 +184,36 @@ def _ends(space: Space, states: Any, decide: Decide) -> Any:
         states = space.step(states, decide(states))
 
 
-def _greedily(space: Space, policy: Mixture) -> Decide:
+def greedy_ends(space: Space, policy: Mixture, examples: Ints) -> Any:
+    """The finished states of examples, by the best action of the averaged policies each time."""
+
     def decide(states: Any) -> Ints:
         scores = mixed_scores(policy, space.allowed(states), space.rows(states))
         return np.asarray(scores.argmax(axis=1), np.int64)
 
-    return decide
+    return _ends(space, space.start(examples), decide)
 
 
-def _by_draws(space: Space, policy: Mixture, seed: int) -> Decide:
+def sampled_ends(space: Space, policy: Mixture, states: Any, seed: int) -> Any:
+    """The finished states of searches in which drawn policies decide (section 3.2.3)."""
+
     def decide(states: Any) -> Ints:
         best = optimal_actions(*space.costs(states)) if policy.optimal > 0 else None
         numbers = uniform(seed, states.examples, states.progress)
         allowed, features = space.allowed(states), space.rows(states)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
-    return decide
+    return _ends(space, states, decide)
 
 
 def greedy(space: Space, policy: Mixture, examples: Ints) -> list[Any]:
-    """The output of each example, by the best action of the averaged policies in each state."""
-    ends = _ends(space, space.start(examples), _greedily(space, policy))
-    return list(space.outputs(ends))
-
-
-def greedy_losses(space: Space, policy: Mixture, examples: Ints) -> Floats:
-    """The loss of each example's output by greedy search, (S,); the search must know gold."""
-    ends = _ends(space, space.start(examples), _greedily(space, policy))
-    return np.asarray(space.losses(ends))
+    """The output of each example by greedy search."""
+    return list(space.outputs(greedy_ends(space, policy, examples)))
 
 
 def sampled(space: Space, policy: Mixture, examples: Ints, seed: int) -> list[Any]:
-    """The output of each example, where in each state a drawn policy decides (section 3.2.3)."""
-    ends = _ends(space, space.start(examples), _by_draws(space, policy, seed))
-    return list(space.outputs(ends))
+    """The output of each example by drawn policies."""
+    return list(space.outputs(sampled_ends(space, policy, space.start(examples), seed)))
 
 
 class _Waiting:
@@ -323,19 +281,12 @@ def _best_of(places: Ints, totals: Floats, size: int) -> Ints:
 # -- roll-in --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RollIn:
-    """What a policy ran through.
+class RollIn(NamedTuple):
+    """What a policy ran through."""
 
-    Attributes:
-        decisions: one example of a decision for each state.
-        owners: the example of the corpus from which each comes, (N,).
-        losses: the loss of the policy's output for each example, (S,).
-    """
-
-    decisions: Decisions
-    owners: Ints
-    losses: Floats
+    decisions: Decisions  # one example of a decision for each state
+    owners: Ints  # the example of the corpus from which each comes, (N,)
+    losses: Floats  # the loss of the policy's output for each example, (S,)
 
 
 def roll_in(
@@ -346,16 +297,10 @@ def roll_in(
     ties: str = "gold",
     costs_of: Costs | None = None,
 ) -> RollIn:
-    """The examples of decisions that a policy runs through.
+    """The examples of decisions that a policy runs through, in a space with gold outputs.
 
-    Args:
-        space: the space, with gold outputs.
-        policy: the policy that decides.
-        examples: the examples to run through.
-        seed: says which policy of a mixture decides where.
-        ties: see ``targets_of``.
-        costs_of: costs of the actions of states, one of ``COSTS``; those of the space (with the
-            optimal policy from there on) unless others are given.
+    The seed says which policy of a mixture decides where; see ``targets_of`` for ``ties``, and
+    ``COSTS`` for ``costs_of``.
     """
     rows, costs, targets, owners, counts = [], [], [], [], []
 
@@ -366,17 +311,15 @@ def roll_in(
         begins = features[1]
         if begins is not None:  # one row for each row of features, (R, A), from (B, C)
             shape = (len(states), int(np.diff(begins).max(initial=1)), -1)
-            cost, wanted = (part.reshape(shape)[_cells(begins)] for part in (cost, wanted))
+            cost = cost.reshape(shape)[_cells(begins)]
+            wanted = wanted.reshape(shape)[_cells(begins)]
         rows.append(features[0])
         owners.append(states.examples)
         counts.append(np.ones(len(states), np.int64) if begins is None else np.diff(begins))
         costs.append(cost)
         targets.append(wanted)
-        best, numbers = (
-            optimal_actions(optimal, gold_action),
-            uniform(seed, states.examples, states.progress),
-        )
-        allowed = np.isfinite(optimal)
+        best, allowed = optimal_actions(optimal, gold_action), np.isfinite(optimal)
+        numbers = uniform(seed, states.examples, states.progress)
         return sampled_actions(policy, allowed, features, states.examples, best, numbers)
 
     losses = space.losses(_ends(space, space.start(examples), decide))
@@ -396,8 +339,9 @@ def _after_each(space: Space, states: Any, losses_of: Callable[[Any], Floats]) -
 
 def sampled_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:
     """The loss after each action and one run of the policy, less the least, (B, C)."""
-    decide = _by_draws(space, policy, seed)
-    return _after_each(space, states, lambda after: space.losses(_ends(space, after, decide)))
+    return _after_each(
+        space, states, lambda after: space.losses(sampled_ends(space, policy, after, seed))
+    )
 
 
 def expected_costs(space: Space, policy: Mixture, seed: int, states: Any) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import Any
 
@@ -19,7 +20,7 @@ from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_losses, sampled
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_ends, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
 from fsmeu.searn.spaces.tagging import (
@@ -31,7 +32,6 @@ from fsmeu.searn.spaces.tagging import (
 )
 from fsmeu.searn.training import (
     Progress,
-    Settings,
     Trained,
     fingerprint,
     fold_numbers,
@@ -41,8 +41,6 @@ from fsmeu.searn.training import (
     read_checkpoint,
     train,
 )
-
-__all__ = ["Searn", "given_space"]
 
 SPACES: dict[str, Any] = {
     "left-to-right": LeftToRight,
@@ -100,6 +98,7 @@ _HELD_OUT = 10
 
 
 @register
+@dataclass(eq=False, repr=False)
 class Searn(BaseEstimator):  # type: ignore[misc]
     """Search-based structured prediction (Daumé, Langford and Marcu 2009) for any loss.
 
@@ -150,52 +149,25 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         reports_: what was seen in each iteration.
     """
 
-    labels_: list[Any]
-    space_: Any
-    weights_: Any
-    models_: list[Any]
-    reports_: list[dict[str, float]]
-
-    def __init__(
-        self,
-        loss: Any = "hamming",
-        *,
-        loss_params: dict[str, Any] | None = None,
-        space: Any = "left-to-right",
-        learner: Any = "logistic",
-        beta: float | str = 0.5,
-        iterations: int | None = 3,
-        influence: float = 0.01,
-        costs: str = "optimal",
-        ties: str = "gold",
-        folds: int = 4,
-        beam: int = 10,
-        combine: str = "average",
-        bits: int = 21,
-        crossed: Sequence[str] = (),
-        n_jobs: int = 1,
-        checkpoint: str | None = None,
-        verbose: bool = False,
-        random_state: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.loss_params = loss_params
-        self.space = space
-        self.learner = learner
-        self.beta = beta
-        self.iterations = iterations
-        self.influence = influence
-        self.costs = costs
-        self.ties = ties
-        self.folds = folds
-        self.beam = beam
-        self.combine = combine
-        self.bits = bits
-        self.crossed = crossed
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.verbose = verbose
-        self.random_state = random_state
+    loss: Any = "hamming"
+    _: KW_ONLY
+    loss_params: dict[str, Any] | None = None
+    space: Any = "left-to-right"
+    learner: Any = "logistic"
+    beta: float | str = 0.5
+    iterations: int | None = 3
+    influence: float = 0.01
+    costs: str = "optimal"
+    ties: str = "gold"
+    folds: int = 4
+    beam: int = 10
+    combine: str = "average"
+    bits: int = 21
+    crossed: Sequence[str] = ()
+    n_jobs: int = 1
+    checkpoint: str | None = None
+    verbose: bool = False
+    random_state: int | None = None
 
     # -- training -----------------------------------------------------------------------------
 
@@ -247,9 +219,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
         bar: Any = nullcontext(progress or (lambda done: None))
         if check_bool(where, "verbose", self.verbose):
-            bar = progress_bar(how.iterations)
-        with bar as tell:
-            for _ in train(search, examples, how, trained, tell):
+            bar = progress_bar(how["iterations"])
+        with bar as callback:
+            for _ in train(search, examples, trained, callback, **how):
                 self._keep(trained)
                 if self.checkpoint is not None:
                     save(trained, self.checkpoint)
@@ -258,18 +230,18 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         self._keep(trained)
         return self
 
-    def _settings(self, longest: int, loss_of: Any) -> Settings:
+    def _settings(self, longest: int, loss_of: Any) -> dict[str, Any]:
         where = type(self).__name__
         influence = number_between(where, "influence", self.influence, 0, 1)
-        return Settings(
-            learner=given_learner(self.learner, where),
-            iterations=iterations_of(self.iterations, self.beta, influence, longest, where),
-            influence=influence,
-            beta=interpolation_rule(self.beta, where, longest, loss_of),
-            ties=one_of(where, "ties", self.ties, ("gold", "all")),
-            jobs=check_int(where, "n_jobs", self.n_jobs),
-            costs=COSTS[one_of(where, "costs", self.costs, COSTS)],
-        )
+        return {
+            "learner": given_learner(self.learner, where),
+            "iterations": iterations_of(self.iterations, self.beta, influence, longest, where),
+            "influence": influence,
+            "beta": interpolation_rule(self.beta, where, longest, loss_of),
+            "ties": one_of(where, "ties", self.ties, ("gold", "all")),
+            "jobs": check_int(where, "n_jobs", self.n_jobs),
+            "costs": COSTS[one_of(where, "costs", self.costs, COSTS)],
+        }
 
     def _development_loss(
         self, search: Any, examples: Ints, X_dev: Any, y_dev: Any
@@ -288,7 +260,8 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             examples = np.setdiff1d(examples, held)
 
         def loss_of(policy: Mixture) -> float:
-            return float(np.mean(greedy_losses(search, policy, held))) if len(held) else 0.0
+            losses = search.losses(greedy_ends(search, policy, held))
+            return float(np.mean(losses)) if len(held) else 0.0
 
         return examples, loss_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from sklearn.base import BaseEstimator, clone
@@ -21,14 +22,13 @@ from fsmeu.searn.features.templates import (
 from fsmeu.searn.searn import Searn, given_space
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 
-__all__ = ["ColumnTagger"]
-
 _MOST_COLUMNS = 1000
 
 Rows = Sequence[Sequence[Sequence[str]]]
 
 
 @register
+@dataclass(eq=False, repr=False)
 class ColumnTagger(BaseEstimator):  # type: ignore[misc]
     """Tags for rows of texts (a word and its columns), by templates and search.
 
@@ -43,21 +43,11 @@ class ColumnTagger(BaseEstimator):  # type: ignore[misc]
         searn_: the trained ``Searn``.
     """
 
-    width_: int
-    searn_: Searn
-
-    def __init__(
-        self,
-        templates: Any = "chunking",
-        *,
-        crossed: Sequence[str] = (),
-        searn: Searn | None = None,
-        bits: int = 23,
-    ) -> None:
-        self.templates = templates
-        self.crossed = crossed
-        self.searn = searn
-        self.bits = bits
+    templates: Any = "chunking"
+    _: KW_ONLY
+    crossed: Sequence[str] = ()
+    searn: Searn | None = None
+    bits: int = 23
 
     def fit(
         self, X: Rows, y: Any, on_iteration: Callable[[int, Searn], None] | None = None

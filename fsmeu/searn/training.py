@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
 from fsmeu.arrays import Ints
@@ -28,18 +28,6 @@ from fsmeu.searn.features.templates import SegmentFeatures
 from fsmeu.searn.learners.linear import Decisions
 from fsmeu.searn.search import Mixture, interpolated, roll_in
 
-__all__ = [
-    "Settings",
-    "Trained",
-    "fingerprint",
-    "fold_numbers",
-    "interpolation_rule",
-    "iterations_of",
-    "progress_bar",
-    "read_checkpoint",
-    "train",
-]
-
 Rule = Callable[[Mixture, Sequence[Any]], float]
 LossOf = Callable[[Mixture], float]
 Progress = Callable[[float], None]
@@ -51,14 +39,8 @@ _GRID = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05)
 def interpolation_rule(beta: Any, where: str, longest: int, loss_of: LossOf | None) -> Rule:
     """A function of the mixture so far and the new models that returns the new policy's weight.
 
-    Args:
-        beta: a number from (0, 1], "theory" or "search".
-        where: the estimator, for messages.
-        longest: the greatest number of decisions for one example, T.
-        loss_of: for "search", the loss of a mixture of learned policies on development data.
-
-    Raises:
-        InputError: beta is none of these.
+    It is a number from (0, 1]; by "theory" 1 / T^3 for up to T decisions (``longest``); or by
+    "search" that of least loss (``loss_of`` a mixture of learned policies).
     """
     if isinstance(beta, str):
         if one_of(where, "beta", beta, ("theory", "search")) == "theory":
@@ -114,50 +96,19 @@ def iterations_of(iterations: Any, beta: Any, influence: float, longest: int, wh
     return needed
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to train.
-
-    Attributes:
-        learner: what learns decisions.
-        iterations: the greatest number of iterations.
-        influence: training ends once the optimal policy's probability is this or less, unless it
-            was dropped at once (beta = 1, policy iteration).
-        beta: the weight of a new policy, given the mixture so far (of models trained on all
-            examples) and the new model.
-        ties: see ``targets_of``.
-        jobs: how many folds are learned at once.
-        costs: how costs are found, one of ``search.COSTS``.
-    """
-
-    learner: Any
-    iterations: int
-    influence: float
-    beta: Rule
-    ties: str
-    jobs: int = 1
-    costs: Any = None
-
-
 @register
 @dataclass
 class Trained:
     """The policies so far; what a checkpoint holds.
 
-    Attributes:
-        final: the mixture with models trained on all examples.
-        held_out: the same with one model for each fold of the examples, for rolling in; with one
-            fold, that of all examples.
-        seed: of everything that is drawn.
-        fingerprint: of the parameters and the data.
-        reports: for each iteration what was seen: beta, the optimal policy's probability, the mean
-            loss of the policy that was rolled in, the number of decisions, seconds.
+    A report tells of each iteration beta, the optimal policy's probability, the mean loss of the
+    policy that was rolled in, the number of decisions, and seconds.
     """
 
-    final: Mixture
-    held_out: Mixture
+    final: Mixture  # with models trained on all examples
+    held_out: Mixture  # with one for each fold, if there are several, for rolling in
     seed: int
-    fingerprint: str = ""
+    fingerprint: str = ""  # of the parameters and the data
     reports: list[dict[str, float]] = field(default_factory=list)
 
     def get_params(self, deep: bool = False) -> dict[str, Any]:
@@ -195,37 +146,56 @@ def fold_numbers(count: int, folds: int, seed: int) -> Ints:
 
 
 def train(
-    space: Any, examples: Ints, how: Settings, trained: Trained, progress: Progress
+    space: Any,
+    examples: Ints,
+    trained: Trained,
+    progress: Progress,
+    *,
+    learner: Any,
+    iterations: int,
+    influence: float,
+    beta: Rule,
+    ties: str,
+    jobs: int,
+    costs: Any,
 ) -> Iterator[Trained]:
     """The policies after each further iteration, until they are done; changes ``trained``.
 
     Args:
         space: the space over examples, with gold outputs.
         examples: the examples to train on.
-        how: the settings.
         trained: the policies so far.
         progress: is told how far training has come.
+        learner: what learns decisions.
+        iterations: the greatest number of iterations.
+        influence: training ends once the optimal policy's probability is this or less, unless it
+            was dropped at once (beta = 1, policy iteration).
+        beta: the weight of a new policy, given the mixture so far and the new model.
+        ties: see ``targets_of``.
+        jobs: how many folds are learned at once.
+        costs: how costs are found, one of ``search.COSTS``.
     """
-    while len(trained.reports) < how.iterations:
-        if trained.reports and 0 < trained.final.optimal <= how.influence:
+    while len(trained.reports) < iterations:
+        if trained.reports and 0 < trained.final.optimal <= influence:
             break  # the optimal policy has lost its influence, little by little
         began, number = time.perf_counter(), len(trained.reports)
         seed = int(np.random.SeedSequence((trained.seed, number)).generate_state(1, np.uint64)[0])
         policy = trained.held_out
-        seen = roll_in(space, policy, examples, seed, how.ties, how.costs)
+        seen = roll_in(space, policy, examples, seed, ties, costs)
         progress(number + 0.5)
         assert policy.folds is not None
         folds = int(policy.folds.max()) + 1
-        if folds == 1 or number + 1 == how.iterations:  # nothing more is rolled in then
+        if folds == 1 or number + 1 == iterations:  # nothing more is rolled in then
             folds = 0
-        models = _learned(seen.decisions, policy.folds[seen.owners], folds, how, seed)
-        beta = how.beta(trained.final, models[-1:])
-        if beta == 0:
+        owners = policy.folds[seen.owners]
+        models = _learned(learner, seen.decisions, owners, folds, jobs, seed)
+        weight = beta(trained.final, models[-1:])
+        if weight == 0:
             break
-        trained.final = interpolated(trained.final, beta, models[-1:])
-        trained.held_out = interpolated(policy, beta, models[:-1] or models)
+        trained.final = interpolated(trained.final, weight, models[-1:])
+        trained.held_out = interpolated(policy, weight, models[:-1] or models)
         report = {
-            "beta": beta,
+            "beta": weight,
             "optimal": trained.final.optimal,
             "loss": float(seen.losses.mean()),
             "decisions": float(len(seen.decisions)),
@@ -236,24 +206,18 @@ def train(
         yield trained
 
 
-def _learned(given: Decisions, own: Ints, folds: int, how: Settings, seed: int) -> list[Any]:
-    """The model of each fold, learned from the other folds, and that of all examples at the end.
-
-    Args:
-        given: the examples of decisions.
-        own: the fold of each, (N,).
-        folds: the number of folds.
-        how: the settings.
-        seed: of what is drawn.
-    """
+def _learned(
+    learner: Any, given: Decisions, own: Ints, folds: int, jobs: int, seed: int
+) -> list[Any]:
+    """The model of each fold, learned from the other folds, and that of all examples at the end."""
 
     def one(fold: int) -> Any:
         part = given.taken(np.flatnonzero(own != fold)) if fold >= 0 else given
-        return how.learner.learn(part, (seed + fold + 2) % 2**63)
+        return learner.learn(part, (seed + fold + 2) % 2**63)
 
-    if how.jobs == 1:
+    if jobs == 1:
         return [one(fold) for fold in (*range(folds), -1)]
-    with ThreadPoolExecutor(how.jobs) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(one, (*range(folds), -1)))
 
 
@@ -266,16 +230,11 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     if not isinstance(sentences, HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError(message("Searn", must, None, "Leave checkpoint out"))
-    found = blake2b(digest_size=16)
-    found.update(repr(sorted(parameters.items(), key=lambda item: item[0])).encode())
     matrix, chunks = sentences.matrix, sentences.segments
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     if isinstance(chunks, SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
-    for part in parts:
-        found.update(np.ascontiguousarray(part).tobytes())
-    found.update(repr(ys).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
+    return str(joblib.hash((repr(sorted(parameters.items())), parts, repr(ys))))
 
 
 def read_checkpoint(path: str | None, mark: str) -> Trained | None:

@@ -378,6 +378,8 @@ def chain_value(form: Confusion, z: Ints, chain: Chain) -> tuple[float, float, f
             found = _chain_ratio(ratio, z, chain, means, order)
             if found[1] <= PROMISED * found[2]:
                 break
+        else:
+            found = min(found, _chain_exponentials(ratio, z, chain), key=lambda one: one[1])
         value, error, size = value + found[0], error + found[1], size + found[2]
     add_apart(part, chain.apart, value, error)
     return float(value[0]), float(error[0]), size + abs(float(value[0]))
@@ -405,7 +407,7 @@ class Chain:
 def chain_of(first: Floats, steps: Floats) -> Chain:
     """The chain with its marginals."""
     marginals = np.zeros(len(steps) + len(first).bit_length() - 1)
-    run = load_compiled("moment_kernels")
+    run = load_compiled("chain_kernels")
     off = run.chain_marginals(first, steps, len(marginals), marginals)
     sides = [product(np.append(first[s], steps[:, s, y])) for s, y in ((0, 0), (-1, 1))]
     return Chain(first, steps, marginals, off, (sides[0], sides[1]))
@@ -423,7 +425,7 @@ def _chain_ratio(
     if not d:  # nor is D, which is never negative, and then the ratio is 0
         return 0.0, 0.0, 0.0
     jets = np.zeros((2, order + 1))
-    spread = load_compiled("moment_kernels").chain_jets(
+    spread = load_compiled("chain_kernels").chain_jets(
         chain.first, chain.steps, chain.marginals, z, below[:0:-1].copy(), top[:0:-1].copy(),
         order, BINOMIAL, jets,
     )  # fmt: skip
@@ -444,6 +446,29 @@ def _chain_ratio(
     rounding += abs(series[0]) * (steep * far + UNIT * 8 * size)
     rounding += abs(value) * (deep * far + UNIT * 8 * wide) / d
     return value, rest + rounding, abs(series[0]) * size
+
+
+def _chain_exponentials(ratio: Ratio, z: Ints, chain: Chain) -> tuple[float, float, float]:
+    """The same by a sum of exponentials: its denominator must not fall with a one of y."""
+    n, (top, below) = len(z), (ratio.top[:, 0], ratio.below[:, 0])
+    if (below[1:] < 0).any() or not below[1:].any():
+        return 0.0, np.inf, 0.0
+    nodes, weights, off = exponentials(ratio.power, ratio.least_below, ratio.most_below)
+    gains, logs, shares = (
+        np.where(z == 1, *top[1:]),
+        np.zeros(len(nodes)),
+        np.zeros((len(nodes), n)),
+    )
+    far = load_compiled("chain_kernels").tilted_chain(
+        chain.first, chain.steps, z, below[:0:-1].copy(), nodes, logs, shares
+    )
+    masses = weights * np.exp(logs - nodes * below[0])
+    value = float(masses @ (top[0] + shares @ gains))
+    sizes = masses * (abs(top[0]) + shares @ np.abs(gains))
+    digits = (
+        off + far + 2 * far * np.abs(logs) + 32 * UNIT * (1.0 + np.abs(logs) + nodes * below[0])
+    )
+    return value, float(digits @ sizes) + n * UNIT * float(sizes.sum()), float(sizes.sum())
 
 
 def series_of(power: float, d: float, order: int) -> Floats:

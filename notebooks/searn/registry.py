@@ -1,24 +1,24 @@
 """The experiments by name, with the settings that were chosen on held-out training data.
 
-Seen on test data, with 95% intervals of a bootstrap over sentences and seconds of one processor
-(``table`` prints such a table from the runs in a folder):
+Seen on test data at full size, with 95% intervals of a bootstrap over sentences and seconds of one
+processor (``table`` prints such a table from the runs in a folder; what smaller runs of all axes
+have found stands in ``results/daume2009.json`` and in notebook 08):
 
 - chunking: SEARN for chunk F1 with a beam of 10, three seeds, 94.11 (93.76 to 94.47) after 54 s;
   its first iteration 94.11; SEARN for Hamming loss 94.08. Optimising chunk F1 in place of Hamming
   loss makes a difference of .03 (-.04 to +.11): it does not pay here. CRF (crfsuite, L-BFGS, 100
-  iterations, 206 s) 93.92, structured perceptron 93.96, independent 93.27 (one seed).
+  iterations, 206 s) 93.92, independent 93.27 (one seed).
 - ner: SEARN for chunk F1, three seeds, greedy 81.64 (80.19 to 83.12), with a beam of 10 82.11
   (80.68 to 83.54), accuracy 97.66, after 53 s; its first iteration 81.66 and 82.16. SEARN for
   Hamming loss 81.45 and 81.68, so that chunk F1 gains .19 (-.07 to +.48) greedily, no clear
-  difference. CRF (as above, 204 s) 80.42, structured perceptron 79.88, independent 74.38.
+  difference. CRF (as above, 204 s) 80.42, independent 74.38.
 - ner-small, three seeds, greedy: SEARN for chunk F1 63.26, its first iteration 62.91, SEARN for
-  Hamming loss 62.86: chunk F1 gains .40 (.02 to .79). Independent 53.08; one seed: CRF 62.72,
-  structured perceptron 60.94.
+  Hamming loss 62.86: chunk F1 gains .40 (.02 to .79). Independent 53.08; one seed: CRF 62.72.
 - ocr-large, ten folds, three seeds, one letter of history, greedy: SEARN 81.25 (80.76 to 81.75),
   which is 2.08 (1.88 to 2.28) more than MEMM and 4.39 (4.08 to 4.67) more than independent
-  decisions; with a beam of 10 SEARN 82.93, MEMM 82.07. On the first fold the CRF has 88.00 and the
-  structured perceptron 88.43: 4.14 (3.15 to 5.11) more for the CRF than for SEARN with one letter
-  and a beam of 10; with three letters of history SEARN has 94.52 there, MEMM 94.72 (two seeds).
+  decisions; with a beam of 10 SEARN 82.93, MEMM 82.07. On the first fold the CRF has 88.00: 4.14
+  (3.15 to 5.11) more than SEARN with one letter and a beam of 10; with three letters of history
+  SEARN has 94.52 there, MEMM 94.72 (two seeds).
 - ocr-small, ten folds, three seeds, five letters of history: SEARN 93.70 (93.37 to 94.04) with a
   beam of 10, .14 (.10 to .18) more than MEMM; greedy 85.90 and 85.31.
 - summarisation, one seed, ROUGE-2: vine growth 93.53 (89.55 to 96.89), its first iteration 94.27,

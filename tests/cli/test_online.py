@@ -8,8 +8,7 @@ import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import f1_score, jaccard_score
 
-from fsmeu.learning.online import FOFOClassifier
-from fsmeu.learning.online.base import OnlineClassifier
+from fsmeu.learning.online import FOFOClassifier, OnlineClassifier
 from fsmeu.learning.saving import estimators, load
 from tests.learning.online import transcript
 from tests.support.examples import WRITERS, as_csv, as_npz

@@ -315,3 +315,22 @@ def test_schemes(fsmeu, tmp_path, scheme, wrong):
     assert tuple(told["labels"]) == max(kept, key=kept.get)
     told = fsmeu("decode", "hamming", "--model", file, "--constraint", scheme, "--json").json
     assert tuple(told["labels"]) in kept
+
+
+@pytest.mark.parametrize("table", [P, [(0.1, 0.9), (0.5, 0.5), (0.7, 0.3)]])
+def test_probabilities_in_a_file_of_numpy(fsmeu, tmp_path, table):
+    np.save(tmp_path / "p.npy", np.array(table))
+    answer = fsmeu("decode", "fscore", "--model", tmp_path / "p.npy", "--json")
+    assert answer.json == fsmeu(*DECODE, "--json").json
+
+
+@pytest.mark.parametrize(
+    "content", [np.array([{}]), np.array([1j]), np.array(["a"]), b"no array", b"\x93NUMPY\x01"]
+)
+def test_files_of_numpy_that_hold_no_numbers(fsmeu, tmp_path, content):
+    path = tmp_path / "p.npy"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        np.save(path, content, allow_pickle=True)
+    fsmeu("decode", "fscore", "--model", path).is_refused("must be an array of numbers")

@@ -132,6 +132,48 @@ def test_features_that_count_from_zero(fsmeu, tmp_path):
     assert fsmeu(*command, "--zero-based", "--json").json["features"] == 4
 
 
+EXAMPLES = {
+    "nothing.csv": ("", ["none"]),
+    "a header.csv": ("a,b,kind\n", ["a header alone"]),
+    "a word.csv": ("a,b,kind\n1,2,x\n1,two,y\n", ["line 3, column 2", "two"]),
+    "a gap.csv": ("1,2,0\n1,,1\n", ["line 2, column 2", "nothing"]),
+    "no number.csv": ("1,2,0\n1,nan,1\n", ["line 2, column 2", "nan"]),
+    "a short line.csv": ("1,2,0\n1,1\n", ["line 2", "3 columns", "2"]),
+    "one column.csv": ("1\n0\n", ["beside the labels"]),
+    "one class.csv": ("1,0\n2,0\n", ["two classes"]),
+    "three classes.csv": ("1,0\n2,1\n3,2\n", ["classes"]),
+    "bytes.csv": (bytes(range(128, 256)), ["csv file"]),
+    "a long cell.csv": ("1," + "9" * 200_000 + ",0\n", ["csv file"]),
+    "from 0.svm": ("1 0:2\n0 1:1\n", ["from 0.svm", "--zero-based"]),
+    "words.svm": ("1 a:b\n", ["words.svm"]),
+    "a label.svm": ("one 1:2\n", ["a label.svm"]),
+    "backwards.svm": ("1 2:1 1:1\n", ["backwards.svm"]),
+    "nothing.svm": ("", ["nothing.svm", "there must be examples"]),
+    "no X.npz": ({"y": Y}, ["X and y"]),
+    "no y.npz": ({"X": X}, ["labels"]),
+    "short.npz": ({"X": X, "y": Y[:5]}, ["90 rows"]),
+    "flat.npz": ({"X": X[:, 0], "y": Y}, ["rows of features"]),
+    "texts.npz": ({"X": np.array([["a"], ["b"]]), "y": [0, 1]}, ["X and y"]),
+    "not finite.npz": ({"X": np.where(X > 1, np.nan, X), "y": Y}, ["NaN"]),
+    "broken.npz": (
+        {"data": [1.0], "indices": [7], "indptr": [0, 1], "shape": [1, 2], "y": [1]},
+        ["csr matrix"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_files_of_examples(fsmeu, tmp_path, name):
+    content, parts = EXAMPLES[name]
+    path = tmp_path / name
+    if isinstance(content, dict):
+        np.savez(path, **content)
+    else:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    fsmeu("train", path, "-o", tmp_path / "m.npz").is_refused(*parts)
+    fsmeu("train", "--online", path).is_refused(*parts)
+
+
 # -- plots ----------------------------------------------------------------------------------------
 
 KINDS = {

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsmeu.corpora.columns import inputs_and_tags, read_sentence, read_sentences, written
+from fsmeu.corpora.columns import inputs_and_tags, read_sentences, written
+from fsmeu.corpora.parse import parse
+from fsmeu.corpora.records import Record
 from fsmeu.errors import FsmeuError, InputError, SizeLimitError
 
 CRFSUITE = "the\tDT\tB:0.75\tO:0.25\nend\tNN\tO:0.5\tB:0.5"
@@ -18,6 +20,12 @@ CRF_TEST = (
     "Rockwell NNP B B/0.992465 B/0.992465 I/0.00144946 O/0.00608594\n"
     "# # I B/0.4 B/0.4 I/0.3 O/0.3"
 )
+
+
+def read_sentence(text, column):
+    """The model of a sentence, and the labels in a column."""
+    item = parse(Record(1, 1, text.encode()), "conll", column)
+    return item.model, item.z
 
 
 def test_probabilities_after_a_colon():
@@ -41,7 +49,7 @@ def test_probabilities_after_a_slash():
 def test_labels_that_are_numbers():
     model, tags = read_sentence("a 0:0.25 1:0.75", 0)
     assert model.labels == (0, 1)
-    assert tags == []
+    assert tags is None
 
 
 @pytest.mark.parametrize(
@@ -54,6 +62,7 @@ def test_labels_that_are_numbers():
         ("a A:-0.5 B:1.5", 0, "from 0 to 1"),
         ("a A:nan B:0.5", 0, "add up to 1"),
         ("a A:inf B:0.5", 0, "add up to 1"),
+        ("a A:inf B:-inf", 0, "add up to 1"),
         ("a A:0.5 B:0.5", 2, "column 2 must be there"),
     ],
 )

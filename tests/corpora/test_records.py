@@ -32,7 +32,7 @@ def test_compressed_files(tmp_path):
         file = tmp_path / name
         file.write_bytes(gzip.compress(b"1\n2\n3\n"))
         with open_corpus(file) as source:
-            assert [line.text for line in source.lines()] == [b"1", b"2", b"3"]
+            assert list(source.lines()) == [(1, b"1"), (2, b"2"), (3, b"3")]
             assert source.position == source.size == file.stat().st_size
 
 

@@ -14,7 +14,7 @@ import fsmeu
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.drawing.draw import FORMATS
 from fsmeu.drawing.picture import ROUTE, Box, Line, flow_of
-from fsmeu.errors import FsmeuError, InputError, SizeLimitError
+from fsmeu.errors import FsmeuError, InputError
 
 P = [0.9, 0.5, 0.3, 0.2]
 
@@ -38,9 +38,12 @@ fontsize=12, margin=0.1, height=0.4];
 """
 
 
-@pytest.fixture(scope="module")
+F1 = fsmeu.load("fscore")
+
+
+@pytest.fixture
 def fscore():
-    return fsmeu.load("fscore")
+    return F1
 
 
 def test_golden_dot():
@@ -82,13 +85,6 @@ def test_png_has_the_size_of_the_picture(fscore):
     width, height = (int.from_bytes(image[k : k + 4], "big") for k in (16, 20))
     assert abs(width - 2 * drawing.picture.width) <= 2
     assert abs(height - 2 * drawing.picture.height) <= 2
-
-
-def test_notebook_shows_svg(fscore):
-    """Drawings, compiled losses and compositions show themselves."""
-    shown = [fsmeu.draw(fscore, n=2), fscore.compile(2), fsmeu.compose(fscore, "11", P[:2])]
-    for thing in shown:
-        assert thing._repr_svg_().startswith("<svg")
 
 
 def test_states_show_registers_and_values(fscore):
@@ -194,8 +190,6 @@ def test_registers_can_be_chosen(fscore):
     assert all(c.value for c in drawing.frame.captions)
     one = fsmeu.draw(fscore, n=3, registers=["ref"])
     assert one.automaton.states == 4
-    with pytest.raises(InputError, match="the registers are tp, hyp, ref"):
-        fsmeu.draw(fscore, n=3, registers=["reff"])
 
 
 def test_depth_keeps_the_beginning(fscore):
@@ -224,14 +218,6 @@ def test_large_machines_are_summed_up(fscore):
     assert "depth 20" in drawing.dot
     assert fsmeu.draw(fscore, n=5, limit=10).summary is not None
     assert fsmeu.draw(fscore, n=5, limit=60).summary is None
-
-
-def test_size_is_guarded(fscore):
-    """A machine far too large is not built at all; the limit is named and can be raised."""
-    with pytest.raises(SizeLimitError, match="50,000 states"):
-        fsmeu.draw(fscore, n=300)
-    with pytest.raises(SizeLimitError, match="at most 10 states"):
-        fsmeu.draw(fscore, n=5, max_states=10)
 
 
 def test_listing_tells_all(fscore):
@@ -295,23 +281,21 @@ def test_missing_matplotlib_is_explained(fscore, monkeypatch):
         ({"n": 2, "path": "picture.gif"}, "the format must be one of"),
         ({"n": 2, "path": "picture"}, "Got no ending instead"),
         ({"z": [0.5, 0.5], "n": 2}, "must be one of"),
+        ({"n": 300}, "50,000 states"),
+        ({"n": 5, "max_states": 10}, "at most 10 states"),
+        ({"n": 3, "registers": ["reff"]}, "the registers are tp, hyp, ref"),
+        ({"n": 3, "merged": True, "given_z": True}, "not both"),
+        ({"thing": F1.compile(2), "n": 2}, "n goes with a loss"),
+        ({"thing": F1.compile(2), "given_z": True}, "given_z goes with a loss"),
+        ({"thing": F1.compile(2), "merged": True}, "merged goes with a loss"),
+        ({"thing": 42}, "a loss, a compiled loss"),
+        (
+            {"thing": fsmeu.compose(F1, "00", [0.5, 0.5]), "z": "10", "y": "11"},
+            "an arc for the pair 1:1 at position 1",
+        ),
     ],
 )
 def test_bad_arguments_are_refused(fscore, arguments, message):
     """A sentence says what must hold."""
     with pytest.raises(FsmeuError, match=message):
-        fsmeu.draw(fscore, **arguments)
-
-
-def test_machines_are_not_asked_like_losses(fscore):
-    """What only a loss can do is refused for a machine, and so is what is no machine."""
-    machine = fscore.compile(2)
-    with pytest.raises(InputError, match="n goes with a loss"):
-        fsmeu.draw(machine, n=2)
-    with pytest.raises(InputError, match="given_z goes with a loss"):
-        fsmeu.draw(machine, given_z=True)
-    with pytest.raises(InputError, match="a loss, a compiled loss"):
-        fsmeu.draw(42)
-    assert fsmeu.draw(machine, z="10", y="11").route is not None
-    with pytest.raises(InputError, match="an arc for the pair 1:1 at position 1"):
-        fsmeu.draw(fsmeu.compose(fscore, "00", [0.5, 0.5]), z="10", y="11")
+        fsmeu.draw(**{"thing": fscore, **arguments})

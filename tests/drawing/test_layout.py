@@ -12,14 +12,6 @@ from fsmeu.drawing.frame import text_width
 from fsmeu.drawing.layout import place
 from fsmeu.drawing.picture import Line, Text
 
-LOSSES = [("fscore", {}, 5), ("pk", {"k": 2}, 4), ("hamming", {}, 6), ("zero_one", {}, 3)]
-
-
-@pytest.fixture(params=LOSSES, ids=lambda p: p[0])
-def drawing(request):
-    name, params, n = request.param
-    return fsmeu.draw(fsmeu.load(name, **params), n=n)
-
 
 def boxes(drawing):
     pairs = zip(drawing.placement.centres, drawing.frame.captions, strict=True)
@@ -27,50 +19,6 @@ def boxes(drawing):
         (x - c.width / 2, y - c.height / 2, x + c.width / 2, y + c.height / 2)
         for (x, y), c in pairs
     ]
-
-
-def test_depth_is_shortest_path_length(drawing):
-    """Layers are what networkx calls shortest path lengths from the start."""
-    graph = fsmeu.to_networkx(drawing.automaton)
-    lengths = nx.single_source_shortest_path_length(nx.DiGraph(graph), graph.graph["start"])
-    assert drawing.automaton.depth.tolist() == [lengths.get(s, -1) for s in sorted(graph)]
-
-
-def test_states_do_not_overlap(drawing):
-    """No two states touch, and all lie inside the picture."""
-    found = boxes(drawing)
-    for a, b in combinations(found, 2):
-        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
-    width, height = drawing.placement.width, drawing.placement.height
-    assert all(x0 >= 0 and y0 >= 0 and x1 <= width and y1 <= height for x0, y0, x1, y1 in found)
-
-
-def test_columns_are_layers_in_order(drawing):
-    """One column for each depth, from left to right."""
-    depth = drawing.automaton.depth
-    x = np.array([centre[0] for centre in drawing.placement.centres])
-    columns = [np.unique(x[depth == d].round(6)) for d in range(depth.max() + 1)]
-    assert all(len(column) == 1 for column in columns)
-    assert (np.diff(np.concatenate(columns)) > 0).all()
-
-
-def test_lines_join_their_states(drawing):
-    """A line begins and ends on the outline of its states."""
-    found = boxes(drawing)
-    for bundle, curve in zip(drawing.frame.bundles, drawing.placement.curves, strict=True):
-        for state, (x, y) in ((bundle.source, curve[0]), (bundle.target, curve[-1])):
-            x0, y0, x1, y1 = found[state]
-            assert x0 - 1e-6 <= x <= x1 + 1e-6
-            assert y0 - 1e-6 <= y <= y1 + 1e-6
-
-
-def test_labels_stay_clear_of_states(drawing):
-    """No label of a line lies on a state."""
-    found = boxes(drawing)
-    for bundle, (x, y) in zip(drawing.frame.bundles, drawing.placement.labels, strict=True):
-        w, h = bundle.width / 2, bundle.height / 2
-        hit = [b for b in found if x - w < b[2] and x + w > b[0] and y - h < b[3] and y + h > b[1]]
-        assert not hit, bundle
 
 
 CHAIN = fsmeu.models.Markov([0.35, 0.65], [[0.9, 0.1], [0.55, 0.45]], n=4)
@@ -91,6 +39,8 @@ SHOWN = {
     "windowdiff": lambda: fsmeu.draw(fsmeu.load("windowdiff", k=2), n=3),
     "windowdiff summed": lambda: fsmeu.draw(fsmeu.compile_summed(DIFF, 16)),
     "fscore": lambda: fsmeu.draw(F1, n=5),
+    "hamming": lambda: fsmeu.draw(fsmeu.load("hamming"), n=6),
+    "zero_one": lambda: fsmeu.draw(fsmeu.load("zero_one"), n=3),
     "fscore merged": lambda: fsmeu.draw(F1, n=5, merged=True),
     "fscore summed": lambda: fsmeu.draw(fsmeu.compile_summed(F1, 3)),
     "chunks": lambda: fsmeu.draw(CHUNKS, n=2),
@@ -128,6 +78,42 @@ def samples(curve):
             for a, b, c, d in pieces
         ]
     )
+
+
+@pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.thirds
+def test_states_stand_in_layers_and_lines_end_at_them(name):
+    """Layers are what networkx calls shortest path lengths, each a column, from left to right.
+
+    No two states touch, and all lie inside; lines begin and end on outlines of their states, and
+    no label lies on a state.
+    """
+    drawing = shown(name)
+    graph, depth, place = (
+        fsmeu.to_networkx(drawing.automaton),
+        drawing.automaton.depth,
+        drawing.placement,
+    )
+    lengths = nx.single_source_shortest_path_length(nx.DiGraph(graph), graph.graph["start"])
+    assert depth.tolist() == [lengths.get(s, -1) for s in sorted(graph)]
+    x = np.array([centre[0] for centre in place.centres])
+    columns = [np.unique(x[depth == d].round(6)) for d in range(depth.max() + 1)]
+    assert all(len(column) == 1 for column in columns)
+    assert (np.diff(np.concatenate(columns)) > 0).all()
+    found = boxes(drawing)
+    for a, b in combinations(found, 2):
+        assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
+    assert (np.array(found)[:, :2] >= 0).all()
+    assert (np.array(found)[:, 2:] <= (place.width, place.height)).all()
+    for bundle, curve in zip(drawing.frame.bundles, place.curves, strict=True):
+        for state, (x, y) in ((bundle.source, curve[0]), (bundle.target, curve[-1])):
+            x0, y0, x1, y1 = found[state]
+            assert x0 - 1e-6 <= x <= x1 + 1e-6
+            assert y0 - 1e-6 <= y <= y1 + 1e-6
+    for left, top, right, bottom in label_boxes(drawing):
+        assert not [
+            b for b in found if left < b[2] and right > b[0] and top < b[3] and bottom > b[1]
+        ]
 
 
 @pytest.mark.parametrize("name", SHOWN)

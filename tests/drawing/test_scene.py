@@ -7,7 +7,6 @@ import pytest
 
 import fsmeu
 from fsmeu.drawing.subject import stands_for
-from fsmeu.errors import InputError
 
 RNG = np.random.default_rng(5)
 HMM = fsmeu.models.hmm(
@@ -123,10 +122,6 @@ def test_merged_view_has_the_values_of_the_loss():
                 lone = plain.registers[register][a]
                 assert held[b] == "" or f"{lone:g}" in held[b].split("|")
         assert merged.values[b] == fsmeu.evaluate(loss, z, y)
-    with pytest.raises(InputError, match="merged goes with a loss"):
-        fsmeu.draw(plain, merged=True)
-    with pytest.raises(InputError, match="not both"):
-        fsmeu.draw(loss, n=3, merged=True, given_z=True)
 
 
 @pytest.mark.parametrize("z", [["Hot"] * 3, HMM], ids=["labels", "model"])

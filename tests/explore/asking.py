@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import fsmeu
 from fsmeu.decoding.problem import RefusalError
 from fsmeu.errors import FsmeuError, SizeLimitError
+from fsmeu.searn import CostOracle
 
 REFUSALS = (RefusalError, SizeLimitError)
 """What a method may say instead of answering, whatever the file."""
@@ -32,28 +34,33 @@ class Refused(Exception):
     """The package had nothing to say, and was entitled to."""
 
 
-def ask(call, function, lacking=False, anywhere=None):
+def ask(case, call, lacking=False, anywhere=False, told="", **more):
     """What a call answers.
 
     Args:
-        call: the call as text.
-        function: makes the call.
+        case: whose loss and models are meant.
+        call: the call as one writes it, with the names ``loss``, ``model``, ``alike``, ``other``.
         lacking: True when a pair that matters here has no value: only an error will do.
         anywhere: True when an error will do as well, because some pair has no value.
+        told: the call as a fault shows it, where it uses other names.
+        **more: those names.
     """
+    names = {"fsmeu": fsmeu, "CostOracle": CostOracle, "loss": case.loss}
+    names |= dict(zip(("model", "alike", "other"), case.built, strict=True))
+    told = told or call
     try:
-        answer = function()
+        answer = eval(call, names | more)
     except REFUSALS as error:
         raise Refused(str(error)) from None
     except FsmeuError as error:
         if lacking or anywhere or "where whole numbers are not told apart" in str(error):
             raise Refused(str(error)) from None
-        raise Fault(call, f"{type(error).__name__}: {error}", "there is an answer") from error
+        raise Fault(told, f"{type(error).__name__}: {error}", "there is an answer") from error
     except Exception as error:
         true = "an answer" if not lacking else "an FsmeuError"
-        raise Fault(call, f"{type(error).__name__}: {error}", true) from error
+        raise Fault(told, f"{type(error).__name__}: {error}", true) from error
     if lacking:
-        raise Fault(call, repr(answer), "an error: a possible pair has no value")
+        raise Fault(told, repr(answer), "an error: a possible pair has no value")
     return answer
 
 

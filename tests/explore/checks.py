@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-import fsmeu
 from tests.explore.asking import Fault, ask, holds, same
 from tests.explore.rounded import UNIT
 from tests.explore.truth import RELATIVE, STEPS
@@ -31,7 +30,7 @@ def evaluate(case, random):
         z, y = some_sequence(case, random), some_sequence(case, random)
         true, slack = (table[truth.row(z), truth.row(y)] for table in (truth.values, truth.slack))
         call = f"fsmeu.evaluate(loss, {list(z)}, {list(y)})"
-        got = ask(call, lambda z=z, y=y: fsmeu.evaluate(case.loss, z, y), math.isnan(true))
+        got = ask(case, call, math.isnan(true))
         same(call, got, true, STEPS * slack)
 
 
@@ -43,16 +42,12 @@ def expect(case, random, engine=None):
     z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
     engine = engine or random.choice(ENGINES)
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r})"
-
-    def made():
-        return fsmeu.expect(case.loss, z, case.built[0], engine=engine)
-
-    lacking = truth.lacks(z, p)
-    answer = ask(call, made, lacking)
+    answer = ask(case, call, truth.lacks(z, p))
     same(f"{call}.value", answer.value, truth.mean(z, p), truth.tolerance(z, p))
     same(f"{call}.kept", answer.kept, 1.0, MASS)
     row = truth.row(z)
-    check_levels(call, answer, truth.values[row], truth.sizes[row], truth.slack[row], p, random)
+    tables = (truth.values[row], truth.sizes[row], truth.slack[row])
+    check_levels(case, call, answer, *tables, p, random)
 
 
 def expect_model(case, random, engine=None):
@@ -64,14 +59,10 @@ def expect_model(case, random, engine=None):
     held = chance > 0
     lacking = bool(np.isnan(values[held]).any())
     call = f"fsmeu.expect(loss, other, model, engine={engine!r})"
-    answer = ask(
-        call,
-        lambda: fsmeu.expect(case.loss, case.built[2], case.built[0], engine=engine),
-        lacking,
-    )
+    answer = ask(case, call, lacking)
     true = math.fsum((values[held] * chance[held]).tolist())
     same(f"{call}.value", answer.value, true, tolerance(values, sizes, chance))
-    check_levels(call, answer, values, sizes, slack, chance, random)
+    check_levels(case, call, answer, values, sizes, slack, chance, random)
 
 
 def tolerance(values, sizes, chances):
@@ -80,13 +71,13 @@ def tolerance(values, sizes, chances):
     return RELATIVE * scale + STEPS * UNIT * float(sizes[held] @ chances[held])
 
 
-def check_levels(call, answer, values, sizes, slack, chances, random):
+def check_levels(case, call, answer, values, sizes, slack, chances, random):
     """Values that doubles can tell apart are levels of their own; each has its probability."""
     held = chances > 0
     wide = tolerance(values, sizes, chances)
     values, slack, chances = values[held], STEPS * slack[held], chances[held]
     low, high, mass, pure = clusters(values, slack, chances)
-    levels = ask(f"{call}.levels", lambda: answer.levels)
+    levels = ask(case, "answer.levels", told=f"{call}.levels", answer=answer)
     place = np.searchsorted(low, levels.values, "right") - 1
     inside = (place >= 0) & (levels.values <= high[place])
     text = f"values {levels.values.tolist()}, probabilities {levels.probabilities.tolist()}"
@@ -97,16 +88,17 @@ def check_levels(call, answer, values, sizes, slack, chances, random):
     holds(f"{call}.levels", (np.abs(got - mass) <= MASS * mass).all(), text, true)
     counts = np.bincount(place, minlength=len(low))
     holds(f"{call}.levels", (counts[pure] == 1).all(), text, f"one level each of {true}")
-    check_moments(call, answer, values, slack, chances, wide, random)
+    check_moments(case, call, answer, values, slack, chances, wide, random)
 
 
-def check_moments(call, answer, values, slack, chances, wide, random):
+def check_moments(case, call, answer, values, slack, chances, wide, random):
     mean = math.fsum((values * chances).tolist())
     variance = math.fsum(((values - mean) ** 2 * chances).tolist())
     room = 1e-10 * variance + 2 * math.sqrt(variance) * wide + wide**2
-    same(f"{call}.variance", ask(f"{call}.variance", lambda: answer.variance), variance, room)
+    spread = ask(case, "answer.variance", told=f"{call}.variance", answer=answer)
+    same(f"{call}.variance", spread, variance, room)
     q = random.choice((0.0, 1.0, 0.5, random.random(), random.random()))
-    got = ask(f"{call}.quantile({q})", lambda: answer.quantile(q))
+    got = ask(case, f"answer.quantile({q})", told=f"{call}.quantile({q})", answer=answer)
     near = slack + 4 * UNIT * np.abs(values)
     below = math.fsum(chances[values < got - near].tolist())
     upto = math.fsum(chances[values <= got + near].tolist())
@@ -134,7 +126,9 @@ def bounds(case, random):
     line = range_line(case.truth)
     program = replace(case.program, text=case.program.text + line + "\n")
     try:
-        check_bounds(case, ask("fsmeu.loads(text)", program.load), random)
+        check_bounds(
+            case, ask(case, "program.load()", told="fsmeu.loads(text)", program=program), random
+        )
     except Fault as fault:
         fault.true += f" (with '{line}' at the end of the file)"
         raise
@@ -151,12 +145,8 @@ def check_bounds(case, loss, random):
     z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
     engine, keep = random.choice(ENGINES), random.choice((1, 1, 2, 3, 8, 10**6))
     call = f"fsmeu.expect(loss, {list(z)}, model, engine={engine!r}, keep={keep})"
-
-    def made():
-        return fsmeu.expect(loss, z, case.built[0], engine=engine, keep=keep)
-
     lacking = truth.lacks(z, p)
-    some = ask(call, made, lacking and keep == 10**6, not truth.defined)
+    some = ask(case, call, lacking and keep == 10**6, not truth.defined, loss=loss)
     if lacking:
         return
     true, room = truth.mean(z, p), truth.tolerance(z, p)
@@ -181,8 +171,7 @@ def expect_many(case, random):
     call = f"fsmeu.expect_many(loss, {[list(z) for z in zs]}, [{', '.join(names)}])"
     pairs = list(zip(zs, (case.chances[row] for row in rows), strict=True))
     lacking = any(truth.lacks(z, p) for z, p in pairs)
-    models = [case.built[row] for row in rows]
-    got = ask(call, lambda: fsmeu.expect_many(case.loss, zs, models), lacking)
+    got = ask(case, call, lacking)
     true = [truth.mean(z, p) for z, p in pairs]
     same(call, got, true, np.array([truth.tolerance(z, p) for z, p in pairs]))
 
@@ -194,12 +183,7 @@ def gradient(case, random, engine=None):
     if spec.kind in ("nbest", "mixture"):
         return
     call = f"fsmeu.value_and_gradient(loss, {list(z)}, model, engine={engine!r})"
-
-    def made():
-        return fsmeu.value_and_gradient(case.loss, z, model, engine=engine)
-
-    lacking = truth.lacks(z, case.chances[0])
-    value, found = ask(call, made, lacking, not truth.defined)
+    value, found = ask(case, call, truth.lacks(z, case.chances[0]), not truth.defined)
     row = truth.row(z)
     if np.isnan(truth.values[row]).any():
         return  # derivatives look at impossible references as well
@@ -230,13 +214,13 @@ def check_entry(call, found, index, distribution, array, case, row):
 
 def compiled(case, random):
     """Every pair has one path in the machine, and its end has the pair's value."""
-    truth, loss = case.truth, case.loss
+    truth = case.truth
     z = some_sequence(case, random) if random.random() < 0.3 else None
     least = random.random() < 0.3
     call = f"loss.compile({case.n}, z={None if z is None else list(z)}, minimize={least})"
     rows = range(len(truth.sequences)) if z is None else [truth.row(z)]
     lacking = bool(np.isnan(truth.values[list(rows)]).any())
-    machine = ask(call, lambda: loss.compile(case.n, z, minimize=least), lacking)
+    machine = ask(case, call, lacking)
     number = np.array([[case.labels.index(a) for a in y] for y in truth.sequences], int)
     number = number.reshape(len(truth.sequences), case.n)
     for row in rows:
@@ -258,7 +242,7 @@ def summed(case, random):
     call = f"fsmeu.compile_summed(loss, {case.n}, z={None if z is None else list(z)})"
     rows = truth.values if z is None else truth.values[[truth.row(z)]]
     lacking = bool(np.isnan(rows).any())
-    machine = ask(call, lambda: fsmeu.compile_summed(case.loss, case.n, z), lacking)
+    machine = ask(case, call, lacking)
     zs = [z] if z is not None else random.sample(truth.sequences, min(4, len(truth.sequences)))
     ys = random.sample(truth.sequences, min(8, len(truth.sequences)))
     for one, y, total in path_sums(machine, zs, ys):
@@ -273,11 +257,7 @@ def composed(case, random):
     z, truth, p = some_sequence(case, random), case.truth, case.chances[0]
     least = random.random() < 0.3
     call = f"fsmeu.compose(loss, {list(z)}, model, minimize={least})"
-
-    def made():
-        return fsmeu.compose(case.loss, z, case.built[0], minimize=least)
-
-    whole = ask(call, made, truth.lacks(z, p), not truth.defined)
+    whole = ask(case, call, truth.lacks(z, p), not truth.defined)
     shift = 1e-13 * abs(whole.machine.shift)
     same(f"{call}.total", whole.total, truth.mean(z, p), truth.tolerance(z, p) + shift)
 

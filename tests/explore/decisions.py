@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 
-import fsmeu
 from fsmeu.decoding.decode import EXACT, METHODS
 from tests.explore.asking import ask, holds, same
 from tests.explore.rounded import UNIT
@@ -50,23 +49,13 @@ def _lacks(case, p):
     return bool(missing.any(axis=1).all())
 
 
-def decode(case, random):
-    """The first method that fits."""
-    call, p = "fsmeu.decode(loss, model)", case.chances[0]
-    undefined = not case.truth.defined
-    made = ask(call, lambda: fsmeu.decode(case.loss, case.built[0]), _lacks(case, p), undefined)
-    check_decision(case, call, made, p)
+def _decode(call):
+    """A check of a decision: the first method that fits, or the one that is named."""
 
-
-def _named(name):
     def check(case, random):
-        call, p = f"fsmeu.decode(loss, model, method={name!r})", case.chances[0]
-        undefined = not case.truth.defined
-
-        def made():
-            return fsmeu.decode(case.loss, case.built[0], method=name)
-
-        check_decision(case, call, ask(call, made, _lacks(case, p), undefined), p)
+        p = case.chances[0]
+        made = ask(case, call, _lacks(case, p), not case.truth.defined)
+        check_decision(case, call, made, p)
 
     return check
 
@@ -77,11 +66,7 @@ def constrained(case, random):
     method = random.choice(TRIED) if random.random() < 0.4 else "auto"
     call = f"fsmeu.decode(loss, model, constraint={text!r}, method={method!r})"
     undefined = not case.truth.defined or not allowed.any()
-
-    def made():
-        return fsmeu.decode(case.loss, case.built[0], constraint=text, method=method)
-
-    decision = ask(call, made, not allowed.any(), undefined)
+    decision = ask(case, call, not allowed.any(), undefined)
     check_decision(case, call, decision, case.chances[0], allowed)
 
 
@@ -104,10 +89,9 @@ def decode_many(case, random):
     """Several models at once."""
     rows = random.choice(((0, 1), (0, 1, 2), (1, 0, 0)))
     names = ", ".join(("model", "alike", "other")[row] for row in rows)
-    call, models = f"fsmeu.decode_many(loss, [{names}])", [case.built[row] for row in rows]
-    undefined = not case.truth.defined
+    call = f"fsmeu.decode_many(loss, [{names}])"
     lacking = any(_lacks(case, case.chances[row]) for row in rows)
-    made = ask(call, lambda: fsmeu.decode_many(case.loss, models), lacking, undefined)
+    made = ask(case, call, lacking, not case.truth.defined)
     for k, (row, decision) in enumerate(zip(rows, made, strict=True)):
         check_decision(case, f"{call}[{k}]", decision, case.chances[row])
 
@@ -115,8 +99,8 @@ def decode_many(case, random):
 EXACT_METHODS = [f"decode {name}" for name in EXACT if name != "exhaustive"]
 """Checks of methods that refuse at once where their condition does not hold."""
 CHECKS = {
-    "decode": decode,
-    **{f"decode {name}": _named(name) for name in METHODS},
+    "decode": _decode("fsmeu.decode(loss, model)"),
+    **{f"decode {m}": _decode(f"fsmeu.decode(loss, model, method={m!r})") for m in METHODS},
     "decode constrained": constrained,
     "decode_many": decode_many,
 }

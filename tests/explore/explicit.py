@@ -7,7 +7,6 @@ derivatives, decisions with and without a constraint, and cost oracles.
 import numpy as np
 
 import fsmeu
-from fsmeu.searn import CostOracle
 from tests.expectation.test_gradient import by_name
 from tests.explore import checks, decisions
 from tests.explore.asking import Refused, ask, holds, same
@@ -37,13 +36,9 @@ def explicit(case, random):
 def expectation(case, random):
     checks.expect(case, random, "openfst")
     z, p, truth = checks.some_sequence(case, random), case.chances[0], case.truth
-    call = f"fsmeu.expect(loss, {list(z)}, model).value"
-    lacking = truth.lacks(z, p)
-    ours, theirs = (
-        ask(call, lambda e=e: fsmeu.expect(case.loss, z, case.built[0], engine=e).value, lacking)
-        for e in checks.ENGINES
-    )
-    same(f"{call} of both engines", theirs, ours, EQUAL / RELATIVE * truth.tolerance(z, p))
+    call, lacking = f"fsmeu.expect(loss, {list(z)}, model", truth.lacks(z, p)
+    ours, theirs = (ask(case, f"{call}, engine={e!r}).value", lacking) for e in checks.ENGINES)
+    same(f"{call}).value of both engines", theirs, ours, EQUAL / RELATIVE * truth.tolerance(z, p))
 
 
 def tape(case, random):
@@ -56,14 +51,11 @@ def derivatives(case, random):
     row = truth.row(z)
     if case.models[0].kind in ("nbest", "mixture") or np.isnan(truth.values[row]).any():
         return
-    call = f"fsmeu.gradient(loss, {list(z)}, model)"
-    ours, theirs = (
-        by_name(ask(call, lambda e=e: fsmeu.gradient(case.loss, z, case.built[0], engine=e)))
-        for e in checks.ENGINES
-    )
+    call = f"fsmeu.gradient(loss, {list(z)}, model"
+    ours, theirs = (by_name(ask(case, f"{call}, engine={e!r})")) for e in checks.ENGINES)
     wide = EQUAL * np.abs(truth.values[row]).max() + STEPS * UNIT * truth.sizes[row].max()
     for name, array in ours.items():
-        same(f"{call} {name} of both engines", theirs[name], array, (1 + case.n) * wide)
+        same(f"{call}) {name} of both engines", theirs[name], array, (1 + case.n) * wide)
 
 
 def decision(case, random):
@@ -76,20 +68,18 @@ def constrained(case, random):
 
 def decide(case, text, allowed):
     """The model is asked as it is, and as a lattice."""
-    truth, p, loss = case.truth, case.chances[0], case.loss
+    truth, p = case.truth, case.chances[0]
     rows = slice(None) if allowed is None else allowed
     possible = truth.values[rows][:, p > 0]
     lacking = not possible.size or bool(np.isnan(possible).any())
     call = f"fsmeu.decode(loss, model, constraint={text!r}, engine='openfst')"
     model = case.built[0]
     for one in (model, fsmeu.models.Acceptor(model.layered())):
-        made = ask(
-            call, lambda m=one: fsmeu.decode(loss, m, constraint=text, engine="openfst"), lacking
-        )
+        made = ask(case, call, lacking, model=one)
         decisions.check_decision(case, call, made, p, allowed)
         cancels = abs(made.value) <= CANCELS * truth.tolerance(made.labels, p)
         holds(call, made.exact or cancels, made, "a decision that is proven")
-    default = ask(call, lambda: fsmeu.decode(loss, model, constraint=text), False, True)
+    default = ask(case, f"fsmeu.decode(loss, model, constraint={text!r})", False, True)
     if default.exact:
         room = max(truth.tolerance(z, p) for z in (made.labels, default.labels))
         same(f"{call}.value of both", made.value, default.value, 2 * EQUAL / RELATIVE * room)
@@ -102,19 +92,17 @@ def oracle(case, random):
     room = EQUAL * np.abs(column) + STEPS * UNIT * truth.sizes[:, truth.row(y)]
     sign = 1.0 if case.loss.kind == "utility" else -1.0
     lacking = bool(np.isnan(column).any())
-    call = f"CostOracle(loss, {list(y)})"
-    made = [
-        ask(call, lambda e=e: CostOracle(case.loss, y, engine=e), lacking) for e in checks.ENGINES
-    ]
+    call = f"CostOracle(loss, {list(y)}"
+    made = [ask(case, f"{call}, engine={e!r})", lacking) for e in checks.ENGINES]
     prefixes = {z[:k] for z in truth.sequences for k in range(case.n)}
     for prefix in random.sample(sorted(prefixes), min(MOST_PREFIXES, len(prefixes))):
         after = [_behind(truth, (*prefix, label)) for label in case.labels]
         best = np.array([(sign * column[behind]).max() for behind in after])
         wide = float(room[np.concatenate(after)].max())
         for one in made:
-            place = f"{call}.costs({list(prefix)})"
+            place = f"{call}).costs({list(prefix)})"
             same(place, one.costs(prefix), best.max() - best, wide)
-            same(f"{call}.value({list(prefix)})", one.value(prefix), sign * best.max(), wide)
+            same(f"{call}).value({list(prefix)})", one.value(prefix), sign * best.max(), wide)
 
 
 def _behind(truth, prefix):

@@ -9,7 +9,7 @@ import sklearn
 from sklearn import metrics
 
 import fsmeu
-from tests.grammars.pairs import batches, close, confusion
+from tests.grammars.pairs import batches, by_table, close
 
 LENGTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 25)
 SHORT = (1, 2, 3, 4, 5, 6, 8)
@@ -65,19 +65,6 @@ def test_specificity_is_the_recall_of_the_other_label(empty):
         close(loss.pair_values(z, y), wanted)
 
 
-def one_by_one(score, z, y):
-    """The score of each pair; pairs with the same confusion table are asked for once.
-
-    These scores have no form for many pairs at once, and see labels through that table only.
-    """
-    tables, first, which = np.unique(
-        confusion(z, y), axis=0, return_index=True, return_inverse=True
-    )
-    scores = np.array([score(y[k], z[k]) for k in first])
-    assert len(scores) == len(tables)
-    return scores[which.reshape(-1)]
-
-
 WHOLE = [
     ("accuracy", {}, metrics.accuracy_score),
     ("hamming", {}, metrics.hamming_loss),
@@ -92,9 +79,11 @@ WHOLE = [
 
 @pytest.mark.parametrize(("name", "params", "score"), WHOLE)
 def test_scores_of_both_labels(name, params, score):
+    """These scores have no form for many pairs at once, and see labels through that table only."""
     loss = fsmeu.load(name, **params)
     for z, y in batches(2, SHORT, seed=3):
-        close(loss.pair_values(z, y), one_by_one(score, z, y))
+        wanted = by_table(lambda _, k, z=z, y=y: score(y[k], z[k]), z, y)
+        close(loss.pair_values(z, y), wanted)
 
 
 def test_g_tp_pr_is_the_geometric_mean_of_precision_and_recall():

@@ -18,6 +18,7 @@ from fsmeu.learning import (
     MaxExpectedUtilityTagger,
 )
 from fsmeu.learning.base import BinaryClassifier
+from fsmeu.learning.given_loss import measures
 from fsmeu.learning.plug_in import held_out_parts
 from fsmeu.learning.saving import load, save
 from fsmeu.searn import CostOracle, CostOracles, Searn
@@ -252,6 +253,16 @@ def test_another_label_may_be_counted(kind, labels):
     y = np.where(truth, 0, 1)
     loss = fsmeu.loads(F1.format(labels=labels, one=0))
     assert as_good(BINARY[kind](loss).fit(X, y), kind, X, truth, 0)
+
+
+@pytest.mark.parametrize("labels", ["0 1", "1 0"])
+def test_the_measured_loss_is_that_of_the_positive_class(labels):
+    """Whatever the order of the labels in the file, as scikit-learn measures it."""
+    X, truth = rare()
+    made = DTAClassifier(fsmeu.loads(F1.format(labels=labels, one=1))).fit(X, truth.astype(int))
+    predicted = made.predict(X)
+    found = measures(made, truth.astype(int), predicted)
+    assert found["f1"] == pytest.approx(f1_score(truth, predicted)) == found["F1"]
 
 
 def test_losses_that_read_the_order_of_rows():

@@ -7,22 +7,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
-from fsmeu.errors import InputError
 from fsmeu.learning.plug_in import ExampleWiseClassifier
 from fsmeu.learning.saving import load, save
 
 RANDOM = np.random.default_rng(7)
 X = RANDOM.normal(size=(120, 4))
 Y = (X @ RANDOM.normal(size=(4, 5)) + RANDOM.normal(size=(120, 5)) > 0.8).astype(int)
-
-
-@parametrize_with_checks([ExampleWiseClassifier()])
-@pytest.mark.thirds
-def test_conventions_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def f_one(z, y):
@@ -80,18 +72,3 @@ def test_a_loss_that_is_no_table():
     """Any loss over two labels will do: here windows of labels in a row."""
     made = ExampleWiseClassifier(fsmeu.load("pk", k=2)).fit(X, Y)
     assert made.predict(X[:5]).shape == (5, 5)
-
-
-@pytest.mark.parametrize(
-    ("given", "labels", "says"),
-    [
-        ({}, Y + 1, "0 or 1"),
-        ({}, Y * 0.5, "0 or 1"),
-        ({"loss": "fscor"}, Y, "'fscore'"),
-        ({"estimator": LogisticRegression}, Y, "predict_proba"),
-        ({"estimator": 3}, Y, "predict_proba"),
-    ],
-)
-def test_misuse(given, labels, says):
-    with pytest.raises(InputError, match=says):
-        ExampleWiseClassifier(**given).fit(X, labels)

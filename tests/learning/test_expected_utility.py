@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
-from fsmeu.errors import InputError
 from fsmeu.learning.expected_utility import (
     CountTree,
     MaxExpectedUtilityClassifier,
     _expected,
+    _of_weights,
     batch_value,
 )
 
@@ -106,7 +105,7 @@ def test_the_expected_value_equals_enumeration(loss, y):
 def test_the_gradient_equals_differences(loss):
     rows, y = separated(12)
     batches = [np.arange(0, 7), np.arange(7, 12)]
-    objective = _expected(loss, rows, y.astype(float), batches, 0.1)
+    objective = _of_weights(rows, 0.1, _expected(loss, y, batches))
     weights = np.array([0.3, -0.2, 0.5, 0.1])
     by_differences = slopes_by_differences(lambda w: objective(w)[0], weights)
     assert objective(weights)[1] == pytest.approx(by_differences, rel=1e-6, abs=1e-8)
@@ -118,12 +117,6 @@ def test_the_gradient_equals_differences(loss):
 
 
 # -- the estimator --------------------------------------------------------------------------------
-
-
-@parametrize_with_checks([MaxExpectedUtilityClassifier(restarts=1, max_iter=30)])
-@pytest.mark.thirds
-def test_it_is_an_estimator(estimator, check):
-    check(estimator)
 
 
 def test_training_raises_the_expected_utility():
@@ -170,23 +163,3 @@ def test_batches_are_trained_on():
     whole = MaxExpectedUtilityClassifier(**QUICK).fit(rows, y)
     assert not np.allclose(made.coef_, whole.coef_, atol=1e-6)
     assert (made.predict(rows) == y).mean() > 0.75
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"loss": "fscor"}, "no built-in loss 'fscor'"),
-        ({"loss": 3}, "a loss is needed"),
-        ({"loss": "cost_matrix", "loss_params": {"cost": np.ones((3, 3))}}, "two labels"),
-        ({"loss_params": [1]}, "loss_params must be a dictionary"),
-        ({"loss": fsmeu.load("fscore"), "loss_params": {"beta": 2}}, "the name or the path"),
-        ({"batch_size": 0}, "batch_size must be a whole number"),
-        ({"l2": -1.0}, "l2 must be a finite number"),
-        ({"restarts": -1}, "restarts must be a whole number"),
-        ({"max_iter": 0}, "max_iter must be a whole number"),
-    ],
-)
-def test_parameters_are_checked(params, message):
-    rows, y = separated(20)
-    with pytest.raises(InputError, match=message):
-        MaxExpectedUtilityClassifier(**params).fit(rows, y)

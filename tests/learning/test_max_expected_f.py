@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix, random_array
 from sklearn.exceptions import ConvergenceWarning
@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import fbeta_score
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
-    parametrize_with_checks,
 )
 from threadpoolctl import threadpool_info
 
@@ -26,12 +25,6 @@ from fsmeu.learning.saving import load, save
 from tests.support.nightly import mostly_nightly
 
 TOY = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, -1, 1, 1])
-
-
-@parametrize_with_checks([MaxExpectedFClassifier(restarts=4)])
-@pytest.mark.thirds
-def test_it_is_an_estimator_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 # -- the objective: equations 5 and 6, and the derivatives below them -----------------------------
@@ -392,27 +385,6 @@ def test_classes_of_any_kind(names, tmp_path):
     assert again.predict(rows).tolist() == found.predict(rows).tolist()
     assert again.get_params() == found.get_params()
     assert np.array_equal(again.objectives_, found.objectives_)
-
-
-@settings(max_examples=50)
-@given(
-    st.sampled_from(
-        [
-            *(("alpha", value) for value in (-0.1, 1.1, math.nan, "1", None, True)),
-            *(("gamma", value) for value in (0, -1, math.inf, "1")),
-            *(("l2", value) for value in (-1, math.inf, math.nan)),
-            *(("restarts", value) for value in (0, 1.5, "3", "all", None)),
-            *(("bound", value) for value in (0, -1, math.nan)),
-            *(("max_iter", value) for value in (0, 2.5)),
-            *(("tol", value) for value in (0, -1, math.inf)),
-            ("spread", 0),
-        ]
-    )
-)
-def test_parameters_out_of_range(case):
-    name, value = case
-    with pytest.raises(InputError, match=f"MaxExpectedFClassifier: {name} must be"):
-        MaxExpectedFClassifier(**{name: value}).fit(*TOY)
 
 
 def test_classes_without_weight():

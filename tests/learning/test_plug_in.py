@@ -17,37 +17,13 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsmeu
 from fsmeu.errors import InputError
 from fsmeu.learning.given_loss import best_threshold, table_loss, table_value
 from fsmeu.learning.plug_in import DTAClassifier, EUMClassifier
-from fsmeu.learning.saving import save
 
 X, Y = make_classification(160, 5, weights=[0.75], flip_y=0.2, random_state=3)
-
-THRESHOLD = "a threshold other than 1/2 is what the classifier is for"
-WHOLE = "rows are decided together, so that a part of them may be decided otherwise"
-DRAWN = "which rows are held out depends on their places"
-
-
-@parametrize_with_checks(
-    [DTAClassifier(), EUMClassifier(random_state=0)],
-    expected_failed_checks=lambda made: (
-        {"check_methods_subset_invariance": WHOLE, "check_classifiers_train": THRESHOLD}
-        if isinstance(made, DTAClassifier)
-        else {
-            "check_sample_weight_equivalence_on_dense_data": DRAWN,
-            "check_sample_weight_equivalence_on_sparse_data": DRAWN,
-            "check_classifiers_train": THRESHOLD,
-        }
-    ),
-)
-@pytest.mark.thirds
-def test_conventions_of_scikit_learn(estimator, check):
-    check(estimator)
 
 
 # -- measures that share no code with the losses --------------------------------------------------
@@ -203,15 +179,6 @@ def test_calibration_of_an_estimator_without_probabilities():
 # -- rows, classes, files -------------------------------------------------------------------------
 
 
-def test_what_cannot_be_saved_is_told(tmp_path):
-    made = DTAClassifier(estimator=DecisionTreeClassifier()).fit(X, Y)
-    with pytest.raises(InputError, match="LogisticRegression"):
-        save(made, tmp_path / "one.npz")
-    made = DTAClassifier(fsmeu.load("fscore").swapped).fit(X, Y)
-    with pytest.raises(InputError, match="its file"):
-        save(made, tmp_path / "one.npz")
-
-
 @pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier])
 def test_sparse_rows_and_weights(kind):
     given = {"random_state": 0} if kind is EUMClassifier else {}
@@ -232,34 +199,6 @@ def test_parameters_of_the_estimator_can_be_searched():
         cv=2,
     ).fit(X, Y)
     assert found.best_score_ > 0.3
-
-
-MISUSES = {
-    "no such loss": ({"loss": "fscor"}, "'fscore'"),
-    "windows": ({"loss": fsmeu.load("pk", k=2)}, "confusion table"),
-    "chunks": ({"loss": fsmeu.load("chunk_fscore", types=["X"])}, "two labels"),
-    "a number": ({"loss": 3}, "loss is needed"),
-    "no estimator": ({"estimator": 3}, "predict_proba"),
-    "a class": ({"estimator": LogisticRegression}, "predict_proba"),
-    "no probabilities": ({"estimator": LinearSVC()}, "With calibration"),
-    "calibration": ({"calibration": "sigmoit"}, "'sigmoid'"),
-    "folds": ({"calibration": "sigmoid", "folds": 1}, "folds"),
-    "many folds": ({"calibration": "sigmoid", "folds": 150}, "each class"),
-}
-
-
-@pytest.mark.parametrize("name", MISUSES)
-@pytest.mark.parametrize("kind", [DTAClassifier, EUMClassifier])
-def test_misuse(kind, name):
-    given, says = MISUSES[name]
-    with pytest.raises(InputError, match=says):
-        kind(**given).fit(X, Y)
-
-
-@pytest.mark.parametrize("held", [0, 1, -0.5, "half", True, None])
-def test_shares_that_are_none(held):
-    with pytest.raises(InputError, match="held_out"):
-        EUMClassifier(held_out=held).fit(X, Y)
 
 
 def test_examples_that_do_not_suffice():

@@ -142,6 +142,9 @@ def test_other_estimators_are_told(tmp_path):
     for word in ("parameters.estimator", "LogisticRegression", "DecisionTreeClassifier instead"):
         assert word in str(told.value)
     assert "fsmeu.learning" in str(told.value)
+    made = DTAClassifier(fsmeu.load("fscore").swapped).fit(X, Y)
+    with pytest.raises(InputError, match="its file"):
+        save(made, tmp_path / "one.npz")
     assert not (tmp_path / "one.npz").exists()
 
 

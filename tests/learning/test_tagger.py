@@ -11,16 +11,16 @@ from sklearn.exceptions import NotFittedError
 
 import fsmeu
 from fsmeu.errors import InputError
-from fsmeu.learning.chain import (
+from fsmeu.learning.features import feature_items, feature_matrix, feature_names
+from fsmeu.learning.saving import load, save
+from fsmeu.learning.tagger import (
     Lengths,
+    MaxExpectedUtilityTagger,
     chain_marginals,
     expected_values,
     log_likelihood,
     most_probable,
 )
-from fsmeu.learning.features import feature_items, feature_matrix, feature_names
-from fsmeu.learning.saving import load, save
-from fsmeu.learning.tagger import MaxExpectedUtilityTagger
 
 TAGS = ("B-NP", "B-VP", "I-NP", "I-VP", "O")
 WORDS = {
@@ -126,9 +126,9 @@ def test_likelihood_and_marginals_equal_enumeration(labels, lengths, seed):
             for a, b in itertools.pairwise(y):
                 double[a, b] += p
     found = chain_marginals(unary, pairwise, where)
-    assert found.log_partition == pytest.approx(total, rel=1e-10, abs=1e-10)
-    assert found.single == pytest.approx(single, abs=1e-12)
-    assert found.double == pytest.approx(double, abs=1e-12)
+    assert found[0] == pytest.approx(total, rel=1e-10, abs=1e-10)
+    assert found[1] == pytest.approx(single, abs=1e-12)
+    assert found[2] == pytest.approx(double, abs=1e-12)
 
 
 @given(
@@ -161,9 +161,9 @@ def test_scores_far_apart():
     unary = np.array([[900.0, 0.0], [0.0, 900.0]])
     pairwise = np.array([[-5.0, 200.0], [0.0, 0.0]])
     found = chain_marginals(unary, pairwise, Lengths([2]))
-    assert found.log_partition == pytest.approx(2000.0, rel=1e-15)
-    assert found.single == pytest.approx(np.eye(2), abs=1e-80)
-    assert found.double == pytest.approx(np.array([[0, 1], [0, 0]]), abs=1e-80)
+    assert found[0] == pytest.approx(2000.0, rel=1e-15)
+    assert found[1] == pytest.approx(np.eye(2), abs=1e-80)
+    assert found[2] == pytest.approx(np.array([[0, 1], [0, 0]]), abs=1e-80)
 
 
 def test_likelihood_training_is_that_of_crfsuite():

@@ -173,6 +173,27 @@ def test_labels_may_go_on_in_the_next_line():
     assert caught.value.line == 3
 
 
+def test_labels_may_begin_with_words_of_the_language():
+    """A word is one of the language only by itself."""
+    loss = fsmeu.loads('loss f labels or-x "value" count1 a#b\n at:2 count c when z != y value c')
+    assert loss.labels == ("or-x", "value", "count1", "a", "at:2")
+
+
+@pytest.mark.parametrize("text", ["countc when z value 1", "count c when z value1"])
+def test_words_are_not_taken_apart(text):
+    with pytest.raises(LossFileError, match="a statement begins with"):
+        fsmeu.loads(f"loss f labels 0 1 {text}")
+
+
+def test_states_may_be_named_before_they_are_declared():
+    arcs = "arc A -> B when z != y arc A -> A otherwise arc B -> B"
+    before = fsmeu.loads(f"loss f let end = at B {arcs} state A B value end")
+    after = fsmeu.loads(f"loss f state A B {arcs} value at B")
+    assert [loss("011", "010") for loss in (before, after)] == [1, 1]
+    with pytest.raises(LossFileError, match="'C' is not a state"):
+        fsmeu.loads("loss f count c when at C state A arc A -> A value c")
+
+
 @pytest.mark.parametrize(
     "text", ["let up = 1 value 1", "count in when z == 1 value 1", "flag value when z == 1"]
 )

@@ -134,7 +134,7 @@ def test_what_hardly_weighs_is_not_lost():
 @pytest.mark.parametrize("cells", [1, 100, 1 << 18])
 def test_blocks_of_any_size(monkeypatch, cells):
     """Values do not depend on what else is normalised in the call."""
-    monkeypatch.setattr(potentials, "NORMALISED_CELLS", cells)
+    monkeypatch.setattr(potentials, "_NORMALISED_CELLS", cells)
     random = np.random.default_rng(11)
     chains = [
         some_chain(random, 5, n, scale)

@@ -25,6 +25,7 @@ def cells(path, kind="code"):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.thirds
 def test_runs_quickly(path, monkeypatch):
     """All cells in their order, with few repetitions; figures are drawn and closed."""
     pytest.importorskip("IPython", reason="notebooks need the extra 'notebooks'")

@@ -1,7 +1,11 @@
-"""What tests of search-based prediction share: small corpora, and models with drawn weights."""
+"""What tests of search-based prediction share: corpora, models with drawn weights, a space."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from fsmeu.learning.features import feature_items
+from fsmeu.learning.given_loss import given_loss
+from fsmeu.searn import CostOracle
 from fsmeu.searn.features.sentences import mixed
 
 
@@ -34,3 +38,44 @@ def running_sums(rng, count, longest=7):
         X.append([{"number": str(k), "one": 1} for k in numbers])
         y.append(["abc"[k % 3] for k in np.cumsum(numbers)])
     return X, y
+
+
+class PlainTagging(BaseEstimator):
+    """Does what ``LeftToRight`` does; a state is the sentence and the labels so far."""
+
+    def __init__(self, loss="hamming", labels=(0, 1)):
+        self.loss = loss
+        self.labels = labels
+
+    def start(self, x):
+        return x, ()
+
+    def actions(self, state):
+        return self.labels if len(state[1]) < len(state[0]) else ()
+
+    def step(self, state, action):
+        return state[0], (*state[1], action)
+
+    def features(self, state, action):
+        """What is seen, and the label before, each together with the label."""
+        x, done = state
+        before = {f"after {done[-1] if done else None}": 1.0}
+        seen = {**dict(feature_items(x[len(done)])), **before}
+        return {f"{name} -> {action}": value for name, value in seen.items()}
+
+    def output(self, state):
+        return list(state[1])
+
+    def value(self, state, y):
+        oracle = self._oracle(tuple(y))
+        return float(oracle.value(state[1]) * (-1 if oracle.loss.kind == "utility" else 1))
+
+    def _oracle(self, y):
+        known = self.__dict__.setdefault("_oracles", {})
+        if y not in known:
+            loss = given_loss(self.loss, None, type(self).__name__, list(self.labels))
+            known[y] = CostOracle(loss, y, labels=list(self.labels))
+        return known[y]
+
+    def preferred(self, state, y):
+        return y[len(state[1])]

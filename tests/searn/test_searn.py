@@ -16,8 +16,7 @@ from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.learners.reductions import Multiclass
 from fsmeu.searn.spaces.tagging import LeftToRight
 from fsmeu.searn.training import iterations_of
-from tests.searn.own_spaces import PlainTagging, Queue
-from tests.searn.stubs import running_sums
+from tests.searn.stubs import PlainTagging, running_sums
 
 QUICK = {"bits": 12, "random_state": 0, "crossed": ("number",), "learner": Logistic(rate=0.1)}
 
@@ -71,15 +70,11 @@ def test_two_streams_are_learned():
     assert made.score(X, pairs) > 0.95
 
 
-@pytest.mark.parametrize("queued", [False, True])
-def test_spaces_of_ones_own_are_learned(queued):
+def test_spaces_of_ones_own_are_learned():
     X, y = tagged(40)
     space = PlainTagging("hamming", sorted({tag for one in y for tag in one}))
-    made = Searn(
-        None, space=Queue(space, 8) if queued else space, iterations=2, folds=2, bits=14,
-        random_state=0, beam=1,
-    ).fit(X, y)  # fmt: skip
-    assert made.score(X, y) > 0.8
+    made = Searn(None, space=space, iterations=2, folds=2, bits=14, random_state=0, beam=1)
+    assert made.fit(X, y).score(X, y) > 0.8
 
 
 def test_first_iteration_is_a_maximum_entropy_markov_model(sums):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.searn import CostOracle
+from fsmeu.searn import CostOracle, Searn
+from fsmeu.searn.learners.linear import Logistic
 from fsmeu.searn.search import Mixture, interpolated
 from fsmeu.searn.training import interpolation_rule, iterations_of
 
@@ -163,3 +164,32 @@ def test_theorem_1(name):
             assert costs[opt(prefix, 0, 1)] == 0
             wrong += costs[opt(prefix, 1, 0)] > 1e-12
     assert wrong > 0
+
+
+SAFE = """
+loss    safe "a safe first label costs .3; after another one, the second label must be right"
+labels  s c d
+register is_safe in 0..1 start 0 next if i == 1 then (if z == "s" then 1 else 0) else is_safe
+count   wrong when i == 2 and z != y
+value   if is_safe == 1 then 3/10 else wrong
+"""
+
+
+def test_footnote_7():
+    """Noise in the labels, and a safe option: SEARN with optimal costs never learns to take it.
+
+    Nothing tells c from d, so that the safe label loses .3 and any other .5. The optimal policy
+    knows which it is: with it going on, the safe label costs .3 and others nothing. Once the
+    learned policy goes on after an action, the safe label costs less.
+    """
+    loss = fsmeu.loads(SAFE)
+    ys = [["s", "c"], ["s", "d"]] * 10  # the first one is not asked for
+    words = [[{"one": 1.0}, {"two": 1.0}]] * 20
+    learner = Logistic(importance="cost", dropout=0.0, rate=0.3)
+    found = {}
+    for costs in ("optimal", "expected"):
+        settings = {"costs": costs, "ties": "all", "beta": 1.0, "iterations": 4, "folds": 1}
+        model = Searn(loss, learner=learner, beam=1, bits=8, random_state=0, **settings)
+        predicted = model.fit(words, ys).predict(words)
+        found[costs] = np.mean([loss(z, y) for z, y in zip(predicted, ys, strict=True)])
+    assert found == {"optimal": 0.5, "expected": pytest.approx(0.3)}

@@ -1,5 +1,7 @@
 """Series in central moments and sums of exponentials: bounds hold what other code computes."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,6 +133,28 @@ def test_values_under_chains_are_within_their_bounds(name, params, seed, order, 
     assert abs(found[0] - wanted) <= found[1] + 1e-13
 
 
+@pytest.mark.parametrize(("name", "params"), LOSSES)
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**32), order=st.sampled_from([1, 2]), n=st.sampled_from([4, 30]))
+def test_exponentials_under_chains_are_within_their_bounds(name, params, seed, order, n):
+    loss, random = loaded(name, params), np.random.default_rng(seed)
+    model = some_chain(random, n, order, rare=bool(seed % 2))
+    z = (random.random(n) < random.choice([0.1, 0.4, 1.0])).astype(np.int64)
+    z[0] = 1
+    chain = moments.chain_of(*binary_chain(model))
+    part = sum_of_ratios(loss.confusion, n, np.array([float(z.sum())]))
+    value, error = np.zeros(1), np.zeros(1)
+    moments.add_apart(part, chain.apart, value, error)
+    for ratio in part.ratios:
+        found = moments._chain_exponentials(ratio, z, chain)
+        if np.isinf(found[1]):  # its denominator looks at z alone, or falls
+            return
+        value, error = value + found[0], error + found[1]
+    wanted = fsmeu.expect(loss, z.tolist(), model, engine="openfst" if n < 5 else "lattice").value
+    assert abs(value[0] - wanted) <= error[0] + 1e-13
+    assert error[0] <= 1e-11 * (1.0 + abs(wanted))
+
+
 @pytest.mark.parametrize("name", ["fscore", "g_tp_pr", "kappa", "a loss"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_bounds_under_chains_hold_every_number_of_ones(name, order):
@@ -142,13 +166,15 @@ def test_bounds_under_chains_hold_every_number_of_ones(name, order):
     sign = 1.0 if loss.kind == "utility" else -1.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decisions, "needed_order", lambda *_: 12)  # its remainder is not small here
-        search = decisions._search(loss.confusion, chain, sign)
+        searches = [decisions._search(loss.confusion, chain, sign)]
+    if name in ("fscore", "g_tp_pr"):
+        searches.append(decisions._rare_search(loss.confusion, chain, sign))
     marginal = np.argsort(-chain.marginals)
     for k in range(2, n - 1, 4):
         z = np.zeros(n, np.int64)
         z[marginal[:k]] = 1
         value = sign * fsmeu.expect(loss, z.tolist(), model).value
-        for low, high in ((1, n - 1), (k - 1, k + 1), (k, k)):
+        for search, low, high in product(searches, (1, k - 1, k), (k, k + 1, n - 1)):
             assert search.bounds(np.array([k]), low, high)[0] >= value - 1e-13
 
 
@@ -184,6 +210,20 @@ def test_labels_that_are_nearly_sure(name, p):
 
 def test_a_decision_under_a_chain_is_that_of_counting():
     loss, model = fsmeu.load("fscore"), some_chain(np.random.default_rng(2), 1000, 1)
+    found, wanted = fsmeu.decode(loss, model), fsmeu.decode(loss, model, method="counting")
+    assert (found.method, found.exact) == ("moments", True)
+    assert found.value == pytest.approx(wanted.value, rel=1e-12)
+    assert found.labels == wanted.labels
+
+
+@pytest.mark.parametrize("name", ["fscore", "g_tp_pr"])
+@pytest.mark.parametrize("rate", [1e-4, 3e-3])
+def test_rare_labels_under_a_chain(name, rate):
+    """Counts are not concentrated: about 0.1 and 4 ones are expected."""
+    random, n = np.random.default_rng(6), 1000
+    up, stay = 2 * rate * random.random(n - 1), 0.6 * random.random(n - 1)
+    steps = np.stack([np.stack([1 - up, up], 1), np.stack([1 - stay, stay], 1)], 1)
+    loss, model = fsmeu.load(name), fsmeu.models.Markov([1 - rate, rate], steps)
     found, wanted = fsmeu.decode(loss, model), fsmeu.decode(loss, model, method="counting")
     assert (found.method, found.exact) == ("moments", True)
     assert found.value == pytest.approx(wanted.value, rel=1e-12)

@@ -16,45 +16,72 @@ from numba import njit
 
 from fsmeu.learning.online import state as at
 
-__all__ = ["run"]
-
 # Arithmetic as in numpy: no exception for a division by 0, no sum in another order.
 compiled: Any = njit(cache=True, error_model="numpy")
 
 
 @compiled
-def _decide_logistic(state, chances, draw):
-    """1 where the probability is at least 1/2."""
-    return 1 if chances[0] >= 0.5 else 0
+def _decide(kind, state, chances, draw):
+    """1 where the probability reaches the threshold of the learner, else 0.
+
+    OFO: TP / (b POS + PRED), half the running F where b = 1. FOFO: the average threshold of the
+    stage (Algorithm 2, line 6), or the last. OMCSL: 1/2, of a classifier that is drawn.
+    """
+    if kind == at.FOFO:
+        return 1 if chances[0] >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
+    if kind == at.OFO:
+        below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
+        return 1 if chances[0] * below >= state[at.TRUE_POSITIVE] else 0
+    chosen = _draw_omcsl(state, len(chances), draw) if kind == at.OMCSL else 0
+    return 1 if chances[chosen] >= 0.5 else 0
 
 
 @compiled
-def _learn_logistic(state, chances, y, weight, costs):
-    """Every example costs the same."""
+def _draw_omcsl(state, count, draw):
+    """A classifier drawn with probability proportional to exp(gamma F)."""
+    best, total = 0.0, 0.0
+    for again in range(3):  # the greatest measure, the sum of weights, the one that is drawn
+        passed = 0.0
+        for j in range(count):
+            hits, predicted = state[at.OMCSL_COUNTS + 2 * j], state[at.OMCSL_COUNTS + 2 * j + 1]
+            below = state[at.KNOWN] * state[at.POSITIVE] + state[at.MATCHED] * hits
+            below += predicted - hits
+            value = state[at.GAIN] * hits / below if below > 0.0 else 0.0
+            if again == 0:
+                best = max(best, value)
+                continue
+            passed += math.exp(state[at.SHARPNESS] * (value - best))
+            if again == 2 and passed > draw * total:
+                return j
+        total = passed
+    return count - 1
+
+
+@compiled
+def _learn(kind, state, chances, y, weight, costs):
+    """Changes the state, and sets what the gradient of each classifier is multiplied by."""
     costs[0] = 1.0
+    if kind == at.FOFO:
+        _learn_fofo(state, chances[0], weight)
+    elif kind == at.STAMP:
+        costs[0] = _learn_stamp(state, chances[0], y, weight)
+    elif kind == at.OMCSL:
+        _learn_omcsl(state, chances, y, weight, costs)
 
 
 @compiled
-def _decide_ofo(state, chances, draw):
-    """1 where the probability is at least TP / (b POS + PRED): half the running F where b = 1."""
-    below = state[at.KNOWN] * state[at.POSITIVE] + state[at.PREDICTED]
-    return 1 if chances[0] * below >= state[at.TRUE_POSITIVE] else 0
+def _ends(state):
+    """Whether the stage is over and another follows."""
+    if state[at.DONE] < state[at.LENGTH]:
+        return False
+    return state[at.STAGE] < state[at.STAGES] or state[at.OPEN] > 0.0
 
 
 @compiled
-def _decide_fofo(state, chances, draw):
-    """1 where the probability reaches the average threshold (Algorithm 2, line 6), or the last."""
-    return 1 if chances[0] >= (state[at.THETA] if state[at.LAST] else state[at.MEAN]) else 0
-
-
-@compiled
-def _learn_fofo(state, chances, y, weight, costs):
+def _learn_fofo(state, chance, weight):
     """Lines 12 to 15 of Algorithm 2; a stage begins as in Algorithm 1 where the last is over."""
-    costs[0] = 1.0
     top = 1.0 / (1.0 + state[at.KNOWN])
-    if state[at.DONE] >= state[at.LENGTH] and (
-        state[at.STAGE] < state[at.STAGES] or state[at.OPEN]
-    ):
+    if _ends(state):
         if state[at.STAGE] >= state[at.STAGES]:
             horizon = max(state[at.HORIZON], 2.0)
             stages = math.floor(0.5 * math.log2(2.0 * horizon / math.log2(horizon))) - 1.0
@@ -71,7 +98,7 @@ def _learn_fofo(state, chances, y, weight, costs):
         state[at.DONE] = 0.0
     theta = state[at.THETA]
     rate = state[at.POSITIVE] / state[at.TOTAL]
-    slope = state[at.KNOWN] * rate * theta - max(chances[0] - theta, 0.0)
+    slope = state[at.KNOWN] * rate * theta - max(chance - theta, 0.0)
     scale = state[at.SCALE]
     if scale == 0.0:
         scale = math.sqrt(10.0 * (state[at.TOTAL] + 2.0) / (state[at.POSITIVE] + 1.0))
@@ -81,33 +108,29 @@ def _learn_fofo(state, chances, y, weight, costs):
     state[at.THETA] = theta
     state[at.DONE] += 1.0
     state[at.MEAN] += (theta - state[at.MEAN]) / (state[at.DONE] + 1.0)
-    if state[at.DONE] >= state[at.LENGTH] and (
-        state[at.STAGE] < state[at.STAGES] or state[at.OPEN]
-    ):
+    if _ends(state):
         state[at.THETA] = state[at.MEAN]  # line 1: the next example is the first of a stage
 
 
 @compiled
-def _learn_stamp(state, chances, y, weight, costs):
-    """Costs for the present level, or 0 where the level of the next epoch is estimated."""
-    level = state[at.LEVEL]
-    costs[0] = 0.0
+def _learn_stamp(state, chance, y, weight):
+    """The cost at the present level, or 0 where the level of the next epoch is estimated."""
+    level, cost = state[at.LEVEL], 0.0
     if state[at.ESTIMATES] == 0.0:
-        costs[0] = state[at.GAIN] - level * state[at.MATCHED] if y > 0.5 else level
+        cost = state[at.GAIN] - level * state[at.MATCHED] if y > 0.5 else level
     elif y > 0.5:
-        state[at.REWARD_POSITIVE] += weight * (1.0 + math.log2(max(chances[0], 1e-300)))
+        state[at.REWARD_POSITIVE] += weight * (1.0 + math.log2(max(chance, 1e-300)))
         state[at.HELD_POSITIVE] += weight
     else:
-        state[at.REWARD_NEGATIVE] += weight * (1.0 + math.log2(max(1.0 - chances[0], 1e-300)))
+        state[at.REWARD_NEGATIVE] += weight * (1.0 + math.log2(max(1.0 - chance, 1e-300)))
         state[at.HELD_NEGATIVE] += weight
     state[at.STEPS] += 1.0
     if state[at.STEPS] < state[at.EPOCH]:
-        return
+        return cost
     state[at.STEPS] = 0.0
-    if state[at.ESTIMATES] == 0.0:
-        state[at.ESTIMATES] = 1.0
-        return
-    state[at.ESTIMATES] = 0.0
+    state[at.ESTIMATES] = 1.0 - state[at.ESTIMATES]
+    if state[at.ESTIMATES] == 1.0:
+        return cost
     state[at.EPOCH] = math.floor(state[at.EPOCH] * state[at.GROWTH])
     if state[at.HELD_POSITIVE] > 0.0 and state[at.HELD_NEGATIVE] > 0.0:
         hit = max(state[at.REWARD_POSITIVE] / state[at.HELD_POSITIVE], 0.0)
@@ -115,31 +138,8 @@ def _learn_stamp(state, chances, y, weight, costs):
         odds = (state[at.TOTAL] - state[at.POSITIVE]) / state[at.POSITIVE]
         below = state[at.KNOWN] + state[at.MATCHED] * hit + odds * (1.0 - spared)
         state[at.LEVEL] = min(state[at.GAIN] * hit / below, 1.0)
-        state[at.REWARD_POSITIVE] = state[at.HELD_POSITIVE] = 0.0
-        state[at.REWARD_NEGATIVE] = state[at.HELD_NEGATIVE] = 0.0
-
-
-@compiled
-def _decide_omcsl(state, chances, draw):
-    """The decision of a classifier drawn with probability proportional to exp(gamma F)."""
-    count = len(chances)
-    best, total = 0.0, 0.0
-    for again in range(3):  # the greatest measure, the sum of weights, the one that is drawn
-        passed = 0.0
-        for j in range(count):
-            hits, predicted = state[at.OMCSL_COUNTS + 2 * j], state[at.OMCSL_COUNTS + 2 * j + 1]
-            below = (
-                state[at.KNOWN] * state[at.POSITIVE] + state[at.MATCHED] * hits + predicted - hits
-            )
-            value = state[at.GAIN] * hits / below if below > 0.0 else 0.0
-            if again == 0:
-                best = max(best, value)
-                continue
-            passed += math.exp(state[at.SHARPNESS] * (value - best))
-            if again == 2 and passed > draw * total:
-                return 1 if chances[j] >= 0.5 else 0
-        total = passed
-    return 1 if chances[count - 1] >= 0.5 else 0
+        state[at.REWARD_POSITIVE : at.HELD_NEGATIVE + 1] = 0.0
+    return cost
 
 
 @compiled
@@ -153,29 +153,6 @@ def _learn_omcsl(state, chances, y, weight, costs):
         if chances[j] >= 0.5:
             state[at.OMCSL_COUNTS + 2 * j] += weight * y
             state[at.OMCSL_COUNTS + 2 * j + 1] += weight
-
-
-@compiled
-def _decide(kind, state, chances, draw):
-    if kind == at.FOFO:
-        return _decide_fofo(state, chances, draw)
-    if kind == at.OFO:
-        return _decide_ofo(state, chances, draw)
-    if kind == at.OMCSL:
-        return _decide_omcsl(state, chances, draw)
-    return _decide_logistic(state, chances, draw)
-
-
-@compiled
-def _learn(kind, state, chances, y, weight, costs):
-    if kind == at.FOFO:
-        _learn_fofo(state, chances, y, weight, costs)
-    elif kind == at.STAMP:
-        _learn_stamp(state, chances, y, weight, costs)
-    elif kind == at.OMCSL:
-        _learn_omcsl(state, chances, y, weight, costs)
-    else:
-        _learn_logistic(state, chances, y, weight, costs)
 
 
 @compiled

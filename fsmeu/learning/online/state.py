@@ -14,13 +14,12 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 
-__all__ = ["coefficients", "fresh", "measured", "skipped", "values_of"]
-
 LOGISTIC, OFO, FOFO, STAMP, OMCSL = 0, 1, 2, 3, 4  # the learners
 
 TRUE_POSITIVE, PREDICTED, POSITIVE, TOTAL = 0, 1, 2, 3  # weights of examples
 SEEN = 4  # examples
 GAIN, KNOWN, MATCHED = 5, 6, 7  # a, b, c
+MEASURE = slice(GAIN, MATCHED + 1)
 OWN = 8
 
 # FOFO: Algorithms 1 and 2 of Liu et al. (2018).
@@ -46,33 +45,17 @@ def coefficients(measure: str, beta: float) -> tuple[float, float, float]:
     return (1.0, 1.0, 0.0) if measure == "jaccard" else (1.0 + beta * beta, beta * beta, 1.0)
 
 
-def fresh(size: int, measure: str, beta: float) -> Floats:
-    """The state before the first example, (size,)."""
-    state = np.zeros(size)
-    state[GAIN], state[KNOWN], state[MATCHED] = coefficients(measure, beta)
-    return state
-
-
 def skipped(seen: float) -> float:
     """How many of the first weight vectors a suffix mean leaves out: over 1/4, at most 1/2."""
     return 2.0 ** (math.floor(math.log2(seen)) - 1.0) if seen >= 2.0 else 0.0
 
 
 def values_of(numbers: Any, hits: Any, predicted: Any, positive: Any) -> Floats:
-    """The measure with the numbers a, b, c for weights of examples; 0 where it is 0/0.
+    """The measure with the numbers a, b, c, of the shape of ``hits``; 0 where it is 0/0.
 
-    Args:
-        numbers: a, b, c, as ``coefficients`` gives them.
-        hits: the weight of true positives, of any shape.
-        predicted: that of predicted positives, of the same shape.
-        positive: that of positives, of the same shape or a number.
+    The weights of true positives, of predicted positives and of positives are of one shape, or
+    numbers.
     """
     gain, known, matched = numbers
     below = np.asarray(known * positive + matched * hits + predicted - hits)
     return np.asarray(gain * hits / np.where(below > 0, below, 1.0))
-
-
-def measured(state: Floats) -> float:
-    """The measure of all predictions so far; 0 where it is 0/0."""
-    numbers = state[[GAIN, KNOWN, MATCHED]]
-    return float(values_of(numbers, state[TRUE_POSITIVE], state[PREDICTED], state[POSITIVE]))

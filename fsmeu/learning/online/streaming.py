@@ -10,8 +10,7 @@ import csv
 import io
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,36 +21,13 @@ from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.base import Rows
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
-from fsmeu.learning.online.base import OnlineClassifier
-from fsmeu.learning.online.state import GAIN, KNOWN, MATCHED, coefficients, values_of
+from fsmeu.learning.online import OnlineClassifier
+from fsmeu.learning.online.state import MEASURE, coefficients, values_of
 from fsmeu.limits import STREAMED_EXAMPLES
 
-__all__ = [
-    "Outcome",
-    "Task",
-    "curves_csv",
-    "places",
-    "run_orders",
-    "running_measure",
-    "stream",
-    "summary",
-    "two_classes",
-]
 
-Tell = Callable[[int, float], None]
-"""Is told how many examples were seen since the last call, and the measure so far."""
-
-
-@dataclass(frozen=True, eq=False)
-class Streamed:
-    """A learner after a stream of examples.
-
-    Attributes:
-        learner: the learner.
-        seen: numbers of examples, ascending, (points,).
-        values: its measure after so many, (points,).
-        seconds: the processor time that it took.
-    """
+class Streamed(NamedTuple):
+    """A learner, its measure after so many examples, (points,), and the processor time it took."""
 
     learner: OnlineClassifier
     seen: Ints
@@ -62,11 +38,7 @@ class Streamed:
 def running_measure(predicted: Any, positive: Any, measure: str = "f", beta: float = 1.0) -> Floats:
     """The measure of the first t predictions, for every t from 1, (examples,); 0 where it is 0/0.
 
-    Args:
-        predicted: 1 or True where the prediction is positive, (examples,).
-        positive: 1 or True where the label is, (examples,).
-        measure: "f" or "jaccard".
-        beta: of F_beta.
+    Predictions and labels are 1 or True where they are positive; the measure is "f" or "jaccard".
     """
     chosen, known = np.asarray(predicted, bool), np.asarray(positive, bool)
     counts = (np.cumsum(part) for part in (chosen & known, chosen, known))
@@ -86,7 +58,7 @@ def stream(
     *,
     passes: int = 1,
     random: np.random.Generator | None = None,
-    tell: Tell | None = None,
+    tell: Callable[[int, float], None] = lambda more, value: None,
 ) -> Streamed:
     """The learner after it has seen all examples, with its running measure.
 
@@ -98,30 +70,24 @@ def stream(
         labels: their classes, (examples,), two in all.
         passes: how often they are seen.
         random: gives the order of each pass; None for the order in which they stand.
-        tell: is told now and then how far it has come.
-
-    Raises:
-        InputError: there are no examples, or not two classes.
+        tell: called with the number of examples since the last call, and the measure so far.
     """
     classes = np.unique(labels)
-    if len(classes) != 2:
-        found = f"{len(classes)} class{'es' if len(classes) != 1 else ''}"
-        raise InputError(message("stream", "the labels must be of two classes", found))
     seen = places(len(labels) * check_int("stream", "passes", passes))
-    totals, parts, done, took = np.zeros(3, np.int64), [], 0, 0.0
+    totals, values, done, took = np.zeros((3, 1), np.int64), [], 0, 0.0
     for piece in _pieces(len(labels), passes, random):
         given, known = rows[piece], labels[piece]
         start = time.process_time()
-        predicted = learner.predict_then_fit(given, known, classes=classes)
+        chosen = learner.predict_then_fit(given, known, classes=classes) == classes[1]
         took += time.process_time() - start
-        chosen, positive = predicted == classes[1], known == classes[1]
-        counts = np.cumsum([chosen & positive, chosen, positive], axis=1) + totals[:, None]
-        values = values_of(learner.state_[[GAIN, KNOWN, MATCHED]], *counts)
-        parts.append(values[_within(seen, done, len(piece))])
-        totals, done = counts[:, -1], done + len(piece)
-        if tell is not None:
-            tell(len(piece), float(values[-1]))
-    return Streamed(learner, seen, np.concatenate(parts), took)
+        positive = known == classes[1]
+        counts = np.cumsum([chosen & positive, chosen, positive], axis=1) + totals
+        measured = values_of(learner.state_[MEASURE], *counts)
+        reached = (done < seen) & (seen <= done + len(piece))
+        values.append(measured[seen[reached] - done - 1])
+        totals, done = counts[:, -1:], done + len(piece)
+        tell(len(piece), float(measured[-1]))
+    return Streamed(learner, seen, np.concatenate(values), took)
 
 
 def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iterator[Ints]:
@@ -132,21 +98,8 @@ def _pieces(count: int, passes: int, random: np.random.Generator | None) -> Iter
             yield order[begin : begin + STREAMED_EXAMPLES]
 
 
-def _within(seen: Ints, done: int, more: int) -> Ints:
-    """The numbers of examples that are reached by the next piece, as places in it."""
-    first, last = np.searchsorted(seen, (done, done + more), side="right")
-    return np.asarray(seen[first:last] - done - 1)
-
-
-@dataclass(frozen=True)
-class Task:
-    """Examples of two classes.
-
-    Attributes:
-        rows: (examples, features).
-        labels: the class of each, (examples,).
-        classes: both classes, the positive one last.
-    """
+class Task(NamedTuple):
+    """Rows of examples, (examples, features), their classes, (examples,), and both classes."""
 
     rows: Any
     labels: NDArray[Any]
@@ -154,44 +107,14 @@ class Task:
 
     @property
     def positive(self) -> int:
-        """How many are of the positive class."""
+        """How many are of the positive class, the last of both."""
         return int((self.labels == self.classes[1]).sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A learner over all orders.
-
-    Attributes:
-        name: as it was written.
-        measure: "F1", "F2", ... or "Jaccard".
-        seen: numbers of examples, (points,).
-        curves: its measure after so many, (orders, points).
-        tests: its measure on other examples afterwards, (orders,); None without these.
-        speed: examples a second of processor time, in the fastest order.
-        first: the learner after the first order.
-    """
-
-    name: str
-    measure: str
-    seen: NDArray[np.int64]
-    curves: Floats
-    tests: Floats | None
-    speed: float
-    first: OnlineClassifier
-
-
 def two_classes(name: str, data: Examples, positive: str | None, like: Task | None = None) -> Task:
-    """The examples with labels of two classes.
+    """The examples of a file with labels of two classes; an InputError where these are others.
 
-    Args:
-        name: the file, for messages.
-        data: what it holds.
-        positive: the label of the positive class, against all others; None where there are two.
-        like: examples whose classes the labels must be of.
-
-    Raises:
-        InputError: the labels are others.
+    They are a positive label against all others, where it is given, or those of other examples.
     """
     labels = data.labels
     assert labels is not None
@@ -203,8 +126,7 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
     if positive is not None:
         chosen = [one for one in known if _is_written(one, positive)]
         if not chosen and like is None:
-            must = f"--positive must be one of {_listed(known)}"
-            raise InputError(message(name, must, positive))
+            raise InputError(message(name, f"--positive must be one of {_listed(known)}", positive))
         labels = np.isin(labels, chosen).astype(np.int64)
         known = np.unique(labels)
     if like is not None:
@@ -212,12 +134,11 @@ def two_classes(name: str, data: Examples, positive: str | None, like: Task | No
         if strange:
             must = f"labels must be {' or '.join(str(plain(one)) for one in like.classes)}"
             raise InputError(message(name, must, strange[0]))
-        return Task(data.rows, labels, like.classes)
+        known = like.classes
     if len(known) != 2:
-        must = "the labels must be of two classes"
         got = f"{len(known)}: {_listed(known)}"
         remedy = "--positive LABEL sets one against all others" if len(known) > 2 else ""
-        raise InputError(message(name, must, got, remedy))
+        raise InputError(message(name, "the labels must be of two classes", got, remedy))
     return Task(data.rows, labels, known)
 
 
@@ -236,6 +157,28 @@ def _is_written(label: Any, text: str) -> bool:
         return False
 
 
+class Outcome(NamedTuple):
+    """A learner over all orders.
+
+    Attributes:
+        name: as it was written.
+        measure: "F1", "F2", ... or "Jaccard".
+        seen: numbers of examples, (points,).
+        curves: its measure after so many, (orders, points).
+        tests: its measure on other examples afterwards, (orders,); None without these.
+        speed: examples a second of processor time, in the fastest order.
+        first: the learner after the first order.
+    """
+
+    name: str
+    measure: str
+    seen: Ints
+    curves: Floats
+    tests: Floats | None
+    speed: float
+    first: OnlineClassifier
+
+
 def run_orders(
     name: str,
     learner: OnlineClassifier,
@@ -247,70 +190,52 @@ def run_orders(
     seed: int,
     tell: Callable[[int, str], None],
 ) -> Outcome:
-    """What a learner reached over all orders.
+    """What copies of a learner reached, one for each random order; 0 is the order of the file.
 
-    Args:
-        name: as it was written.
-        learner: the learner, which is copied for each order.
-        data: the examples it learns from.
-        others: the examples it is measured on afterwards, or None.
-        passes: how often it sees the examples in an order.
-        shuffles: random orders; 0 for the order of the file.
-        seed: of the random orders, and of learners that draw.
-        tell: called with the number of examples seen since the last call, and the measure in words.
+    Each sees the data so many times in its order, and is measured on the others afterwards. A copy
+    that asks for the number of examples, or for a seed, is told. ``tell`` is called with the number
+    of examples seen since the last call, and the measure in words.
 
     Raises:
         ValueError: the learner refuses its parameters or the examples.
     """
-    count, measure = len(data.labels) * passes, _measure_name(learner)
-    found: list[Streamed] = []
-    tests = []
+    count, given = len(data.labels) * passes, learner.get_params(deep=False)
+    measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
+    measure = "Jaccard" if learner.measure == "jaccard" else measure
+    ended, tests = [], []
+
+    def told(more: int, value: float) -> None:
+        tell(more, f"{measure} {value:.4f}")
+
     for k in range(max(shuffles, 1)):
-        made = _prepared(learner, count, seed + k)
+        unset = {"horizon": count, "random_state": seed + k}
+        unset = {key: v for key, v in unset.items() if key in given and given[key] is None}
+        made = clone(learner).set_params(**unset)
         random = np.random.default_rng((seed, k)) if shuffles else None
-        one = stream(
-            made, data.rows, data.labels, passes=passes, random=random,
-            tell=lambda more, value: tell(more, f"{measure} {value:.4f}"),
-        )  # fmt: skip
-        found.append(one)
+        ended.append(stream(made, data.rows, data.labels, passes=passes, random=random, tell=told))
         if others is not None:
-            predicted, positive = made.predict(others.rows), made.classes_[1]
-            pair = predicted == positive, others.labels == positive
+            positive = made.classes_[1]
+            pair = made.predict(others.rows) == positive, others.labels == positive
             tests.append(running_measure(*pair, learner.measure, learner.beta)[-1])
-    curves = np.array([one.values for one in found])
-    speed = count / max(min(one.seconds for one in found), 1e-9)
+    curves = np.array([one.values for one in ended])
+    speed = count / max(min(one.seconds for one in ended), 1e-9)
     values = None if others is None else np.array(tests)
-    return Outcome(name, measure, found[0].seen, curves, values, speed, found[0].learner)
+    return Outcome(name, measure, ended[0].seen, curves, values, speed, ended[0].learner)
 
 
-def _prepared(learner: OnlineClassifier, count: int, seed: int) -> OnlineClassifier:
-    """A copy that knows how many examples will come, and has a seed, where it asks for these."""
-    made: OnlineClassifier = clone(learner)
-    given = made.get_params(deep=False)
-    unset = {"horizon": count, "random_state": seed}
-    made.set_params(**{k: v for k, v in unset.items() if k in given and given[k] is None})
-    return made
-
-
-def _measure_name(learner: OnlineClassifier) -> str:
-    if learner.measure == "jaccard":
-        return "Jaccard"
-    return f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
-
-
-def curves_csv(found: Sequence[Outcome]) -> str:
+def curves_csv(outcomes: Sequence[Outcome]) -> str:
     """The curves as csv text, one line for each learner, order and point."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["learner", "measure", "order", "examples", "value"])
-    for one in found:
+    for one in outcomes:
         for k, curve in enumerate(one.curves, start=1):
             pairs = zip(one.seen.tolist(), curve.tolist(), strict=True)
             writer.writerows([one.name, one.measure, k, *pair] for pair in pairs)
     return text.getvalue()
 
 
-def summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+def summary(facts: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """The facts, with mean and standard deviation of each learner over the orders."""
     rows = [
         {
@@ -320,7 +245,7 @@ def summary(facts: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
             "test": None if one.tests is None else _moments(one.tests),
             "examples_per_second": round(one.speed),
         }
-        for one in found
+        for one in outcomes
     ]
     return {**facts, "learners": rows}
 

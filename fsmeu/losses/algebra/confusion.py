@@ -157,6 +157,8 @@ class Form:
         raise NoFormError
 
     def _other(self, other: Any) -> Any:
+        if isinstance(other, Form) and type(other) is not type(self):
+            raise NoFormError
         return other if isinstance(other, Form) else self.lifted(float(other))
 
     def __add__(self, other: Any) -> Any:
@@ -199,9 +201,10 @@ class Form:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **_: Any) -> Any:
         """What numpy's functions of it, and its operations with numpy's numbers, are."""
-        simple = {np.isfinite: np.True_, np.less: np.False_, np.maximum: self}
-        if ufunc in simple:  # as the evaluator asks before it takes a root
-            return simple[ufunc]
+        if ufunc is np.isfinite:
+            return np.True_
+        if ufunc is np.sign:  # the evaluator asks before it takes a root, whose user looks himself
+            return 1.0
         if ufunc is np.sqrt:
             return self.root()
         if ufunc not in _OPERATIONS:

@@ -156,7 +156,7 @@ class _Sum(Form):
         return _Sum(np.zeros_like(self.affine), self.places, (ratio,))
 
     def root(self) -> _Sum:
-        if self.of_k:
+        if self.of_k and (self.affine[0] >= 0).all():
             return _Sum(np.sqrt(self.affine), self.places)
         return replace(self, rooted=True)
 

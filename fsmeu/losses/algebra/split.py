@@ -7,6 +7,8 @@ these accumulators:
 
 Then the z-part and the y-part are automata of their own, and an amount added at a position depends
 on *features* of a step of each: the largest pieces of its expression that read one tape only.
+
+Before that stands how expressions and specs are made from others.
 """
 
 from __future__ import annotations

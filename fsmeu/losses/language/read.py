@@ -180,7 +180,9 @@ class _Reader(Expressions):
         low, high = self.bounds(False) if self.take("in") else (None, None)
         if kind == "table":
             self.tables.append(name)
-        self.params.append(Param(name, kind, default, low, high, token.place))
+        written = re.sub("#[^\n]*", "", self.source[token.at : self.token.at])
+        text = " ".join(written.split())
+        self.params.append(Param(name, kind, default, low, high, token.place, text))
 
     # -- parts of statements -------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""The parts of a loss file as plain data: expressions, registers, and the spec that holds them."""
+"""The parts of a loss file as plain data, and what can be read off them without running the file.
+
+Algorithms are chosen by these properties and never by the name of a loss: which tapes a register
+reads, which registers only accumulate, and in which of them the value is linear.
+"""
 
 from __future__ import annotations
 
@@ -183,7 +187,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter of a loss: its type, default and range (None where not given)."""
+    """A parameter: its type, default and range (None where not given), and all as written."""
 
     name: str
     type: str
@@ -191,6 +195,7 @@ class Param:
     low: Expr | None
     high: Expr | None
     place: Place
+    text: str
 
 
 @dataclass(frozen=True)
@@ -282,7 +287,7 @@ class Spec:
     origin: str = ""
 
 
-# -- what can be read off a spec without running it ---------------------------------------------
+# -- what can be read off a spec without running it ------------------------------------------------
 
 
 _TAPES = frozenset({"z", "y", "i"})

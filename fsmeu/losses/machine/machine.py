@@ -3,6 +3,10 @@
 Input tape z, output tape y, one path per pair, the value as final weight (-log of it): the total
 weight of hypothesis o machine o model is the expected value. Values that can be negative are
 shifted up by a constant that is kept beside the machine.
+
+A state that is met after d positions has a *class at depth d*: all that do the same to every
+continuation of length n - d. On the machine unrolled into layers these classes depend on nothing
+but the loss: two files that say the same loss have the same, however clumsy one of them is.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from fsmeu.losses.language.syntax import (
     Number,
     Place,
     Register,
-    names_read,
+    needed_registers,
     reads_clock,
     tapes,
 )
@@ -40,6 +44,8 @@ _STEPS_AT_ONCE = 1 << 20
 """Steps that are taken at once: 8 MB an array."""
 _LAYERS_BEFORE_GUARD = 1000
 """Layers after which new states come from counts, and go on to come until the end."""
+_UNKNOWN = -2
+"""The target of a step that has not been looked at."""
 _ZERO = Number(0.0)
 _CLOCK = Register(
     "i", "clock", _ZERO, Binary("+", Name("i"), Number(1.0)), _ZERO, Name("n"), Place()
@@ -146,20 +152,12 @@ def machine_view(
 
 def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:
     spec = bound.spec
-    reach = tapes(spec)
-    out = {name for name, t in reach.items() if "y" not in t and name != "i"}
-    while True:
-        kept = [r for r in spec.registers if r.name not in out]
-        read = frozenset().union(*(names_read(r.update) for r in kept)) if kept else frozenset()
-        if not out & read:
-            break
-        out -= read
-    plain = replace(
-        bound, spec=replace(spec, registers=tuple(r for r in spec.registers if r.sugar != "clock"))
-    )
-    names = {name for name, t in reach.items() if "y" not in t and name != "i"}
-    tracks = trajectories(plain, n, z[None, :], names)
-    return {name: float(tracks[name][0, n]) for name in sorted(out)}
+    names = {name for name, reads in tapes(spec).items() if "y" not in reads and name != "i"}
+    others = [r.update for r in spec.registers if r.name not in names]
+    kept = needed_registers(spec.registers, others)
+    plain = tuple(r for r in spec.registers if r.sugar != "clock")
+    tracks = trajectories(replace(bound, spec=replace(spec, registers=plain)), n, z[None, :], names)
+    return {name: float(tracks[name][0, n]) for name in sorted(names - kept)}
 
 
 def build_machine(
@@ -199,7 +197,8 @@ def explore(
     explored = _Explored(name, view, size * size, max_states)
     if pairs is None:
         _explore_free(view, explored)
-        return explored.codes, explored.targets, _ending(explored.targets, view.n)
+        targets = explored.targets
+        return explored.codes, targets, _ending(targets, view.n)
     inside = (pairs.start > 0)[None, :]
     for i, layer in enumerate(pairs.layers, start=1):
         _expand_reached(i, layer, inside, explored)
@@ -213,7 +212,7 @@ def _expand_reached(i: int, layer: Layer, inside: Bools, explored: _Explored) ->
     together: dict[bytes, tuple[Ints, list[int]]] = {}
     for symbol, arcs in arcs_by_label(layer):
         reached = inside[:, layer.source[arcs]].any(axis=1)
-        fresh = np.flatnonzero(reached & ~explored.known[: len(inside), symbol])
+        fresh = np.flatnonzero(reached & (explored.steps[: len(inside), symbol] == _UNKNOWN))
         together.setdefault(fresh.tobytes(), (fresh, []))[1].append(symbol)
     for fresh, symbols in together.values():
         for block in in_blocks(fresh, len(symbols)):
@@ -225,13 +224,13 @@ def _reached(layer: Layer, inside: Bools, explored: _Explored) -> Bools:
     after = np.zeros((len(explored.codes) + 1, layer.width), bool)
     for symbol, arcs in arcs_by_label(layer):
         state, arc = np.nonzero(inside[:, layer.source[arcs]])
-        after[explored.targets[state, symbol], layer.target[arcs][arc]] = True
+        after[explored.steps[state, symbol], layer.target[arcs][arc]] = True
     return after[:-1]
 
 
 def _explore_free(view: View, explored: _Explored) -> None:
     """Expands every state once, at the first depth that reaches it."""
-    columns = np.arange(explored.targets.shape[1])
+    columns = np.arange(explored.steps.shape[1])
     begin = 0
     for i in range(1, view.n + 1):
         fresh = np.arange(begin, len(explored.codes))
@@ -280,37 +279,30 @@ def _distinct(codes: Ints) -> Ints:
 
 
 class _Explored:
-    """The states so far."""
+    """The states so far, and their steps as far as they are known."""
 
     def __init__(self, name: str, view: View, pairs: int, max_states: int | None) -> None:
         self.name, self.view, self.max_states = name, view, max_states
         self.codes = np.array([view.start], np.int64)
-        self._store = np.full((1, pairs), -1, np.int64)
-        self._known = np.zeros((1, pairs), bool)
+        self.steps = np.full((1, pairs), _UNKNOWN)
         self._sorted, self._order = self.codes.copy(), np.zeros(1, np.int64)
 
     @property
     def targets(self) -> Ints:
         """Target numbers (states, pairs), -1 where a step is not known or not taken."""
-        return self._store[: len(self.codes)]
-
-    @property
-    def known(self) -> Bools:
-        """Which steps (states, pairs) have been looked at."""
-        return self._known[: len(self.codes)]
+        targets: Ints = np.maximum(self.steps[: len(self.codes)], -1)
+        return targets
 
     def expand(self, i: int, states: Ints, columns: Ints) -> None:
         """Finds where these states lead on these pairs at position i."""
         reached = self.view.advance(i, self.codes[states], columns)[0]
         numbers = self._number(reached)
         guard_size(self.name, len(self.codes), self.max_states, least=True)
-        guard_arcs(self.name, len(self.codes) * self._store.shape[1], self.max_states, least=True)
-        if len(self.codes) > len(self._store):
-            shape = (len(self.codes), self._store.shape[1])
-            self._store = np.concatenate([self._store, np.full(shape, -1, np.int64)])
-            self._known = np.concatenate([self._known, np.zeros(shape, bool)])
-        self._store[states[:, None], columns[None, :]] = numbers
-        self._known[states[:, None], columns[None, :]] = True
+        guard_arcs(self.name, len(self.codes) * self.steps.shape[1], self.max_states, least=True)
+        if len(self.codes) > len(self.steps):
+            more = np.full((len(self.codes), self.steps.shape[1]), _UNKNOWN)
+            self.steps = np.concatenate([self.steps, more])
+        self.steps[states[:, None], columns[None, :]] = numbers
 
     def _number(self, codes: Ints) -> Ints:
         """The numbers of these codes, new ones for codes not met before; -1 stays."""
@@ -326,7 +318,7 @@ class _Explored:
         return np.where(codes >= 0, np.append(numbers, -1)[np.searchsorted(met, codes)], -1)
 
 
-# -- merging states -----------------------------------------------------------------------------
+# -- merging states --------------------------------------------------------------------------------
 
 
 def minimize(machine: Machine, *, layered: bool = False, limit: int | None = None) -> Machine:
@@ -431,11 +423,9 @@ def _in_layers(machine: Machine) -> Machine:
 def _absorbed(machine: Machine) -> Machine:
     """The machine without states that others can stand in for.
 
-    A state is known by the depths at which it is met and its class at each of them. Another can
-    stand in for it when it is met at all of these depths, and more if it likes, and has the same
-    classes there: whoever is sent to it instead finds the same values after every continuation.
-    (States of which neither covers the other stay apart; to merge those as well is to find the
-    smallest automaton that is consistent with a sample, which is hard.)
+    A state can stand in for another when it is met at all depths at which that one is, perhaps at
+    more, and has the same classes there. (States of which neither covers the other stay apart; to
+    merge those as well is to find the smallest automaton that is consistent with a sample.)
     """
     layers, places = unroll(machine)
     classes, state = _classes(machine, layers, places), np.concatenate(layers)

@@ -4,6 +4,11 @@ There are two views of one loss. With the hypothesis free, a step reads a pair o
 register is part of the state. With the hypothesis given, a step reads a label of y only, and
 registers that look at z alone are constants. In both, registers in which the value is linear may
 ride in the weight instead of the state.
+
+Some registers only add up and are looked at by the value alone; the others, the core, say what is
+added. With z given, two contents of the core after position i are one if they add the same on every
+continuation. In the F-score of chunks the core has the age of the open chunk of y: given z, all
+that matters of it is whether it is the age of the open chunk of z (``quotient_given_z``).
 """
 
 from __future__ import annotations
@@ -119,15 +124,14 @@ class SpecView:
         self.gain_exprs = [steps(spec)[name][0] for name in self.linear_names]
         self.space_of = self._space_of(merge)
         self.space = self.space_of.size if self.space_of.dense else None
-        self._read = self._names_read_by_steps()
+        stepping = [*(r.name for r in self.carried), *self.linear_names]
+        self._read = frozenset[str]().union(*(steps(spec)[name][1] for name in stepping))
         labels = bound.label_values
-        size = len(labels)
         if z is None:
-            guard_pairs(f"{spec.kind} {spec.name}", size)
-            self.symbols = size * size
-            self._pairs = (np.repeat(labels, size)[None, :], np.tile(labels, size)[None, :])
-        else:
-            self.symbols = size
+            guard_pairs(f"{spec.kind} {spec.name}", len(labels))
+        pair = np.arange(len(labels) ** (2 if z is None else 1))
+        self.symbols = len(pair)
+        self._z, self._y = labels[pair // len(labels)], labels[pair % len(labels)]
         self.start = self._start_code()
 
     def _space_of(self, merge: bool) -> Space:
@@ -143,11 +147,6 @@ class SpecView:
             must = f"the registers together may take at most 2^{MAX_BITS} values"
             raise SizeLimitError(message(f"{spec.kind} {spec.name}", must, space.size))
         return space
-
-    def _names_read_by_steps(self) -> frozenset[str]:
-        read = steps(self.bound.spec)
-        names = [*(r.name for r in self.carried), *self.linear_names]
-        return frozenset[str]().union(*(read[name][1] for name in names))
 
     def _start_code(self) -> int:
         starts = starts_of(self.bound, [r.name for r in self.carried], self.n)
@@ -180,12 +179,9 @@ class SpecView:
 
     def _tapes_at(self, i: int, symbols: Ints | slice) -> dict[str, Floats | float]:
         clock = {} if self.clock else {"i": float(i)}
-        if self.z is None:
-            z, y = (tape[:, symbols] for tape in self._pairs)
-            return {"z": z, "y": y, "n": float(self.n), **clock}
-        labels = self.bound.label_values
-        given = float(labels[self.z[i - 1]])
-        return {"z": given, "y": labels[None, symbols], "n": float(self.n), **clock}
+        given = None if self.z is None else float(self.bound.label_values[self.z[i - 1]])
+        z = self._z[None, symbols] if given is None else given
+        return {"z": z, "y": self._y[None, symbols], "n": float(self.n), **clock}
 
     def advance(
         self, i: int, codes: Ints, symbols: Ints | None = None
@@ -252,17 +248,13 @@ class SpecView:
 
     def registers(self, codes: Ints) -> dict[str, Floats]:
         """The values of all registers (but linear ones) behind each code, at the end of z."""
-        held = self.space_of.decode(codes)
-        ones = np.ones(len(codes))
-        constants = {name: ones * track[0, self.n] for name, track in self.track.items()}
-        ends = {name: ones * value for name, value in self.ends.items()}
-        spec = self.bound.spec
-        both = {**held, **constants, **ends}
-        return {r.name: both[r.name] for r in spec.registers if r.name in both}
+        fixed = {**{name: track[0, self.n] for name, track in self.track.items()}, **self.ends}
+        held = {name: np.full(len(codes), value) for name, value in fixed.items()}
+        held |= self.space_of.decode(codes)
+        return {r.name: held[r.name] for r in self.bound.spec.registers if r.name in held}
 
 
-# -- merged once the hypothesis is known --------------------------------------------------------
-
+# -- merged once the hypothesis is known -----------------------------------------------------------
 
 _SMALL_CORE = 64
 """Values, of what may be merged given z and of what is beside it, below which it is no gain."""

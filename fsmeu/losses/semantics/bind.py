@@ -190,7 +190,7 @@ def _table(param: Param, value: Any, shape: tuple[int, ...], where: str) -> Floa
     return table
 
 
-# -- which sort of thing each expression is -----------------------------------------------------
+# -- which sort of thing each expression is --------------------------------------------------------
 
 
 VALUE = "the value must be a number"

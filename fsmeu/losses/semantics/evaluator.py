@@ -3,7 +3,8 @@
 Every value is a float or a float64 array; a lane is one entry of the broadcast arrays. A lane takes
 part only where its ``active`` mask says so: the branches of ``if``, ``and``, ``or`` are lazy lane
 by lane, so that a division by zero counts only where it is asked for. An expression becomes a
-function of a scope once, and keeps it.
+function of a scope once, and keeps it. In place of numbers there may be functions of counts
+(``algebra.confusion.Form``), which say themselves what their sums and products are.
 """
 
 from __future__ import annotations
@@ -329,8 +330,8 @@ def _call(expr: Call) -> Function:
             case "min" | "max":
                 first = _extreme(first, others, *_CHOOSE[expr.function])
             case "sqrt":
-                _refuse(expr, "root of a negative number", np.less(first, 0.0), scope, active)
-                return np.sqrt(np.maximum(first, 0.0))
+                _refuse(expr, "root of a negative number", np.sign(first) < 0.0, scope, active)
+                return np.sqrt(first)
             case "log":
                 _refuse(expr, "logarithm of a number <= 0", np.less_equal(first, 0), scope, active)
                 first = np.log(first)

@@ -1,4 +1,7 @@
-"""Sequences walked over position by position: the registers of a loss on whole arrays of pairs."""
+"""Sequences walked over position by position (Jansche 2007, Algorithm 3).
+
+Many pairs are walked over together, the registers being arrays; of few, each step is kept.
+"""
 
 from __future__ import annotations
 

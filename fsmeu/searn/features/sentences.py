@@ -20,20 +20,6 @@ from scipy.sparse import csr_array
 from fsmeu.arrays import Ints
 from fsmeu.learning.features import feature_items
 
-__all__ = [
-    "HashedSentences",
-    "Hashes",
-    "feature_rows",
-    "hashed_sentences",
-    "history_columns",
-    "indices",
-    "joined_rows",
-    "mixed",
-    "rows_of_columns",
-    "text_hash",
-    "uniform",
-]
-
 Hashes = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -66,9 +52,7 @@ def indices(hashes: Hashes, bits: int) -> NDArray[np.int32]:
 def uniform(seed: int, *numbers: Any) -> NDArray[np.float64]:
     """A number from [0, 1) for each, of the shape of the numbers: the upper 53 bits of a hash.
 
-    Args:
-        seed: a whole number from 0 to 2^64 - 1.
-        numbers: arrays of whole numbers, which say together what is drawn for.
+    Arrays of whole numbers say together what is drawn for; the seed is below 2^64.
     """
     found: NDArray[np.uint64] = np.asarray(seed, np.uint64)
     for one in numbers:
@@ -85,12 +69,8 @@ def history_columns(
 ) -> NDArray[np.int32]:
     """The columns of a constant, of the last 1, 2, ... decisions, and of crossed ones, (B, K).
 
-    Args:
-        past: the last decisions, the newest first, (B, h); at least -2.
-        crossed: hashes of what is seen, (B, C), each of which is crossed with the last 1, ...,
-            ``crossed_depth`` decisions.
-        bits: there are 2^bits columns.
-        crossed_depth: see above.
+    ``past`` are the last decisions, the newest first, (B, h), at least -2; each hash of ``crossed``
+    (B, C) is crossed with the last 1, ..., ``crossed_depth`` of them.
     """
     key = np.full(len(past), _SEED)
     found = [key]
@@ -103,12 +83,7 @@ def history_columns(
 
 
 def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
-    """Rows that have the value 1 in these columns, a ``csr_array`` (B, count) of float32.
-
-    Args:
-        columns: (B, K); negative ones are left out.
-        count: the number of columns of the matrix.
-    """
+    """Rows, (B, count) of float32, that have the value 1 in columns (B, K) but negative ones."""
     kept = columns >= 0
     ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1), dtype=np.int64)))
     held = (np.ones(int(ends[-1]), np.float32), columns[kept], ends)
@@ -118,10 +93,7 @@ def rows_of_columns(columns: NDArray[np.int32], count: int) -> csr_array:
 def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) -> csr_array:
     """Rows of a matrix, each with more columns of value 1 behind it, a ``csr_array`` (B, columns).
 
-    Args:
-        matrix: (P, columns).
-        positions: the row of the matrix for each row, (B,).
-        added: the columns that are added to each, (B, K); a negative one is left out.
+    ``positions`` (B,) are the rows; of the ``added`` columns (B, K) negative ones are left out.
     """
     taken, more = matrix[positions], rows_of_columns(added, matrix.shape[1])
     begins, extra = taken.indptr.astype(np.int64), more.indptr
@@ -137,17 +109,13 @@ def joined_rows(matrix: csr_array, positions: Ints, added: NDArray[np.int32]) ->
 class HashedSentences:
     """What is seen of each position, before anything is decided.
 
-    Attributes:
-        matrix: the values of hashed features, a ``csr_array`` (positions, 2^bits) of float32.
-        starts: where each sentence begins among the positions, and where the last ends, (S + 1,).
-        crossed: hashes of what is crossed with labels decided before, uint64 (positions, C).
-        segments: None, or a function of first positions (B,) and lengths (B,) that returns the
-            hashed columns of features of these segments, int32 (B, K); for chunks.
+    ``segments`` is None, or a function of first positions (B,) and lengths (B,) that returns the
+    hashed columns of features of these segments, int32 (B, K); for chunks.
     """
 
-    matrix: csr_array
-    starts: Ints
-    crossed: Hashes
+    matrix: csr_array  # the values of hashed features, (positions, 2^bits) of float32
+    starts: Ints  # where each sentence begins, and where the last ends, (S + 1,)
+    crossed: Hashes  # of what is crossed with labels decided before, (positions, C)
     segments: Any = field(default=None, compare=False)
 
     def __len__(self) -> int:

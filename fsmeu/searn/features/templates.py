@@ -9,7 +9,8 @@ Templates of chunks are the meta features of Daumé et al. (2009, section 6.1.3)
 b, b before and after the chunk, b at its positions, tuples of two b's in it, and the sequence of
 all b's.
 
-The sets are files beside this module. Conjunctions of neighbours stand for the paper's n-grams.
+The sets are files beside this module. Conjunctions of neighbours stand for the paper's n-grams; its
+lists of names and places are not to be had: ours are closed classes of English and Spanish.
 """
 
 from __future__ import annotations
@@ -34,28 +35,86 @@ from fsmeu.searn.features.sentences import (
     rows_of_columns,
     text_hash,
 )
-from fsmeu.searn.features.words import case_pattern, lists, shape, stem
-
-__all__ = [
-    "CHUNKS",
-    "FUNCTIONS",
-    "SETS",
-    "SegmentFeatures",
-    "SegmentSet",
-    "Template",
-    "TemplateSet",
-    "columns_of",
-    "parse_template",
-    "parse_templates",
-    "segment_features",
-    "template_hashes",
-    "template_set",
-    "templated_sentences",
-]
 
 Row = Sequence[str]
 _WHERE = "feature templates"
+_HOME = Path(__file__).parent
 _BEFORE, _AFTER = np.uint64(text_hash("\0before")), np.uint64(text_hash("\0after"))
+
+# -- functions of words ---------------------------------------------------------------------------
+
+_ENDINGS = (
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("ches", "ch"),
+    ("shes", "sh"),
+    ("xes", "x"),
+    ("ing", ""),
+    ("ied", "y"),
+    ("ed", ""),
+    ("ly", ""),
+    ("s", ""),
+)
+_KEEP = ("ss", "us", "is")
+_DOUBLED = re.compile(r"([bdfgmnprt])\1$")
+_ON: dict[str, tuple[str, ...]] = {}
+for _line in (_HOME / "lists.txt").read_text("utf-8").splitlines()[1:]:
+    for _word in set(_line.partition(":")[2].split()):
+        _ON[_word] = (*_ON.get(_word, ()), _line.partition(":")[0])
+_ABBREVIATION = re.compile(r"^(?:[A-Za-zÀ-ÿ]\.)+[A-Za-z]?$|^[A-ZÀ-Ý][a-zà-ÿ]{0,4}\.$")
+_NUMERAL = re.compile(r"^[+-]?\d[\d.,:/-]*%?$")
+_PLAIN = re.compile(r"^\w+$")
+
+
+def stem(word: str) -> str:
+    """The word in small letters without an English ending of inflection: "rises" is "rise"."""
+    low = word.lower()
+    for ending, left in _ENDINGS:
+        if low.endswith(ending) and len(low) - len(ending) + len(left) >= 3:
+            if ending == "s" and low.endswith(_KEEP):
+                continue
+            base = low[: -len(ending)] + left
+            return base if left else _DOUBLED.sub(r"\1", base)
+    return low
+
+
+def shape(word: str) -> str:
+    """Capitals as X, small letters as x, digits as 0, others as they are; runs of at most two."""
+    kinds = "".join(
+        "X" if c.isupper() else "x" if c.islower() else "0" if c.isdigit() else c for c in word[:40]
+    )
+    return re.sub(r"(.)\1{2,}", r"\1\1", kinds)
+
+
+def case_pattern(word: str) -> str:
+    """One of: lower, first (capital), upper, initial (one letter), mixed, number, digits, other."""
+    if _NUMERAL.match(word):
+        return "number"
+    if any(c.isdigit() for c in word):
+        return "digits"
+    if word.islower():
+        return "lower"
+    if word.isupper():
+        return "initial" if sum(c.isalpha() for c in word) == 1 else "upper"
+    if word[:1].isupper() and word[1:].islower():
+        return "first"
+    return "mixed" if any(c.isalpha() for c in word) else "other"
+
+
+def lists(word: str) -> str:
+    """The names of the lists that a word is on, with blanks between them, or nothing.
+
+    Lists are the closed classes of ``lists.txt``, abbreviations, and signs (no letter, no digit).
+    """
+    found = list(_ON.get(word.lower(), ()))
+    if _ABBREVIATION.match(word):
+        found.append("abbreviation")
+    if not any(c.isalnum() for c in word):
+        found.append("sign")
+    elif not _PLAIN.match(word):
+        found.append("joined")
+    return " ".join(found)
+
 
 FUNCTIONS: dict[str, Callable[[str], str]] = {
     "word": str,
@@ -100,15 +159,10 @@ def parse_templates(texts: Iterable[str]) -> tuple[Template, ...]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Base features of a corpus.
+    """Base features of a corpus."""
 
-    Attributes:
-        hashes: a hash for each position, (positions,), by the name of the column.
-        starts: where each sentence starts, and the end of the last one, (sentences + 1,).
-    """
-
-    hashes: Mapping[str, Hashes]
-    starts: Ints
+    hashes: Mapping[str, Hashes]  # by the name of the column, (positions,) each
+    starts: Ints  # where each sentence starts, and the end of the last one, (sentences + 1,)
 
 
 def columns_of(
@@ -183,47 +237,29 @@ def template_hashes(columns: Columns, templates: Sequence[Template]) -> Hashes:
 
 @dataclass(frozen=True)
 class SegmentSet:
-    """Templates of chunks.
+    """Templates of chunks."""
 
-    Attributes:
-        ends: pairs of templates, from the first position and from the last; each may be empty.
-        sized: templates from the first position, together with the length of the chunk.
-        wholes: columns whose whole sequence is a feature.
-        inside: templates at each position, where all of their parts lie within the chunk.
-    """
-
-    ends: tuple[tuple[Template, Template], ...]
-    sized: tuple[Template, ...]
-    wholes: tuple[str, ...]
-    inside: tuple[Template, ...]
+    ends: tuple[tuple[Template, Template], ...]  # from the first position and from the last
+    sized: tuple[Template, ...]  # from the first position, together with the length of the chunk
+    wholes: tuple[str, ...]  # columns whose whole sequence is a feature
+    inside: tuple[Template, ...]  # at each position, where all parts lie within the chunk
 
 
 @dataclass(frozen=True)
 class SegmentFeatures:
-    """A function of chunks of a corpus, which returns the columns of their features.
-
-    Attributes:
-        columns: the base features.
-        templates: the set.
-        firsts: hashes of the templates from the first position, (positions, ends + sized).
-        lasts: hashes of those from the last position, (positions, ends).
-        within: hashes of the templates inside, (positions, inside).
-        bits: columns are numbers below 2^bits.
-    """
+    """A function of chunks of a corpus, which returns the columns of their features."""
 
     columns: Columns
     templates: SegmentSet
-    firsts: Hashes
-    lasts: Hashes
-    within: Hashes
-    bits: int
+    firsts: Hashes  # of the templates from the first position, (positions, ends + sized)
+    lasts: Hashes  # of those from the last position, (positions, ends)
+    within: Hashes  # of the templates inside, (positions, inside)
+    bits: int  # columns are numbers below 2^bits
 
     def __call__(self, begins: Ints, lengths: Ints) -> NDArray[np.int32]:
         """The columns of features of chunks, (B, K); -1 where a chunk has fewer.
 
-        Args:
-            begins: the first position of each, (B,).
-            lengths: the number of positions of each, at least 1, (B,).
+        ``begins`` are their first positions, (B,), and lengths at least 1, (B,).
         """
         ends, longest = len(self.templates.ends), int(lengths.max(initial=0))
         reach = np.array([max(o for _, o in t) for t in self.templates.inside], np.int64)
@@ -245,12 +281,7 @@ class SegmentFeatures:
         return np.concatenate((indices(hashes, self.bits), flat), axis=1)
 
     def taken(self, positions: Ints, starts: Ints) -> SegmentFeatures:
-        """The function for some sentences alone.
-
-        Args:
-            positions: the positions of these sentences.
-            starts: where they start once they are laid end to end, and where the last ends.
-        """
+        """The function for some sentences alone, given their positions and new ``starts``."""
         hashes = {name: held[positions] for name, held in self.columns.hashes.items()}
         names = ("firsts", "lasts", "within")
         parts = {name: getattr(self, name)[positions] for name in names}
@@ -264,11 +295,10 @@ def segment_features(
     firsts = [first for first, _ in templates.ends] + list(templates.sized)
     lasts, inside = [last for _, last in templates.ends], templates.inside
     columns = columns_of(sentences, [*firsts, *lasts, *inside], templates.wholes)
-    hashes = [template_hashes(columns, part) for part in (firsts, lasts, inside)]
+    first, last, within = (template_hashes(columns, part) for part in (firsts, lasts, inside))
     seed = np.arange(len(firsts), dtype=np.uint64)  # keeps "pos |" and "pos", sized, apart
-    hashes[0] = mixed(hashes[0], seed)
-    hashes[2] = mixed(hashes[2], np.uint64(text_hash("inside")))
-    return SegmentFeatures(columns, templates, *hashes, bits)
+    within = mixed(within, np.uint64(text_hash("inside")))
+    return SegmentFeatures(columns, templates, mixed(first, seed), last, within, bits)
 
 
 # -- sets -----------------------------------------------------------------------------------------
@@ -276,12 +306,7 @@ def segment_features(
 
 @dataclass(frozen=True)
 class TemplateSet:
-    """Templates of the input, and those that are crossed with labels of the past.
-
-    Attributes:
-        static: templates whose features stand at a position whatever was predicted before.
-        crossed: templates that are paired with the label before the position.
-    """
+    """Templates of the input, and those that are crossed with labels of the past."""
 
     static: tuple[Template, ...]
     crossed: tuple[Template, ...] = ()
@@ -318,7 +343,6 @@ def _read_segments(name: Path) -> SegmentSet:
     return SegmentSet(tuple((a, b) for a, b in pairs), sized, tuple(lines["whole"]), inside)
 
 
-_HOME = Path(__file__).parent
 SETS = {name: _read_set(_HOME / f"{name}.txt") for name in ("chunking", "names", "words")}
 """Sets by name: "chunking" reads parts of speech in the second column, "words" the word alone."""
 CHUNKS = _read_segments(_HOME / "chunks.txt")

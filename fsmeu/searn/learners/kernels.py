@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["logistic_pass", "perceptron_pass"]
-
 compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
 fast: Any = njit(cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract"})
 
@@ -166,13 +164,10 @@ def perceptron_pass(
             step = importance[i]
             if by_cost:
                 step *= costs[chosen_row, chosen] - costs[aim_row, aim]
-            for k in range(ends[aim_row], ends[aim_row + 1]):
-                if columns[k] != last:
-                    weights[columns[k], aim] += step * values[k]
-                    delays[columns[k], aim] += step * before * values[k]
-            for k in range(ends[chosen_row], ends[chosen_row + 1]):
-                if columns[k] != last:
-                    weights[columns[k], chosen] -= step * values[k]
-                    delays[columns[k], chosen] -= step * before * values[k]
+            for r, a, sign in ((aim_row, aim, 1.0), (chosen_row, chosen, -1.0)):
+                for k in range(ends[r], ends[r + 1]):
+                    if columns[k] != last:
+                        weights[columns[k], a] += sign * step * values[k]
+                        delays[columns[k], a] += sign * step * before * values[k]
         before += 1
     return wrong

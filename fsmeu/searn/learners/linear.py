@@ -24,16 +24,6 @@ from fsmeu.learning.base import number_between
 from fsmeu.learning.saving import register
 from fsmeu.models.checks import check_shape
 
-__all__ = [
-    "AveragedPerceptron",
-    "Decisions",
-    "Entries",
-    "LinearModel",
-    "Logistic",
-    "column_table",
-    "numbered_columns",
-]
-
 
 @dataclass(frozen=True)
 class Decisions:
@@ -42,18 +32,12 @@ class Decisions:
     Usually an example is one row of features, and each action has weights of its own for them.
     Where actions have features of their own, it is several rows (one for each action, or for each
     group of actions), and the action that is decided for is one cell of all its rows.
-
-    Attributes:
-        rows: hashed features, a ``csr_array`` (R, columns).
-        costs: the cost of each action, (R, A); +inf where an action is not allowed.
-        targets: the actions that are to be learned, bool (R, A); at least one of each example.
-        begins: the first row of each example and the end of the last, (N + 1,).
     """
 
-    rows: csr_array
-    costs: Floats
-    targets: Bools
-    begins: Ints
+    rows: csr_array  # hashed features, (R, columns)
+    costs: Floats  # the cost of each action, (R, A); +inf where it is not allowed
+    targets: Bools  # the actions that are to be learned, (R, A); at least one of each example
+    begins: Ints  # the first row of each example and the end of the last, (N + 1,)
 
     def __len__(self) -> int:
         return len(self.begins) - 1
@@ -80,11 +64,7 @@ def numbered_columns(rows: csr_array, least: int) -> tuple[NDArray[np.int32], ND
     """The columns with so many entries or more, frequent ones first; and rows' columns by number.
 
     Frequent columns stand together, so that their weights stay in the processor's cache. A column
-    that is left out has the number behind the last.
-
-    Args:
-        rows: (R, columns).
-        least: columns with fewer entries are left out.
+    with fewer entries than ``least`` is left out, and has the number behind the last.
     """
     counts = np.bincount(rows.indices, minlength=rows.shape[1])
     kept = np.flatnonzero(counts >= max(1, least))
@@ -100,6 +80,7 @@ def column_table(columns: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 
 
 @register
+@dataclass(eq=False, repr=False)
 class LinearModel(BaseEstimator):  # type: ignore[misc]
     """Weights of features and actions.
 
@@ -109,12 +90,9 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
         probabilistic: whether softmax of the scores gives probabilities.
     """
 
-    def __init__(
-        self, columns: Any = None, weights: Any = None, probabilistic: bool = True
-    ) -> None:
-        self.columns = columns
-        self.weights = weights
-        self.probabilistic = probabilistic
+    columns: Any = None
+    weights: Any = None
+    probabilistic: bool = True
 
     def check_parts(self) -> None:
         """Refuses weights without a row for each column, which would be read beyond their end.
@@ -154,28 +132,38 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
 
 
 class Entries(NamedTuple):
-    """Examples as flat arrays; numbers are of the type of the weights.
+    """Decisions as flat arrays; numbers are of the type of the weights."""
 
-    Attributes:
-        ends: where the entries of each row begin, and the end of the last, (R + 1,).
-        columns: the number of each entry's column, less than the rows of weights.
-        values: the value of each entry.
-        begins: the first row of each example and the end of the last, (N + 1,).
-        costs: (R, A), +inf where an action is not allowed.
-        targets: bool (R, A).
-        importance: the weight of each example, (N,).
-    """
-
-    ends: Ints
-    columns: NDArray[np.int32]
-    values: NDArray[Any]
+    ends: Ints  # where the entries of each row begin, and the end of the last, (R + 1,)
+    columns: NDArray[np.int32]  # the number of each entry's column, less than the rows of weights
+    values: NDArray[Any]  # the value of each entry
     begins: Ints
     costs: NDArray[Any]
-    targets: NDArray[np.bool_]
-    importance: NDArray[Any]
+    targets: Bools
+    importance: NDArray[Any]  # the weight of each example, (N,)
 
 
-IMPORTANCE = ("equal", "cost")
+class _Linear(BaseEstimator):  # type: ignore[misc]
+    """What linear learners share: ``epochs``, ``importance`` and ``min_freq``."""
+
+    def _read(self, given: Decisions, kind: Any) -> tuple[int, bool, NDArray[np.int32], Entries]:
+        """Epochs, whether costs count, the columns that have weights, and examples as arrays."""
+        where = type(self).__name__
+        epochs = check_int(where, "epochs", self.epochs)
+        by_cost = one_of(where, "importance", self.importance, ("equal", "cost")) == "cost"
+        rows, least = given.rows, check_int(where, "min_freq", self.min_freq)
+        columns, numbers = numbered_columns(rows, least)
+        held = Entries(
+            rows.indptr.astype(np.int64, copy=False),
+            numbers,
+            rows.data.astype(kind, copy=False),
+            given.begins.astype(np.int64, copy=False),
+            given.costs.astype(kind),
+            given.targets,
+            np.ones(len(given), kind),
+        )
+        return epochs, by_cost, columns, held
+
 
 _TINY = 1e-30
 """In place of 0, so that no step is divided by it; its root is nothing beside any slope."""
@@ -184,7 +172,8 @@ _LEAST_SLOPE = 1e-4
 
 
 @register
-class Logistic(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class Logistic(_Linear):
     """Softmax over the allowed actions of a state, weights learned by AdaGrad.
 
     With one target in each state and equal importance it is multinomial logistic
@@ -202,34 +191,24 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         min_freq: features with fewer entries have no weight.
     """
 
-    def __init__(
-        self,
-        *,
-        epochs: int = 8,
-        rate: float = 0.03,
-        dropout: float = 0.2,
-        importance: str = "equal",
-        min_freq: int = 1,
-    ) -> None:
-        self.epochs = epochs
-        self.rate = rate
-        self.dropout = dropout
-        self.importance = importance
-        self.min_freq = min_freq
+    epochs: int = 8
+    rate: float = 0.03
+    dropout: float = 0.2
+    importance: str = "equal"
+    min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        where = type(self).__name__
-        epochs = check_int(where, "epochs", self.epochs)
-        rate = number_between(where, "rate", self.rate, 0, np.inf)
-        dropout = number_between(where, "dropout", self.dropout, 0, 0.99)
-        one_of(where, "importance", self.importance, IMPORTANCE)
-        least = check_int(where, "min_freq", self.min_freq)
-        columns, held = entries_of(given, least, np.float32)  # half the memory, twice as fast
-        if self.importance == "cost":
-            held.importance[:] = _spans(given)
+        rate = number_between(type(self).__name__, "rate", self.rate, 0, np.inf)
+        dropout = number_between(type(self).__name__, "dropout", self.dropout, 0, 0.99)
+        # Single precision takes half the memory and half the time.
+        epochs, by_cost, columns, held = self._read(given, np.float32)
+        if by_cost:
+            finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
+            spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
+            held.importance[:] = spans / spans.mean() if spans.any() else 1.0
         weights = np.zeros((len(columns) + 1, given.costs.shape[1]), np.float32)
         squares = np.full_like(weights, _TINY)
         source = np.random.default_rng(seed)
@@ -240,32 +219,9 @@ class Logistic(BaseEstimator):  # type: ignore[misc]
         return LinearModel(columns, weights, probabilistic=True)
 
 
-def entries_of(given: Decisions, least: int, kind: Any) -> tuple[Any, Entries]:
-    """The columns that have weights, and the examples as flat arrays of a type of number."""
-    rows = given.rows
-    columns, numbers = numbered_columns(rows, least)
-    held = Entries(
-        rows.indptr.astype(np.int64, copy=False),
-        numbers,
-        rows.data.astype(kind, copy=False),
-        given.begins.astype(np.int64, copy=False),
-        given.costs.astype(kind),
-        given.targets,
-        np.ones(len(given), kind),
-    )
-    return columns, held
-
-
-def _spans(given: Decisions) -> Any:
-    """The greatest finite cost less the least of each example, in units of the mean, (N,)."""
-    finite = np.where(np.isfinite(given.costs), given.costs, -np.inf).max(axis=1)
-    spans = np.maximum.reduceat(finite, given.begins[:-1]) - given.least
-    mean = float(spans.mean())
-    return spans / mean if mean > 0 else np.ones(len(spans))
-
-
 @register
-class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False, kw_only=True)
+class AveragedPerceptron(_Linear):
     """A multiclass perceptron whose weights are averaged over all examples of all passes.
 
     Args:
@@ -275,27 +231,18 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
         min_freq: features with fewer entries have no weight.
     """
 
-    def __init__(
-        self,
-        *,
-        epochs: int = 8,
-        importance: str = "equal",
-        min_freq: int = 1,
-    ) -> None:
-        self.epochs = epochs
-        self.importance = importance
-        self.min_freq = min_freq
+    epochs: int = 8
+    importance: str = "equal"
+    min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> LinearModel:
         """The model that was learned from examples."""
         from fsmeu.searn.learners import kernels
 
-        where = type(self).__name__
-        epochs = check_int(where, "epochs", self.epochs)
-        by_cost = one_of(where, "importance", self.importance, IMPORTANCE) == "cost"
-        columns, held = entries_of(given, check_int(where, "min_freq", self.min_freq), np.float64)
+        epochs, by_cost, columns, held = self._read(given, np.float64)
         if by_cost:
-            held.importance[:] = 1 / _mean_regret(given)
+            regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
+            held.importance[:] = 1 / (float(regret[np.isfinite(regret)].mean()) or 1.0)
         weights, delays = np.zeros((2, len(columns) + 1, given.costs.shape[1]))
         source = np.random.default_rng(seed)
         for k in range(epochs):
@@ -303,9 +250,3 @@ class AveragedPerceptron(BaseEstimator):  # type: ignore[misc]
             kernels.perceptron_pass(*held, order, weights, delays, k * len(given), by_cost)
         mean = weights - delays / max(1, epochs * len(given))
         return LinearModel(columns, mean, probabilistic=False)
-
-
-def _mean_regret(given: Decisions) -> float:
-    """The mean over allowed actions of their cost less the least of the example; 1 if it is 0."""
-    regret = given.costs - np.repeat(given.least, np.diff(given.begins))[:, None]
-    return float(regret[np.isfinite(regret)].mean()) or 1.0

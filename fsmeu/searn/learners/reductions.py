@@ -6,6 +6,7 @@ Langford and Abe 2003): see section 6.1.7. Binary problems have weights of impor
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -21,22 +22,15 @@ from fsmeu.errors import InputError, check_int, message
 from fsmeu.learning.saving import register
 from fsmeu.searn.learners.linear import Decisions, column_table, numbered_columns
 
-__all__ = ["AllPairs", "CostRegression", "Costing", "Multiclass", "OneAgainstAll", "pair_gaps"]
-
-
 Models = tuple[str, list[Any]]
 
 
 @register
+@dataclass(eq=False, repr=False)
 class Constant(BaseEstimator):  # type: ignore[misc]
-    """What a binary problem without examples of both classes is solved by.
+    """What a binary problem without examples of both classes is solved by: one margin."""
 
-    Args:
-        margin: the margin for every row.
-    """
-
-    def __init__(self, margin: float = 0.0) -> None:
-        self.margin = margin
+    margin: float = 0.0
 
     def decision_function(self, rows: Any) -> Floats:
         """The margin for each row, (R,)."""
@@ -46,14 +40,9 @@ class Constant(BaseEstimator):  # type: ignore[misc]
 
 
 def fitted(base: Any, rows: Any, labels: Any, weights: Floats, seed: int) -> Any:
-    """A copy of a classifier, trained on the rows of positive weight.
+    """A copy of a classifier, trained on the rows (R, columns) of positive weight (R,).
 
-    Args:
-        base: the classifier.
-        rows: (R, columns).
-        labels: bool (R,), or numbers for a regressor.
-        weights: (R,).
-        seed: its ``random_state``, where it has one.
+    Labels are bool (R,), or numbers for a regressor; the seed is its ``random_state``.
     """
     kept = np.flatnonzero(weights > 0)
     labels = np.asarray(labels)[kept]
@@ -89,6 +78,7 @@ def _over(rows: csr_array, numbers: NDArray[np.int32], count: int) -> csr_array:
 
 
 @register
+@dataclass(eq=False, repr=False)
 class ReducedModel(BaseEstimator):  # type: ignore[misc]
     """Estimators that decide together.
 
@@ -100,13 +90,10 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
         actions: the number of actions.
     """
 
-    def __init__(
-        self, kind: str = "each", columns: Any = None, models: Any = (), actions: int = 0
-    ) -> None:
-        self.kind = kind
-        self.columns = columns
-        self.models = models
-        self.actions = actions
+    kind: str = "each"
+    columns: Any = None
+    models: Any = ()
+    actions: int = 0
 
     @property
     def probabilistic(self) -> bool:
@@ -144,6 +131,7 @@ class ReducedModel(BaseEstimator):  # type: ignore[misc]
         return found
 
 
+@dataclass(eq=False, repr=False)
 class _Reduction(BaseEstimator):  # type: ignore[misc]
     """What reductions share.
 
@@ -154,9 +142,8 @@ class _Reduction(BaseEstimator):  # type: ignore[misc]
 
     _flat: ClassVar[bool] = False  # whether all states must have the same actions
 
-    def __init__(self, base: Any = None, min_freq: int = 1) -> None:
-        self.base = base
-        self.min_freq = min_freq
+    base: Any = None
+    min_freq: int = 1
 
     def learn(self, given: Decisions, seed: int) -> ReducedModel:
         """The model that was learned from examples.
@@ -197,34 +184,31 @@ class AllPairs(_Reduction):
 
     With v_a = integral from 0 to c_a of 1 / |{b: c_b <= t}| dt, the pair (a, b) says which of both
     is less, with importance |v_a - v_b|. The regret of the decision is then at most twice the
-    binary regret (Beygelzimer et al. 2005).
+    binary regret (Beygelzimer et al. 2005). An action that is not allowed costs as much as the
+    worst that is: all actions meet when wins are counted, so that pairs with it must be learned.
     """
 
     _flat = True
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
-        gaps = pair_gaps(given.costs)
+        allowed = np.isfinite(given.costs)
+        worst = np.where(allowed, given.costs, -np.inf).max(axis=1, keepdims=True)
+        gaps = pair_gaps(np.where(allowed, given.costs, worst))
         models = []
         for a, b in combinations(range(given.costs.shape[1]), 2):
-            both = np.isfinite(given.costs[:, a]) & np.isfinite(given.costs[:, b])
-            gap = np.where(both, gaps[:, b], 0) - np.where(both, gaps[:, a], 0)
+            gap = gaps[:, b] - gaps[:, a]
             models.append(fitted(base, rows, gap > 0, np.abs(gap), seed))
         return "pairs", models
 
 
 def pair_gaps(costs: Floats) -> Floats:
-    """The numbers v_a of weighted all pairs, (N, A), from costs less the least of each row.
-
-    Actions that are not allowed have +inf, and stand in no pair.
-    """
+    """The numbers v_a of weighted all pairs, (N, A), from costs less the least of each row."""
     order = np.argsort(costs, axis=1, kind="stable")
     ranked = np.take_along_axis(costs, order, axis=1)
-    ranked = ranked - ranked[:, :1]
-    steps = np.diff(np.where(np.isfinite(ranked), ranked, 0.0), axis=1, prepend=0.0)
-    steps[~np.isfinite(ranked)] = np.inf
+    steps = np.diff(ranked, axis=1, prepend=ranked[:, :1])
     # Before the k-th cost in order (from 0), k costs lie at or below.
     counts = np.maximum(1, np.arange(costs.shape[1]))
-    found = np.empty_like(ranked)
+    found = np.empty_like(costs)
     np.put_along_axis(found, order, np.cumsum(steps / counts, axis=1), axis=1)
     return found
 
@@ -266,6 +250,7 @@ class CostRegression(_Reduction):
 
 
 @register
+@dataclass(eq=False, repr=False)
 class Multiclass(_Reduction):
     """Any classifier of scikit-learn: one target of each state is its class.
 
@@ -273,10 +258,7 @@ class Multiclass(_Reduction):
     """
 
     _flat = True
-
-    def __init__(self, base: Any = None, min_freq: int = 1, weighted: bool = True) -> None:
-        super().__init__(base, min_freq)
-        self.weighted = weighted
+    weighted: bool = True
 
     def _models(self, base: Any, rows: csr_array, given: Decisions, seed: int) -> Models:
         finite = np.where(np.isfinite(given.costs), given.costs, -np.inf)
@@ -291,6 +273,7 @@ class Multiclass(_Reduction):
 
 
 @register
+@dataclass(eq=False, repr=False)
 class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A binary classifier with weights of examples, made of one without (Zadrozny et al. 2003).
 
@@ -304,10 +287,9 @@ class Costing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: a whole number.
     """
 
-    def __init__(self, base: Any = None, rounds: int = 10, random_state: int | None = None) -> None:
-        self.base = base
-        self.rounds = rounds
-        self.random_state = random_state
+    base: Any = None
+    rounds: int = 10
+    random_state: int | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Costing:
         """The classifier itself, after training."""

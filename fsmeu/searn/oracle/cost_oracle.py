@@ -26,15 +26,13 @@ from fsmeu.searn.oracle.explicit import explicit_machine
 from fsmeu.searn.oracle.product import Machine, machines_of
 from fsmeu.searn.oracle.sums import SummedTables
 from fsmeu.searn.oracle.tables import (
+    FrontierTables,
     NotServedError,
-    Tables,
     counted_tables,
     ranked_tables,
     refuse_strange,
     unfolded,
 )
-
-__all__ = ["CostOracle", "CostOracles"]
 
 
 class CostOracles:
@@ -91,7 +89,7 @@ class CostOracles:
         chosen = one_of("cost oracle", "engine", engine, ENGINES)
         if chosen == "openfst" or not isinstance(loss, SpecLoss):  # of Python: nothing to derive
             made = [explicit_machine(loss, y, fallback) for y in self.ys]
-            self._tables: Tables = ranked_tables(made, len(self.labels))
+            self._tables: FrontierTables | SummedTables = ranked_tables(made, len(self.labels))
         else:
             machines = machines_of(loss, self.ys, fallback)
             self._tables = _tables(machines, len(self.labels), self._sign)
@@ -106,23 +104,16 @@ class CostOracles:
         return self._tables.nbytes
 
     def start(self, sentences: Any) -> Ints:
-        """The state before the first label, (batch, 4).
-
-        Args:
-            sentences: numbers of references, (batch,).
-        """
+        """The states before the first label, (batch, 4), of references by number, (batch,)."""
         return self._tables.start(self._numbers(sentences))
 
     def step(self, sentences: Any, states: Ints, labels: Any) -> Ints:
-        """The states after one more label each.
-
-        Args:
-            sentences: numbers of references, (batch,).
-            states: as ``start`` and ``step`` return them.
-            labels: label indices, (batch,).
-        """
-        numbers = self._numbers(sentences)
-        return self._tables.step(numbers, np.asarray(states), self._indices(labels, len(numbers)))
+        """The states after one more label each, given by its index, (batch, 4)."""
+        numbers, chosen = self._numbers(sentences), _indices(labels, "labels", len(self.labels))
+        if len(numbers) != len(chosen):
+            must = "there must be one label for each sentence"
+            raise InputError(message("cost oracle", must, f"{len(chosen)} for {len(numbers)}"))
+        return self._tables.step(numbers, np.asarray(states), chosen)
 
     def costs_at(self, sentences: Any, states: Ints) -> Floats:
         """The cost of each label, (batch, labels); 0 marks the best."""
@@ -134,24 +125,27 @@ class CostOracles:
 
     def oracle(self, number: int) -> CostOracle:
         """The oracle of one reference."""
-        return CostOracle._of(self, int(self._numbers([number])[0]))
+        made = CostOracle.__new__(CostOracle)
+        made._bind(self, int(self._numbers([number])[0]))
+        return made
 
     def _numbers(self, sentences: Any) -> Ints:
-        numbers = _whole_array(sentences, "sentences")
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.ys):
-            must = f"sentences must be numbers from 0 to {len(self.ys) - 1}"
-            raise InputError(message("cost oracle", must, sentences))
-        return numbers
+        return _indices(sentences, "sentences", len(self.ys))
 
-    def _indices(self, labels: Any, batch: int) -> Ints:
-        numbers = _whole_array(labels, "labels")
-        if len(numbers) != batch:
-            must = "there must be one label for each sentence"
-            raise InputError(message("cost oracle", must, f"{len(numbers)} for {batch}"))
-        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(self.labels):
-            must = f"labels must be indices from 0 to {len(self.labels) - 1}"
-            raise InputError(message("cost oracle", must, labels))
-        return numbers
+
+def _indices(values: Any, what: str, count: int) -> Ints:
+    """Whole numbers below a count that were given, (batch,)."""
+    try:
+        array = np.asarray(values)
+    except Exception:  # whatever it raises
+        array = np.zeros((1, 1))
+    if array.ndim == 1 and not len(array):
+        return np.zeros(0, np.int64)
+    good = array.ndim == 1 and array.dtype.kind in "iu"
+    if not good or not 0 <= array.min() <= array.max() < count:
+        must = f"{what} must be whole numbers from 0 to {count - 1}, in an array with one axis"
+        raise InputError(message("cost oracle", must, values))
+    return array.astype(np.int64, copy=False)
 
 
 class CostOracle:
@@ -177,15 +171,8 @@ class CostOracle:
     def __init__(self, loss: Loss, y: Any, labels: Any = None, engine: str = "lattice") -> None:
         self._bind(CostOracles(loss, [y], labels, engine=engine), 0)
 
-    @classmethod
-    def _of(cls, oracles: CostOracles, number: int) -> CostOracle:
-        made = cls.__new__(cls)
-        made._bind(oracles, number)
-        return made
-
     def _bind(self, oracles: CostOracles, number: int) -> None:
-        self._oracles, self._tables = oracles, oracles._tables
-        self._one = np.array([number], np.int64)
+        self._oracles, self._one = oracles, np.array([number], np.int64)
         self.loss, self.labels = oracles.loss, oracles.labels
         self._y = oracles.ys[number]
         self.rounding = float(oracles.roundings[number])
@@ -205,16 +192,12 @@ class CostOracle:
         if index is None or index >= len(self.labels):
             must = f"a label must be an index from 0 to {len(self.labels) - 1}"
             raise InputError(message("cost oracle", must, label))
-        return self._after(state, index)
-
-    def _after(self, state: Any, index: int) -> tuple[int, ...]:
-        found = self._tables.step(self._one, _batch(state), np.array([index]))
+        found = self._oracles._tables.step(self._one, _batch(state), np.array([index]))
         return tuple(found[0].tolist())
 
     def costs_at(self, state: Any) -> Floats:
         """The cost of each label in a state, (labels,); 0 marks the best."""
-        found: Floats = self._tables.costs(self._one, _batch(state))[0]
-        return found
+        return np.asarray(self._oracles._tables.costs(self._one, _batch(state))[0])
 
     def value_at(self, state: Any) -> float:
         """The best value that can be reached from a state."""
@@ -228,7 +211,7 @@ class CostOracle:
             raise InputError(message("cost oracle", must, f"{len(indices)}"))
         state = self.start
         for label in indices.tolist():
-            state = self._after(state, label)
+            state = self.step(state, label)
         return state
 
     def costs(self, prefix: Any) -> Floats:
@@ -254,18 +237,6 @@ class CostOracle:
     def value(self, prefix: Any = ()) -> float:
         """The best value that can be reached after a prefix: least loss, greatest utility."""
         return self.value_at(self.state(prefix))
-
-
-def _whole_array(numbers: Any, what: str) -> Ints:
-    """Whole numbers that were given, (batch,)."""
-    try:
-        array = np.asarray(numbers)
-    except Exception:  # whatever it raises
-        array = np.zeros(0)
-    if array.ndim != 1 or (array.dtype.kind not in "iu" and len(array)):
-        must = f"{what} must be whole numbers in an array with one axis"
-        raise InputError(message("cost oracle", must, numbers))
-    return array.astype(np.int64, copy=False)
 
 
 def _batch(state: Any) -> Ints:
@@ -297,7 +268,7 @@ def _checked_meanings(meanings: object, labels: int) -> Ints:
     raise InputError(message("cost oracle", must, meanings))
 
 
-def _tables(machines: Sequence[Machine], labels: int, sign: float) -> Tables:
+def _tables(machines: Sequence[Machine], labels: int, sign: float) -> FrontierTables | SummedTables:
     """The first tables that suit the value: of counts, of sums, of sums unfolded into states."""
     order = machines[0].steps.sum_order if machines else []
     if order and len(order) <= 2 and not any(one.ends.shape[1] for one in machines):

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["costs", "fill", "pack", "scores"]
-
 compiled: Any = njit(cache=True, error_model="numpy", nogil=True)
 
 _ROUNDING = 2 * np.finfo(np.float64).eps

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_size, max_states
-from fsmeu.fst.distinct import distinct, distinct_rows
+from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
 from fsmeu.limits import (
     KEPT_ORACLE_CELLS,
     KEPT_STEPS,
@@ -35,41 +35,26 @@ from fsmeu.limits import (
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.searn.oracle.steps import CannotServeError, Steps, reads_length
 
-__all__ = ["Layer", "Machine", "equal_rows", "guard_bytes", "machines_of"]
-
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
 _FACTORS = np.random.default_rng(20090).integers(1, 1 << 62, 4096, np.int64) * 2 + 1
 
 
 class Layer(NamedTuple):
-    """The steps of one position.
+    """The steps of one position."""
 
-    Attributes:
-        next: the class after each step, (classes, labels).
-        kinds: the number of what each step adds to the sums, of the same shape.
-    """
-
-    next: Small
-    kinds: Small
+    next: Small  # the class after each step, (classes, labels)
+    kinds: Small  # the number of what each step adds to the sums, (classes, labels)
 
 
 class Machine(NamedTuple):
-    """The machine of one reference.
+    """The machine of one reference."""
 
-    Attributes:
-        steps: the loss with the reference given.
-        start: the class of the first state.
-        layers: the steps of positions 0, ..., n - 1.
-        ends: what the value reads in the classes after the last, (classes, registers).
-        constants: what it reads in the reference, (constants,).
-    """
-
-    steps: Steps
-    start: int
-    layers: list[Layer]
-    ends: Floats
-    constants: Floats
+    steps: Steps  # the loss with the reference given
+    start: int  # the class of the first state
+    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    ends: Floats  # what the value reads in the classes after the last, (classes, registers)
+    constants: Floats  # what it reads in the reference, (constants,)
 
 
 class Product:
@@ -104,7 +89,6 @@ class Product:
         self._codes: list[Ints] = []
         self._numbers: dict[bytes, int] = {}
         self._after: dict[tuple[int, int], int] = {}
-        self._within: set[tuple[int, int]] = set()
         self._final: dict[int, tuple[Small, Floats]] = {}
         self._before: dict[Hashable, tuple[Hashable, Small, Layer]] = {}
         self._steps: dict[tuple[int, int], tuple[Ints, Small]] = {}
@@ -112,8 +96,8 @@ class Product:
         self._partitions: dict[bytes, int] = {}
         self._cells = self._step_cells = 0
         self._first = np.array([self.steps.start * self._kinds + self._start], np.int64)
-        self._levels: list[int] = []  # how many states are reached within 0, 1, ... steps
-        self._places: Ints | None = None  # targets of all states, where these are in every layer
+        self._closed = False  # whether every layer has all states
+        self._places: Ints | None = None  # targets of all states, if so
 
     def walk(self, contexts: Ints, constants: Floats) -> Machine:
         """The machine of the reference with these contexts, (n,), and constants.
@@ -121,7 +105,7 @@ class Product:
         Raises:
             LossFileError: a step, or what it adds, is not defined after some sequence of labels.
             SizeLimitError: there are too many states.
-            CannotServeError: a register leaves the bounds that the reference's length gives it.
+            CannotServeError: a register leaves the bounds that a length gives it.
         """
         if self._cells > KEPT_ORACLE_CELLS:
             self._forget()
@@ -131,7 +115,6 @@ class Product:
             if (path[-1], context) not in self._after:
                 self._expand(path[-1], [context])
             path.append(self._after[path[-1], context])
-        self._check_bounds(path, len(line))
         if path[-1] not in self._final:
             self._final[path[-1]] = self._classes_at_end(self._codes[path[-1]])
         classes, ends = self._final[path[-1]]
@@ -142,21 +125,11 @@ class Product:
             layers.append(layer)
         return Machine(self.steps, int(classes[0]), layers[::-1], ends, constants)
 
-    def _check_bounds(self, path: Sequence[int], n: int) -> None:
-        for codes in set(path):
-            if (codes, n) not in self._within:
-                held = self._codes[codes]
-                if self._levels:
-                    held = held[: self._levels[min(n, len(self._levels) - 1)]]
-                if not self.steps.keeps_bounds(np.unique(held // self._kinds), n):
-                    raise CannotServeError
-                self._within.add((codes, n))
-
     def prepare(self, contexts: Ints) -> None:
         """Finds the steps in contexts that are new, many at once, where steps are steady."""
         if not self.steps.steady or not contexts.size:
             return
-        if not self._levels:
+        if not self._closed:
             self._close(int(contexts.flat[0]))
         number = self._number(self._first)
         met = dict.fromkeys(contexts.ravel().tolist())
@@ -166,16 +139,16 @@ class Product:
 
     def _close(self, context: int) -> None:
         """Lists all states that sequences up to the greatest length reach, the nearest first."""
-        found, level, counts = self._first, self._first, [1]
-        for _ in range(self.steps.n - 1):
-            self._guard(len(level))
-            ((targets, _),) = self._advance([context], level)
-            level = np.setdiff1d(targets, found)
-            if not len(level):
-                break
-            found = np.concatenate((found, level))
-            counts.append(len(found))
-        self._first, self._levels = found, counts
+        found = level = self._first
+        for n in range(1, self.steps.n):
+            if len(level):
+                self._guard(len(level))
+                ((targets, _),) = self._advance([context], level)
+                level = np.setdiff1d(targets, found)
+                found = np.concatenate((found, level))
+            if self.steps.serves(n) and not self.steps.keeps_bounds(found // self._kinds, n):
+                raise CannotServeError
+        self._first, self._closed = found, True
 
     def _advance(self, contexts: Sequence[int], codes: Ints) -> Iterator[tuple[Ints, Ints]]:
         """What a step does in each of several contexts, with labels that fall back."""
@@ -211,13 +184,13 @@ class Product:
         """
         held = self._codes[codes]
         cells = len(contexts) * self._guard(len(held))
-        if not self._levels and self._step_cells + cells > KEPT_STEPS:
+        if not self._closed and self._step_cells + cells > KEPT_STEPS:
             self._steps.clear()
             self._step_cells = 0
         self._step_cells += cells
         for context, (targets, added) in zip(contexts, self._advance(contexts, held), strict=True):
             after, places = held, self._places
-            if not self._levels:
+            if not self._closed:
                 after, places = distinct(targets)
             elif places is None:
                 order = np.argsort(held)
@@ -226,15 +199,13 @@ class Product:
                 self._places = places = np.where(held[places] == targets, places, own)
             self._after[codes, context] = self._number(after)
             self._steps[codes, context] = places, added.astype(np.int32)
-            self._count(added.size // 2 if self._levels else 0)
+            self._count(added.size // 2 if self._closed else 0)
 
     def _classes_at_end(self, codes: Ints) -> tuple[Small, Floats]:
         """The class of each state after the last position, and what the value reads there."""
-        ends = self.steps.ends(codes // self._kinds) + 0.0
-        columns = [np.unique(column, return_inverse=True)[1] for column in ends.T]
-        rows = np.array(columns, np.int64).reshape(len(columns), len(ends)).T
-        first, classes = equal_rows(rows)
-        return classes.astype(np.int32), ends[first]
+        ends = self.steps.ends(codes // self._kinds)
+        classes = group(bits(ends))
+        return classes.astype(np.int32), ends[first_places(classes, int(classes.max()) + 1)]
 
     def _backward(
         self, codes: int, context: int, ahead: Hashable, classes: Small
@@ -272,14 +243,11 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
     Rows are multiplied by fixed odd numbers and summed modulo 2^64; whether rows with equal sums
     are equal is checked, and where they are not (about once in 2^64 / rows^2) they are sorted.
-
-    Args:
-        rows: whole numbers of at least -1, (rows, columns).
     """
     if not rows.shape[1]:
         return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
     with np.errstate(over="ignore"):
-        keys = rows @ np.resize(_FACTORS, rows.shape[1])
+        keys = rows @ _FACTORS[np.arange(rows.shape[1]) % len(_FACTORS)]
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     if not np.array_equal(rows[first[number]], rows):
         return distinct_rows([column + 1 for column in rows.T])
@@ -287,11 +255,7 @@ def equal_rows(rows: Ints) -> tuple[Ints, Ints]:
 
 
 def guard_bytes(size: int) -> None:
-    """Refuses tables of so many bytes, where they are more than the limit.
-
-    Raises:
-        SizeLimitError: naming the size, the limit, and how to raise it.
-    """
+    """Refuses tables of so many bytes, where they are more than the limit."""
     most = ORACLE_BYTES_PER_STATE * max_states()
     if size > most:
         must = f"the tables of all references may take at most {most:,} bytes, these {size:,}"
@@ -300,12 +264,7 @@ def guard_bytes(size: int) -> None:
 
 
 def machines_of(loss: SpecLoss, ys: Sequence[Ints], fallback: Ints | None) -> list[Machine]:
-    """The machine of each reference, given as label indices.
-
-    Args:
-        loss: the loss.
-        ys: the references.
-        fallback: as in ``Product``.
+    """The machine of each reference, given as label indices; ``fallback`` as in ``Product``.
 
     Raises:
         LossFileError: a step is not defined after some sequence of labels.
@@ -327,10 +286,9 @@ def _machines(
 ) -> list[Machine]:
     """Machines of references of one length, by the first steps that can serve them all."""
     products = kept.setdefault("products", {})
-    for shared, steps in _steps(loss, ys[0], kept):
-        product = products.pop(steps.n, None) or Product(steps, fallback)
+    for shared, product in _products(loss, ys[0], kept, fallback):
         try:
-            contexts, constants = steps.contexts(ys)
+            contexts, constants = product.steps.contexts(ys)
             product.prepare(contexts)
             made = [product.walk(*pair) for pair in zip(contexts, constants, strict=True)]
         except CannotServeError:
@@ -339,18 +297,20 @@ def _machines(
             if not shared:
                 raise
             continue  # perhaps of states that only longer references reach
-        products[steps.n] = product
+        products.pop(product.steps.n, None)
+        products[product.steps.n] = product
         while len(products) > MOST_TRELLISES:
             del products[next(iter(products))]
         return made
     raise AssertionError(ys.shape)  # the last steps serve their own length
 
 
-def _steps(loss: SpecLoss, y: Ints, kept: dict[Any, Any]) -> Iterator[tuple[bool, Steps]]:
-    """Steps that are kept, then new ones: for several lengths first, at last for this one."""
+def _products(
+    loss: SpecLoss, y: Ints, kept: dict[Any, Any], fallback: Ints | None
+) -> Iterator[tuple[bool, Product]]:
+    """Products that are kept, then new ones: for several lengths first, at last for this one."""
     n, amounts = len(y), kept.setdefault("amounts", {})
-    kept_steps = [product.steps for product in kept["products"].values()]
-    yield from [(True, one) for one in reversed(kept_steps) if one.serves(n)]
+    yield from [(True, one) for one in reversed(kept["products"].values()) if one.steps.serves(n)]
     if n and not reads_length(loss):
         rounded = -(-n // ORACLE_LENGTH_STEP) * ORACLE_LENGTH_STEP
         with suppress(LossFileError, SizeLimitError):  # perhaps one that long is refused
@@ -358,5 +318,6 @@ def _steps(loss: SpecLoss, y: Ints, kept: dict[Any, Any]) -> Iterator[tuple[bool
             if not steps.steady:
                 longer = max(LEAST_TRELLIS_LENGTH, 1 << (n - 1).bit_length())
                 steps = Steps(loss, np.resize(y, longer), True, amounts)
-            yield True, steps
-    yield False, Steps(loss, y, False, amounts)
+            if steps.steady or not steps.bounded:
+                yield True, Product(steps, fallback)
+    yield False, Product(Steps(loss, y, False, amounts), fallback)

@@ -26,9 +26,7 @@ from fsmeu.losses.semantics.domains import (
     keep_whole,
     left_bounds,
 )
-from fsmeu.losses.semantics.evaluator import Scope, constant_at, evaluate, number
-
-__all__ = ["CannotServeError", "Steps", "reads_length"]
+from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 
 Moves = list[tuple[Ints, Ints]]
 """For each context the states after steps, and the numbers of what steps add, (states, labels)."""
@@ -61,6 +59,7 @@ class Steps:
         start: the code of the first state.
         sum_order: the numbers of the sums that the value reads, those of both tapes first.
         steady: whether steps lead to the same states in all contexts.
+        bounded: the registers of states whose declared bounds depend on the length.
     """
 
     def __init__(
@@ -77,6 +76,10 @@ class Steps:
         self.sum_order = sorted(order, key=lambda k: "z" not in reach[self._sums[k]])
         self._ends = [r.name for r in view.carried if r.name in reads]
         self._constants = [name for name in view.track if name in reads]
+        declared = [r for r in view.carried if r.sugar == "register"]
+        self.bounded = [
+            r for r in declared if any(x and "n" in names_read(x) for x in (r.low, r.high))
+        ]
         read = frozenset[str]().union(*(steps(spec)[r.name][1] for r in view.carried))
         self.steady = shared and not read & {"z", "i", "n", *view.track}
         self._numbers: dict[tuple[float, ...], int] = {}
@@ -97,10 +100,8 @@ class Steps:
     def contexts(self, ys: Ints) -> tuple[Ints, Floats]:
         """The context of each position (rows, n), and constants at the end (rows, constants).
 
-        References are paths through the values of constants, whose steps are kept.
-
-        Args:
-            ys: label indices of references of one length, (rows, n).
+        References, label indices (rows, n), are paths through the values of constants, whose steps
+        are kept.
         """
         (rows, n), values = ys.shape, []
         starts = starts_of(self._bound, [*self._held, *self._added], n)
@@ -205,21 +206,16 @@ class Steps:
     def amounts(self) -> Floats:
         """What is added to each sum by the number of it, (sums, numbers)."""
         table: Floats = np.array(list(self._amounts), np.float64)
-        return np.reshape(table, (len(self._amounts), len(self._sums))).T
+        found: Floats = table.reshape(len(self._amounts), len(self._sums)).T
+        return found
 
     def keeps_bounds(self, codes: Ints, n: int) -> bool:
         """Whether the registers of these states keep the bounds declared for this length."""
-        if n == self.n:
-            return True
         held = self._view.space_of.decode(codes)
-        for register in self._view.carried:
-            if register.low is None or register.high is None or register.depth is not None:
-                continue
-            if "n" in names_read(register.low) | names_read(register.high):
-                low, high = (constant_at(self._bound, e, n) for e in (register.low, register.high))
-                values = held[register.name]
-                if values.min() < low or values.max() > high:
-                    return False
+        for r in self.bounded:
+            low, high = bounds_of(self._bound, r, n)
+            if held[r.name].min() < low or held[r.name].max() > high:
+                return False
         return True
 
     def ends(self, codes: Ints) -> Floats:
@@ -236,11 +232,7 @@ class Steps:
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
         """The value at some ends, (cells,).
 
-        Args:
-            n: the length.
-            constants: those of the reference, (constants,).
-            ends: what the value reads in the states, (registers, cells).
-            sums: the sums there, (sums, cells).
+        ``ends`` are what it reads in the states, (registers, cells); sums are (sums, cells).
 
         Raises:
             LossFileError: a value is not defined, or outside of the range that the file declares.

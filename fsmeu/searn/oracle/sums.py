@@ -20,19 +20,12 @@ from fsmeu.searn.oracle.product import Layer, Machine, Small, guard_bytes
 from fsmeu.searn.oracle.tables import NotServedError, Tables
 from fsmeu.trellis.roundings import Twofold, relative_error, twofold_product
 
-__all__ = ["SummedTables"]
-
 _EXACT_BITS = 42
 _GREAT = 1e290  # as in ``twofold_product``
 
 
 class SummedTables(Tables):
-    """Sums of several references; a state ends in the bits of the costs so far, two doubles.
-
-    Args:
-        machines: the machine of each reference.
-        labels: the number of labels.
-        sign: 1 for a utility, -1 for a loss.
+    """Sums; a state ends in the bits of the costs so far, two doubles.
 
     Raises:
         NotServedError: a value is not linear in the sums, reads something else, or is too great.
@@ -100,32 +93,20 @@ def _numbers(states: Ints) -> Twofold:
 
 
 class _Weights(NamedTuple):
-    """What steps add, by the number of it.
-
-    Attributes:
-        key: says which they are.
-        amounts: Python's whole numbers, multiples of a unit, (numbers,).
-        errors: how much the amounts may be wrong because they are rounded, (numbers,).
-        unit: how many units make 1, a power of 2.
-    """
+    """What steps add, by the number of it."""
 
     key: bytes
-    amounts: NDArray[Any]
-    errors: Floats
-    unit: int
+    amounts: NDArray[Any]  # Python's whole numbers, multiples of a unit, (numbers,)
+    errors: Floats  # how much the amounts may be wrong because they are rounded, (numbers,)
+    unit: int  # how many units make 1, a power of 2
 
 
 class _Pool:
-    """Tables of positions; those of equal steps with equal best sums behind them are one.
-
-    Attributes:
-        best: best sums that occur, less the greatest of them, (classes,) each.
-        next, costs: the tables, (classes, labels) each.
-    """
+    """Tables of positions; those of equal steps with equal best sums behind them are one."""
 
     def __init__(self) -> None:
-        self.best: list[NDArray[Any]] = [np.zeros(1, object)]
-        self.next: list[Small] = []
+        self.best: list[NDArray[Any]] = [np.zeros(1, object)]  # less the greatest, (classes,)
+        self.next: list[Small] = []  # (classes, labels) each, as costs
         self.costs: list[Twofold] = []
         self._rows = 0
         self._numbers: dict[tuple[int, ...], int] = {(0,): 0}
@@ -163,10 +144,7 @@ class _Pool:
     def before(self, layer: Layer, weights: _Weights, ahead: int) -> tuple[int, int, int, float]:
         """The number of best sums before a position, its first row, greatest sum, and its error.
 
-        Args:
-            layer: the steps of the position.
-            weights: what they add.
-            ahead: the number of the best sums after the position.
+        ``ahead`` is the number of the best sums after the position.
         """
         key = (id(layer), weights.key, ahead)
         if key not in self._found:
@@ -192,11 +170,7 @@ def _objects(numbers: Sequence[int]) -> NDArray[Any]:
 
 
 def _twofold(numbers: Any, unit: int) -> Twofold:
-    """Multiples of a unit as two doubles each, of the same shape.
-
-    Raises:
-        NotServedError: they are too great.
-    """
+    """Multiples of a unit as two doubles each, of the same shape, unless they are too great."""
     array = np.asarray(numbers, object)
     flat = array.ravel().tolist()
     try:

@@ -26,17 +26,6 @@ from fsmeu.fst.compose import guard_arcs
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.searn.oracle.product import Layer, Machine, Small, equal_rows, guard_bytes
 
-__all__ = [
-    "NotServedError",
-    "Path",
-    "Tables",
-    "counted_tables",
-    "ranked_path",
-    "ranked_tables",
-    "refuse_strange",
-    "unfolded",
-]
-
 Roles = tuple[int | None, int | None]
 
 _ROUNDING = 2 * np.finfo(np.float64).eps  # as in ``fst.distinct``
@@ -48,34 +37,19 @@ class NotServedError(Exception):
 
 
 class Path(NamedTuple):
-    """The layers of a machine of one reference.
+    """The layers of a machine of one reference."""
 
-    Attributes:
-        start: the class of the first state.
-        layers: the steps of positions 0, ..., n - 1.
-        ranks: what the classes after the last position begin with, (classes,).
-        scores: the scores, greater being better, that ranks stand for, if any.
-    """
-
-    start: int
-    layers: list[Layer]
-    ranks: Ints
-    scores: Floats
+    start: int  # the class of the first state
+    layers: list[Layer]  # the steps of positions 0, ..., n - 1
+    ranks: Ints  # what the classes after the last position begin with, (classes,)
+    scores: Floats  # the scores, greater being better, that ranks stand for, if any
 
 
 class Tables:
-    """What tables share: states are (position, class, two numbers more), (batch, 4).
+    """What tables of several references share: states are (position, class, two numbers more)."""
 
-    Args:
-        machines: a machine of each reference.
-
-    Attributes:
-        roundings: bounds on differences of values that count as equal, (references,).
-        nbytes: how many bytes the tables take.
-    """
-
-    roundings: Floats
-    nbytes: int
+    roundings: Floats  # bounds on differences of values that count as equal, (references,)
+    nbytes: int  # how many bytes the tables take
 
     def __init__(self, machines: Sequence[Path | Machine]) -> None:
         self._start = np.array([one.start for one in machines], np.int64)
@@ -88,18 +62,6 @@ class Tables:
         found = np.zeros((len(sentences), 4), np.int64)
         found[:, 1] = self._start[sentences]
         return found
-
-    def step(self, sentences: Ints, states: Ints, labels: Ints) -> Ints:
-        """The states after one more label each, (batch, 4)."""
-        raise NotImplementedError
-
-    def costs(self, sentences: Ints, states: Ints) -> Floats:
-        """The cost of each label, (batch, labels)."""
-        raise NotImplementedError
-
-    def scores(self, sentences: Ints, states: Ints) -> Floats:
-        """The best value that can be reached, greater being better, (batch,)."""
-        raise NotImplementedError
 
     def _layers(self, sentences: Ints, states: Ints, ahead: int) -> Ints:
         """The layer of each state, (batch,); there must be positions ahead."""
@@ -117,86 +79,54 @@ class Tables:
 
 
 def refuse_strange(strange: bool | np.bool_, states: object) -> None:
-    """Refuses what is no state of the sentence.
-
-    Raises:
-        InputError: if so.
-    """
+    """Refuses what is no state of the sentence."""
     if strange:
         must = "a state must be one that start or step returned for this sentence"
         raise InputError(message("cost oracle", must, states))
 
 
 class Outcomes(NamedTuple):
-    """The steps of all layers: labels that do the same in a class share an outcome.
+    """The steps of all layers: labels that do the same in a class share an outcome."""
 
-    Attributes:
-        label_class: the outcome of each label, (rows, labels).
-        counts: how many outcomes each row has, (rows,).
-        goals: the class after each outcome, (rows, outcomes); further ones repeat the first.
-        gained: what each outcome adds to the sum of which the best is kept, of the same shape.
-        counted: what it adds to the sum that is an axis, of the same shape.
-    """
-
-    label_class: NDArray[Any]
-    counts: Small
-    goals: Small
-    gained: Small
-    counted: Small
+    label_class: NDArray[Any]  # the outcome of each label, (rows, labels)
+    counts: Small  # how many outcomes each row has, (rows,)
+    goals: Small  # the class after each, (rows, outcomes); further ones repeat the first
+    gained: Small  # what is added to the sum of which the best is kept, (rows, outcomes)
+    counted: Small  # what is added to the sum that is an axis, (rows, outcomes)
 
 
 class Axes(NamedTuple):
-    """The axes of all layers, one machine's after another's; a machine of length n has n + 1.
+    """The axes of all layers, one machine's after another's; a machine of length n has n + 1."""
 
-    Attributes:
-        begins: where the layers of each machine begin, (machines + 1,).
-        rows: the first row of each layer; 0 for the last of a machine, which has no steps.
-        classes: the number of classes of each layer.
-        low: the least that can be added to the axis from a layer on.
-        size: how many values that may have.
-        cells: where the cells (classes, size) of each layer begin, (layers + 1,).
-    """
-
-    begins: Ints
-    rows: Ints
-    classes: Ints
-    low: Ints
-    size: Ints
-    cells: Ints
+    begins: Ints  # where the layers of each machine begin, (machines + 1,)
+    rows: Ints  # the first row of each layer; 0 for the last of a machine, which has no steps
+    classes: Ints  # the number of classes of each layer
+    low: Ints  # the least that can be added to the axis from a layer on
+    size: Ints  # how many values that may have
+    cells: Ints  # where the cells (classes, size) of each layer begin, (layers + 1,)
 
 
 class Ends(NamedTuple):
-    """Scores at the end, greater being better; arrays by machine but for ``scores``.
+    """Scores at the end, greater being better; arrays by machine but for ``scores``."""
 
-    Attributes:
-        scores: those of all machines; of one, (values of the axis, values of the sum gained).
-        begins: where those of each machine begin.
-        low: the least value of the sum gained.
-        width: how many values it has.
-        direction: 1 where a greater sum is better, else -1.
-    """
-
-    scores: Floats
-    begins: Ints
-    low: Ints
-    width: Ints
-    direction: Ints
+    scores: Floats  # of all machines; of one, (values of the axis, values of the sum gained)
+    begins: Ints  # where the scores of each machine begin
+    low: Ints  # the least value of the sum gained
+    width: Ints  # how many values it has
+    direction: Ints  # 1 where a greater sum is better, else -1
 
 
 class FrontierTables(Tables):
-    """Frontiers of several references; a state ends in (sum gained, sum counted).
+    """Frontiers; a state ends in (sum gained, sum counted).
 
-    Args:
-        paths: the layers of each reference.
-        labels: the number of labels.
-        gained: what each number of ``Layer.kinds`` adds to the sum of which the best is kept.
-        counted: the same for the sum that is an axis.
+    ``amounts`` say what each number of ``Layer.kinds`` adds to these, (2, numbers).
 
     Raises:
+        NotServedError: amounts are no whole numbers.
         SizeLimitError: the tables would take too much room.
     """
 
-    def __init__(self, paths: Sequence[Path], labels: int, gained: Ints, counted: Ints) -> None:
+    def __init__(self, paths: Sequence[Path], labels: int, amounts: Floats) -> None:
         from fsmeu.searn.oracle import kernels
 
         super().__init__(paths)
@@ -211,12 +141,14 @@ class FrontierTables(Tables):
         label_class, counts = np.empty(shape, small), np.empty(shape[0], np.int32)
         kernels.pack(goals, kinds, label_class, counts)
         width = int(counts.max(initial=1))
-        goals, kinds = (np.ascontiguousarray(part[:, :width]) for part in (goals, kinds))
-        sums = [amounts.astype(np.int32)[kinds] for amounts in (gained, counted)]
-        self._steps = Outcomes(label_class, counts, goals, *sums)
+        sums = amounts[:, kinds[:, :width]]
+        if (np.rint(sums) != sums).any() or np.abs(sums).max(initial=0) > _MOST_AMOUNT:
+            raise NotServedError
+        goals, whole = np.ascontiguousarray(goals[:, :width]), sums.astype(np.int32)
+        self._steps = Outcomes(label_class, counts, goals, *whole)
         self._axes = self._all_axes(paths, {key: k for k, key in enumerate(layers)}, begins)
         most = max((int(path.ranks.max(initial=0)) for path in paths), default=0)
-        most += int(np.abs(gained).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
+        most += int(np.abs(whole[0]).max(initial=0)) * int(np.diff(self._begins).max(initial=0))
         kind = np.int16 if most < np.iinfo(np.int16).max else np.int64
         cells = int(self._axes.cells[-1])
         guard_bytes(cells * np.dtype(kind).itemsize + _nbytes(*self._steps, *self._axes))
@@ -267,11 +199,10 @@ class FrontierTables(Tables):
         """The states after one more label each, (batch, 4)."""
         rows = self._axes.rows[self._layers(sentences, states, 1)] + states[:, 1]
         steps, outcome = self._steps, self._steps.label_class[rows, labels]
-        added = (steps.gained[rows, outcome], steps.counted[rows, outcome])
-        goals = steps.goals[rows, outcome]
-        return np.stack(
-            [states[:, 0] + 1, goals, states[:, 2] + added[0], states[:, 3] + added[1]], 1
-        )
+        added = [part[rows, outcome] for part in (steps.gained, steps.counted)]
+        after = np.stack([states[:, 0] + 1, steps.goals[rows, outcome], *added], axis=1)
+        after[:, 2:] += states[:, 2:]
+        return after
 
     def costs(self, sentences: Ints, states: Ints) -> Floats:
         """The cost of each label, (batch, labels)."""
@@ -296,23 +227,19 @@ def _nbytes(*arrays: NDArray[Any]) -> int:
 
 def ranked_tables(paths: Sequence[Path], labels: int) -> FrontierTables:
     """Tables of machines whose last states have scores of their own."""
-    nothing = np.zeros(1, np.int64)
     widths = np.array([len(path.scores) for path in paths], np.int64)
     begins = np.append(0, np.cumsum(widths))[:-1].astype(np.int64)
     scores = np.concatenate([np.zeros(0), *(path.scores for path in paths)])
     zero = np.zeros(len(paths), np.int64)
-    made = FrontierTables(paths, labels, nothing, nothing)
+    made = FrontierTables(paths, labels, np.zeros((2, 1)))
     made.fill(zero + 1)
     return made.end(Ends(scores, begins, zero, widths, zero + 1))
 
 
 def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
-    """The path of a machine whose last states have these scores.
+    """The path of a machine whose last states have these scores, (states,).
 
-    Args:
-        start: its first state.
-        following: for each position the state after each step, (states, labels).
-        scores: greater is better, (states,).
+    ``following`` has for each position the state after each step, (states, labels).
     """
     known, ranks = np.unique(scores + 0.0, return_inverse=True)
     zero = np.zeros((), np.int32)
@@ -355,27 +282,18 @@ def counted_tables(
 ) -> FrontierTables:
     """Tables of machines whose value reads up to two counts.
 
-    Args:
-        machines: the machine of each reference.
-        labels: the number of labels.
-        roles: the numbers of the sum gained and of the axis, None for none.
-        sign: 1 for a utility, -1 for a loss.
+    ``roles`` are the numbers of the sum gained and of the axis, None for none; ``sign`` is 1 for a
+    utility, -1 for a loss.
 
     Raises:
         NotServedError: a sum is no count of whole numbers, or the value is not monotonic in the
             sum gained, or not defined between its extremes.
         LossFileError: the value of a sequence is not defined.
     """
-    amounts = machines[0].steps.amounts()
-    with np.errstate(invalid="ignore"):
-        whole: Ints = amounts.astype(np.int64)
-    if (whole != amounts).any() or np.abs(whole).max(initial=0) > _MOST_AMOUNT:
-        raise NotServedError
-    gained, counted = (whole[k] if k is not None else 0 * whole[0] for k in roles)
-    one = np.zeros(1, np.int64)
+    amounts, one = machines[0].steps.amounts(), np.zeros(1, np.int64)
+    chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])
     paths = [Path(each.start, each.layers, one, np.zeros(0)) for each in machines]
-    made = FrontierTables(paths, labels, gained, counted)
-    up = np.ones(len(machines), np.int64)
+    made, up = FrontierTables(paths, labels, chosen), np.ones(len(machines), np.int64)
     least, most = made.fill(-up), made.fill(up)
     members: dict[tuple[Any, ...], list[int]] = {}
     lows = made._axes.low[made._begins[:-1]].tolist()
@@ -401,12 +319,8 @@ def _end_scores(
 ) -> tuple[int, Floats, Bools]:
     """The least sum gained, scores (axis, sums gained), and for which references less is better.
 
-    Args:
-        machine: that of one of the references.
-        roles: as in ``counted_tables``.
-        low: the first value of the axis.
-        bounds: by reference and value of the axis, minus the least sum gained and the greatest.
-        sign: 1 for a utility, -1 for a loss.
+    ``low`` is the first value of the axis; ``bounds`` are minus the least and the greatest sum
+    gained, (references, axis) each.
     """
     held = bounds[1] != np.iinfo(bounds[1].dtype).min
     least, most = -bounds[0].astype(np.int64), bounds[1].astype(np.int64)

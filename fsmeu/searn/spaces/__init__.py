@@ -17,8 +17,6 @@ import numpy as np
 
 from fsmeu.arrays import Ints
 
-__all__ = ["States", "joined"]
-
 Batch = TypeVar("Batch", bound="States")
 
 
@@ -39,15 +37,16 @@ class States:
 
     def take(self: Batch, indices: Any) -> Batch:
         """The states at these indices, or where a mask is true."""
-        held: dict[str, Any] = vars(self)
-        return type(self)(**{k: None if v is None else v[indices] for k, v in held.items()})
+        held: dict[str, Any] = dict(vars(self))
+        for name, value in vars(self).items():
+            held[name] = None if value is None else value[indices]
+        return type(self)(**held)
 
 
 def joined(parts: Sequence[Batch]) -> Batch:
     """All states of several batches."""
-    held: dict[str, Any] = {
-        name: [getattr(part, name) for part in parts] for name in vars(parts[0])
-    }
-    return type(parts[0])(
-        **{k: None if v[0] is None else np.concatenate(v) for k, v in held.items()}
-    )
+    held: dict[str, Any] = dict(vars(parts[0]))
+    for name, value in vars(parts[0]).items():
+        lines = [getattr(part, name) for part in parts]
+        held[name] = None if value is None else np.concatenate(lines)
+    return type(parts[0])(**held)

@@ -11,8 +11,7 @@ with the features of that segment, and each type has weights for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -23,42 +22,24 @@ from fsmeu.searn.features.sentences import HashedSentences, rows_of_columns
 from fsmeu.searn.spaces.gold import Gold, chunks_of, follows, tag_parts
 from fsmeu.searn.spaces.tagging import LabelSpace, LabelStates
 
-__all__ = ["ChunkAtATime"]
 
-
-@dataclass(frozen=True)
-class Actions:
-    """The actions.
+class Actions(NamedTuple):
+    """The actions, A in number.
 
     With one row for each state: outside, then the lengths of each type. With a row for each length:
     outside and all types for length 1, then for length 2, ...; some of these do not exist.
-
-    Attributes:
-        first: the label index of the first position of each, (A,).
-        rest: that of the others, (A,).
-        lengths: (A,).
-        exists: bool (A,).
-        number: the action of each label index of a first position and length, (L, M + 1); -1 where
-            there is none.
-        width: the number of actions of a row.
     """
 
-    first: Ints
-    rest: Ints
-    lengths: Ints
-    exists: Bools
-    number: Ints
-    width: int
+    first: Ints  # the label index of the first position of each, (A,)
+    rest: Ints  # that of the others, (A,)
+    lengths: Ints  # (A,)
+    exists: Bools  # (A,)
+    number: Ints  # by the label index of a first position and length, (L, M + 1); -1 for none
+    width: int  # the number of actions of a row
 
 
 def actions_of(labels: Sequence[Any], longest: dict[str, int], by_length: bool) -> Actions:
-    """The actions for tags and the greatest length of each type.
-
-    Args:
-        labels: the tags.
-        longest: the greatest length of each type.
-        by_length: whether a state has a row for each length, or one for all.
-    """
+    """The actions for tags and the greatest length of each type; a row for each length, or one."""
     index = {label: k for k, label in enumerate(labels)}
     heads = [(index["O"], index["O"], 1)]
     heads += [(index[f"B-{name}"], index[f"I-{name}"], most) for name, most in longest.items()]

@@ -31,8 +31,6 @@ from fsmeu.learning.saving import register
 from fsmeu.searn.features.sentences import feature_rows
 from fsmeu.searn.spaces import States
 
-__all__ = ["CustomSpace", "is_own_space"]
-
 _METHODS = ("start", "actions", "step", "features", "output", "value")
 
 
@@ -43,15 +41,10 @@ def is_own_space(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class ListStates(States):
-    """States of one's own.
+    """States of one's own."""
 
-    Attributes:
-        items: the states, objects (B,).
-        choices: the sequence of actions of each, objects (B,).
-    """
-
-    items: Any
-    choices: Any
+    items: Any  # the states, objects (B,)
+    choices: Any  # the sequence of actions of each, objects (B,)
 
 
 @dataclass(frozen=True)
@@ -66,21 +59,11 @@ class CustomInputs:
 
 
 @register
+@dataclass(eq=False, repr=False)
 class CustomSpace(BaseEstimator):  # type: ignore[misc]
-    """A space of one's own, as the trainer takes it; see ``LabelSpace``.
+    """A space of one's own, as the trainer takes it; see ``LabelSpace``."""
 
-    Attributes:
-        labels_: empty: outputs are of any kind.
-        inputs: the examples of a search.
-        gold: their gold outputs, or None.
-    """
-
-    labels_: list[Any]
-    inputs: CustomInputs
-    gold: list[Any] | None
-
-    def __init__(self, space: Any = None) -> None:
-        self.space = space
+    space: Any = None
 
     def read_inputs(self, X: Any, bits: int, crossed: Any, where: str) -> CustomInputs:
         """The examples as they are given."""
@@ -90,11 +73,7 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
             raise InputError(message(where, "X must be a list of examples", X)) from error
 
     def read_outputs(self, y: Any, inputs: CustomInputs, where: str) -> list[Any]:
-        """The gold outputs as they are given, one for each example.
-
-        Raises:
-            InputError: there are others.
-        """
+        """The gold outputs as they are given, one for each example."""
         try:
             found = list(y)
         except TypeError as error:

@@ -11,12 +11,11 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.fst import tags
+from fsmeu.fst.alphabet import as_alphabet
 from fsmeu.losses.language.syntax import steps
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.oracle.cost_oracle import CostOracles
-
-__all__ = ["Gold", "chunks_of", "follows", "is_order_free", "tag_parts"]
 
 
 def tag_parts(tag: Any) -> tuple[str, str]:
@@ -37,14 +36,14 @@ def follows(labels: Sequence[Any]) -> Bools:
     Raises:
         InputError: a label is no chunk tag, or none of them can come first.
     """
-    parts = [tag_parts(label) for label in labels]
-    if all(kind == "I" for kind, _ in parts):
+    names = [str(label) for label in labels]
+    for name in names:
+        tag_parts(name)
+    table = tags.bio().over(as_alphabet(names)).next  # (states, L), the state after each
+    found: Bools = table[np.append(table.max(axis=0), 0)] >= 0
+    if not found[-1].any():
         must = "there must be a tag that can come first: O or B-TYPE"
-        raise InputError(message("chunk tags", must, ", ".join(map(str, labels))))
-    found = np.ones((len(parts) + 1, len(parts)), bool)
-    for k, (kind, name) in enumerate(parts):
-        if kind == "I":
-            found[:, k] = [other != "O" and theirs == name for other, theirs in (*parts, ("O", ""))]
+        raise InputError(message("chunk tags", must, ", ".join(names)))
     return found
 
 
@@ -82,27 +81,18 @@ def is_order_free(loss: Loss) -> bool:
 
 
 class Gold:
-    """The gold labels of sentences, of one stream.
+    """The gold labels of sentences, of one stream, and oracles that know the costs of others.
+
+    In completions a tag that may not follow stands for its B-X, which is what losses of chunks take
+    it for, or for the first tag that may follow if there is none.
 
     Args:
         loss: the loss, over the labels in this order.
         labels: the labels.
-        ys: the gold labels of each sentence.
+        ys: the gold labels of each sentence; an InputError if one is none of these.
         allowed: which label may follow which, as ``follows``; None for any.
         costs: whether costs are asked for.
         order: the step of the slice that the oracles read: -1 for reversed sentences.
-
-    Attributes:
-        lines: the label indices of each sentence.
-        y: the same, end to end, (positions,).
-        sign: 1 for a loss, -1 for a utility.
-        opening: for each label the index of B-X if it is I-X and there is one, else -1, (L,).
-        oracles: the costs of labels after any labels before; None where they are not asked for. In
-            completions a tag that may not follow stands for its B-X, which is what losses of chunks
-            take it for, or for the first tag that may follow if there is none.
-
-    Raises:
-        InputError: a gold label is none of these.
     """
 
     def __init__(
@@ -124,9 +114,9 @@ class Gold:
         texts = {str(label): k for k, label in enumerate(labels)}
         named = [str(label) for label in labels]
         opening = [texts.get(f"B-{name[2:]}", -1) if name[:2] == "I-" else -1 for name in named]
-        self.opening = np.array(opening, np.int64)
+        self.opening = np.array(opening, np.int64)  # of I-X the index of B-X, else -1, (L,)
         self.lines = [np.array([index[label] for label in one], np.int64) for one in ys]
-        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])
+        self.y = np.concatenate([np.empty(0, np.int64), *self.lines])  # (positions,)
         self.oracles: Any = None
         if costs:
             meanings, names = None, loss.alphabet.labels

@@ -33,8 +33,6 @@ from fsmeu.searn.features.sentences import (
 from fsmeu.searn.spaces import States
 from fsmeu.searn.spaces.gold import Gold, follows, is_order_free
 
-__all__ = ["Alternating", "LabelSpace", "LabelStates", "LeftToRight", "RightToLeft", "WordAtATime"]
-
 Space = TypeVar("Space", bound="LabelSpace")
 _ORACLE = 4  # numbers of an oracle's state
 
@@ -58,21 +56,14 @@ def _sorted(labels: Iterable[Any]) -> list[Any]:
 
 @dataclass(frozen=True)
 class LabelStates(States):
-    """Partly labelled sentences.
+    """Partly labelled sentences; labels of a second stream are counted on from the first's."""
 
-    Attributes:
-        labels: actions' labels in the order in which they are decided, int32 (B, longest); those
-            of a second stream are counted on from the first's.
-        past: the last decisions, the newest first, int32 (B, h); -1 before the first.
-        oracle: the states of the cost oracles, four numbers for each stream, (B, 4 streams), or
-            None.
-    """
-
-    labels: NDArray[np.int32]
-    past: NDArray[np.int32]
-    oracle: Any = None
+    labels: NDArray[np.int32]  # in the order in which they are decided, (B, longest)
+    past: NDArray[np.int32]  # the last decisions, the newest first, (B, h); -1 before the first
+    oracle: Any = None  # the states of the cost oracles, (B, 4 streams)
 
 
+@dataclass(eq=False, repr=False)
 class LabelSpace(BaseEstimator):  # type: ignore[misc]
     """A space whose outputs are label sequences: an action is a label of the stream in turn.
 
@@ -81,25 +72,15 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         crossed_history: how many of them are crossed with the features named in ``crossed``.
 
     Attributes:
-        streams: how many labels a position has.
-        backwards: whether the last position is decided first.
         labels_: the labels, or those of each of several streams.
-        sentences: the sentences of a search.
-        gold: the gold labels of each stream, or None.
-        follows: which label of each stream may follow which, bool (L + 1, L) each; the last row is
-            for the first label.
+        sentences, gold: of a search, ``HashedSentences`` and the ``Gold`` of each stream, or None.
+        follows: which label of each stream may follow which, as ``gold.follows``.
     """
 
-    streams: ClassVar[int] = 1
-    backwards: ClassVar[bool] = False
-    labels_: list[Any]
-    sentences: HashedSentences
-    gold: tuple[Gold, ...] | None
-    follows: list[Bools]
-
-    def __init__(self, history: int = 2, crossed_history: int = 1) -> None:
-        self.history = history
-        self.crossed_history = crossed_history
+    streams: ClassVar[int] = 1  # how many labels a position has
+    backwards: ClassVar[bool] = False  # whether the last position is decided first
+    history: int = 2
+    crossed_history: int = 1
 
     # -- examples -----------------------------------------------------------------------------
 
@@ -146,10 +127,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
     def read_gold(self, bind: Any, ys: Any, costs: bool = True) -> tuple[Gold, ...]:
         """The gold labels of each stream with the costs of labels against them, or without.
 
-        Args:
-            bind: gives the loss over labels (of a stream, given its number).
-            ys: checked outputs.
-            costs: whether costs are asked for.
+        ``bind`` gives the loss over labels (of a stream, given its number).
 
         Raises:
             InputError: from right to left, the loss may depend on the order of positions.

@@ -3,44 +3,15 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fsmeu.errors import InputError, SizeLimitError
 from fsmeu.learning.online import (
     FOFOClassifier,
     OFOClassifier,
     OMCSLClassifier,
-    OnlineLogisticClassifier,
-    STAMPClassifier,
 )
 from fsmeu.learning.saving import load, save
 from tests.learning.online.test_rules import BY_NAME, data, made
-
-LEARNERS = [
-    FOFOClassifier(),
-    OFOClassifier(),
-    OMCSLClassifier(random_state=0),
-    OnlineLogisticClassifier(),
-    STAMPClassifier(epoch=5),
-]
-TWICE = "an example given twice is two steps, of which the second begins where the first ended"
-
-
-def failing(learner):
-    """Checks that cannot hold, with the reason."""
-    found = {
-        "check_sample_weight_equivalence_on_dense_data": TWICE,
-        "check_sample_weight_equivalence_on_sparse_data": TWICE,
-    }
-    if isinstance(learner, FOFOClassifier | OFOClassifier):
-        found["check_classifiers_train"] = "the threshold on the probability is not 1/2"
-    return found
-
-
-@parametrize_with_checks(LEARNERS, expected_failed_checks=failing)
-@pytest.mark.thirds
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @BY_NAME
@@ -57,31 +28,6 @@ def test_file_of_a_learner(learner, tmp_path):
     again.partial_fit(rows[200:], named[200:])
     assert np.array_equal(again.weights_, one.weights_)
     assert np.array_equal(again.state_, one.state_)
-
-
-@pytest.mark.parametrize(
-    ("learner", "words"),
-    [
-        (FOFOClassifier(gamma_scale=0), "gamma_scale must be a finite number above 0"),
-        (FOFOClassifier(gamma_scale="wide"), 'above 0 or "auto"'),
-        (FOFOClassifier(horizon=0), "horizon must be a whole number"),
-        (FOFOClassifier(predict_with="first"), "predict_with must be one of mean, last"),
-        (OFOClassifier(step=-1), "step must be a finite number above 0"),
-        (OFOClassifier(step=True), "step must be"),
-        (OFOClassifier(beta=np.inf), "beta must be"),
-        (OFOClassifier(beta=1e200), "beta must be a number above 0 and at most 1e100"),
-        (OFOClassifier(schedule="linear"), "schedule must be one of sqrt, constant"),
-        (OFOClassifier(measure="f1"), "measure must be one of f, jaccard"),
-        (OFOClassifier(average="no"), "average must be one of False, True, suffix"),
-        (STAMPClassifier(epoch=1.5), "epoch must be a whole number"),
-        (STAMPClassifier(growth=0), "growth must be"),
-        (OMCSLClassifier(classifiers=0), "classifiers must be a whole number"),
-        (OMCSLClassifier(gamma=0), "gamma must be"),
-    ],
-)
-def test_parameters_are_checked(learner, words):
-    with pytest.raises(InputError, match=words):
-        learner.fit([[0.0], [1.0]], [0, 1])
 
 
 @BY_NAME

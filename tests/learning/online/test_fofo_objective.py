@@ -118,19 +118,25 @@ def learned(eta, labels, **options):
     return learner.partial_fit(np.log(eta / (1 - eta))[:, None], labels)
 
 
-def test_threshold_is_best_for_jaccard():
-    """With eta known it comes near J* / (1 + J*), found over all cuts of the sample."""
+@pytest.mark.parametrize(("measure", "beta"), [("f", 0.5), ("f", 1), ("f", 2), ("jaccard", 1)])
+def test_threshold_is_best(measure, beta):
+    """With eta known it comes near F* / (1 + beta^2) or J* / (1 + J*), over all cuts."""
     random = np.random.default_rng(6)
     eta = random.beta(0.5, 2.0, 40_000)
     labels = (random.random(40_000) < eta).astype(int)
+
+    def value(hits, count):
+        if measure == "jaccard":
+            return hits / (eta.sum() + count - hits)
+        return (1 + beta**2) * hits / (beta**2 * eta.sum() + count)
+
     ranked = np.sort(eta)[::-1]
-    hits, count = np.cumsum(ranked), np.arange(1, len(eta) + 1)
-    best = np.max(hits / (eta.sum() + count - hits))
-    learner = learned(eta, labels, measure="jaccard")
-    assert learner.threshold_ == pytest.approx(best / (1 + best), abs=0.01)
+    best = np.max(value(np.cumsum(ranked), np.arange(1, len(eta) + 1)))
+    learner = learned(eta, labels, measure=measure, beta=beta)
+    wanted = best / (1 + (best if measure == "jaccard" else beta**2))
+    assert learner.threshold_ == pytest.approx(wanted, abs=0.01)
     decided = eta >= learner.threshold_
-    reached = eta[decided].sum() / (eta.sum() + decided.sum() - eta[decided].sum())
-    assert reached == pytest.approx(best, rel=1e-3)
+    assert value(eta[decided].sum(), decided.sum()) == pytest.approx(best, rel=1e-3)
 
 
 def test_offline_predictions_use_the_threshold():

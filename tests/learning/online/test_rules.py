@@ -18,7 +18,6 @@ from fsmeu.learning.online import (
     OnlineLogisticClassifier,
     STAMPClassifier,
 )
-from fsmeu.learning.online import classifiers as fofo_module
 from tests.learning.online import transcript
 
 EVERY = (
@@ -116,7 +115,7 @@ def test_stages_are_those_of_algorithm_1():
 
 def test_plans_double_where_the_number_of_examples_is_unknown(monkeypatch):
     """Plans for 512, 1,024 and 2,048 examples follow each other, of 2, 2 and 3 stages."""
-    monkeypatch.setattr(fofo_module, "FIRST_HORIZON", 512)
+    monkeypatch.setattr("fsmeu.learning.online.FIRST_HORIZON", 512)
     rows, labels = data(1700, features=1)
     learner, seen = FOFOClassifier(), []
     for begin in range(0, 1700, 100):
@@ -247,30 +246,6 @@ def test_weights_of_rows_that_repeat_counts():
     second = (1 - transcript.sigmoid(first @ [2, 1])) / math.sqrt(2) * np.array([2.0, 1.0])
     assert learner.weights_[0] == pytest.approx(first + second)
     assert learner.score_ == pytest.approx(2 / 5)  # 3 false positives; the threshold 0 / 3; a hit
-
-
-def root_of_q(eta, beta):
-    """The threshold among all values of eta that is best for F_beta, times nothing else."""
-    order = np.sort(eta)[::-1]
-    hits, count = np.cumsum(order), np.arange(1, len(eta) + 1)
-    return float(np.max(hits / (beta**2 * eta.sum() + count)))
-
-
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
-def test_threshold_is_best_for_f_beta(beta):
-    """With eta known, the threshold comes near F*_beta / (1 + beta^2), found over all cuts."""
-    random = np.random.default_rng(5)
-    eta = random.beta(0.5, 2.0, 40_000)
-    labels = (random.random(40_000) < eta).astype(int)
-    margins = np.log(eta / (1 - eta))[:, None]
-    learner = FOFOClassifier(step=1e-300, beta=beta, gamma_scale="auto", horizon=40_000)
-    learner.partial_fit(margins[:2], [0, 1])
-    learner = made(learner)
-    learner._begin(1, None)
-    learner.classes_, learner.n_features_in_ = np.array([0, 1]), 1
-    learner.weights_[:] = [[1.0, 0.0]]
-    learner.partial_fit(margins, labels)
-    assert learner.threshold_ == pytest.approx(root_of_q(eta, beta), abs=0.01)
 
 
 def test_probabilities_before_labels():

@@ -12,13 +12,16 @@ from fsmeu.searn.features.sentences import indices, mixed
 from fsmeu.searn.features.templates import (
     FUNCTIONS,
     SETS,
+    case_pattern,
     columns_of,
+    lists,
     parse_template,
     parse_templates,
+    shape,
+    stem,
     template_hashes,
     template_set,
 )
-from fsmeu.searn.features.words import case_pattern, lists, shape, stem
 
 ROWS = st.tuples(st.sampled_from(["the", "The", "cat", "ran"]), st.sampled_from(["DT", "NN", "V"]))
 CORPORA = st.lists(st.lists(ROWS, max_size=4), min_size=1, max_size=4)

@@ -137,3 +137,16 @@ def test_rows_with_repeated_columns_stay_as_they_are(learner):
     np.testing.assert_array_equal(rows.indptr, ends)
     np.testing.assert_array_equal(rows.toarray(), dense)
     np.testing.assert_array_equal(model.scores(rows), first)
+
+
+def test_actions_that_are_not_allowed_do_not_decide_between_others():
+    """Of four actions two are allowed in the first state; pairs with the others must not matter.
+
+    In the second state action 1 wins against 2 and 3, which win against 0. Learned from there
+    alone, that would make 1 win in the first state, too, where 0 is right.
+    """
+    rows = csr_array(np.tile(np.eye(2), (20, 1)))
+    costs = np.tile([[0, 1, np.inf, np.inf], [1, 0, 0.5, 0.5]], (20, 1))
+    model = AllPairs(LogisticRegression(C=100)).learn(decisions(rows, costs), 0)
+    scores = np.where(np.isfinite(costs), model.scores(rows), -np.inf)
+    assert scores[:2].argmax(axis=1).tolist() == [0, 1]

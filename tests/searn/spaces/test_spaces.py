@@ -15,8 +15,7 @@ from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace
 from fsmeu.searn.spaces.gold import chunks_of, is_order_free
 from fsmeu.searn.spaces.tagging import Alternating, LeftToRight, RightToLeft, WordAtATime
-from tests.searn.own_spaces import PlainTagging, Queue
-from tests.searn.stubs import Drawn, words
+from tests.searn.stubs import Drawn, PlainTagging, words
 
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -247,31 +246,6 @@ def test_plain_space_has_the_costs_of_the_batched_one():
         done = batched.is_done(one)
         assert done.tolist() == plain.is_done(other).tolist()
         one, other = one.take(~done), other.take(~done)
-
-
-def test_queue_holds_what_beam_search_holds():
-    """Expanding a partial output puts in all that follow it, up to the size."""
-    space = Queue(PlainTagging("hamming", ["a", "b"]), size=3)
-    y = ["a", "b"]
-    state = space.start([{"w": "1"}, {"w": "2"}])
-    assert list(space.actions(state)) == [0]
-    state = space.step(state, 0)
-    assert [one.state[1] for one in state.waiting] == [("a",), ("b",)]
-    assert space.value(state, y) == 0
-    wrong = space.step(state, 1)
-    assert [one.state[1] for one in wrong.waiting] == [("b", "a"), ("b", "b"), ("a",)]
-    assert space.value(wrong, y) == 0  # ("a",) is still there
-    worse = Queue(space.space, size=2).step(state, 1)
-    assert space.value(worse, y) == 0.5  # it was dropped
-    right = space.step(state, 0)
-    ended = space.step(right, 1)
-    assert list(space.actions(ended)) == []
-    assert space.output(ended) == ["a", "b"]
-    assert space.value(ended, y) == 0
-    assert space.features(right, 1) == {
-        "w:1 -> a": 1.0, "after None -> a": 1.0, "w:2 -> b": 1.0, "after a -> b": 1.0,
-        "decisions": 2.0,
-    }  # fmt: skip
 
 
 def test_a_sentence_that_is_far_too_long_is_refused(monkeypatch):
