@@ -32,9 +32,9 @@ good or better on these four, at 1.6 to 5.5 times the time; the others take that
 Suffix means of weights add to FOFO on seven tasks of nine (ijcnn1 .590), not on a9a and w8a.
 Offline, FOFO leads OFO on covtype 5 and ijcnn1. How features are scaled matters: with covtype in
 [0, 1] most steps that were tuned are the greatest of the paper's range, and FOFO trails OFO on
-covtype 6 (an earlier run of ten shuffles). Slopes with "auto" are -.56 and -.42 for theta, with the printed constants -.20 and -.91;
-of F* - F -.93 and -.95 with suffix means. Epochs of STAMP and gamma of OMCSL are ours and were not
-tuned, so little follows from STAMP's low values.
+covtype 6 (an earlier run of ten shuffles). Slopes with "auto" are -.56 and -.42 for theta, with the
+printed constants -.20 and -.91; of F* - F -.93 and -.95 with suffix means. Epochs of STAMP, gamma
+of OMCSL are ours and were not tuned, so little follows from STAMP's low values.
 
     ./run python notebooks/liu2018.py [--quick] [--shuffles 10] [--tasks a9a,w8a] [--step 1]
         [--scale unit]
