@@ -21,6 +21,8 @@ __all__ = [
     "ForwardLayers",
     "Scores",
     "Values",
+    "first_alike",
+    "have_one_sign",
     "in_threads",
     "part_of",
     "path_counts",
@@ -90,6 +92,25 @@ class Values(NamedTuple):
     lost: Floats
     prunes: Bools
     one_sign: Bools
+
+
+def have_one_sign(tables: Floats, signs: Bools) -> bool:
+    """Whether nothing that is added up is below 0, or nothing above.
+
+    Args:
+        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
+        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
+    """
+    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
+    less, more = np.append(signs[0], False), np.append(signs[1], True)
+    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
+
+
+def first_alike(rows: Floats) -> Ints:
+    """For each row the number of the first that equals it, (rows,)."""
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
+    return np.array(found, np.int64)
 
 
 class Batch(NamedTuple):

@@ -25,6 +25,8 @@ from fsmeu.trellis.batches import (
     ForwardLayers,
     Scores,
     Values,
+    first_alike,
+    have_one_sign,
     in_threads,
     part_of,
 )
@@ -467,36 +469,17 @@ class Structure:
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
                 few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
-                one_sign[n] = _have_one_sign(tables, signs)
+                one_sign[n] = have_one_sign(tables, signs)
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = relative_error(1) * self._roundings.astype(np.float64)
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
-                at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),
+                at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
                 _NOTHING, self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
-
-
-def _have_one_sign(tables: Floats, signs: Bools) -> bool:
-    """Whether nothing that is added up is below 0, or nothing above.
-
-    Args:
-        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
-        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
-    """
-    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
-    less, more = np.append(signs[0], False), np.append(signs[1], True)
-    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
-
-
-def _first_alike(rows: Floats) -> Ints:
-    """For each row the number of the first that equals it, (rows,)."""
-    known: dict[bytes, int] = {}
-    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
-    return np.array(found, np.int64)
