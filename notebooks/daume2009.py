@@ -395,7 +395,8 @@ def _results_in(
 
 def print_results(task: Task, results: Sequence[Result]) -> None:
     """Prints the rows of one task, and differences between them."""
-    _print_rows(rows_of(task, results), task.paper)
+    rows = rows_of(task, results)
+    _print_rows(rows, _printed(task, rows))
     _print_differences(differences(task, results))
 
 
@@ -403,21 +404,27 @@ def print_together(by_task: Mapping[str, Sequence[Row]]) -> None:
     """Prints one line for each method and one column for each task, figures of the paper last."""
     methods = dict.fromkeys(row.method for rows in by_task.values() for row in rows)
     cells = {(row.method, name): row.value for name, rows in by_task.items() for row in rows}
-    width = max(map(len, [*methods, *(f"paper: {m}" for t in by_task for m in TASKS[t].paper)]))
+    paper = {name: _printed(TASKS[name], rows) for name, rows in by_task.items()}
+    width = max(map(len, [*methods, *(f"paper: {m}" for held in paper.values() for m in held)]))
     wide = {name: max(len(name), 9) + 2 for name in by_task}
     line(" " * width + "".join(f"{name:>{wide[name]}}" for name in by_task))
     line(" " * width + "".join(f"{TASKS[name].score:>{wide[name]}}" for name in by_task))
     for method in methods:
         shown = (_percent(cells.get((method, name)), wide[name]) for name in by_task)
         line(f"{method:<{width}}" + "".join(shown))
-    for method in dict.fromkeys(m for name in by_task for m in TASKS[name].paper):
-        values = {name: TASKS[name].paper.get(method) for name in by_task}
-        shown = (f"{values[name] or '':>{wide[name]}}" for name in by_task)
+    for method in dict.fromkeys(m for held in paper.values() for m in held):
+        shown = (f"{paper[name].get(method, ''):>{wide[name]}}" for name in by_task)
         line(f"{f'paper: {method}':<{width}}" + "".join(shown))
 
 
 def _percent(value: float | None, width: int) -> str:
     return " " * width if value is None else f"{100 * value:>{width}.2f}"
+
+
+def _printed(task: Task, rows: Sequence[Row]) -> dict[str, float]:
+    """The paper's figures for methods that were trained on as many sentences."""
+    sizes = {row.method: row.trained for row in rows}
+    return {name: value for name, (value, size) in task.paper.items() if sizes.get(name) == size}
 
 
 def _print_rows(rows: Sequence[Row], paper: Mapping[str, float]) -> None:
@@ -427,12 +434,12 @@ def _print_rows(rows: Sequence[Row], paper: Mapping[str, float]) -> None:
     width = max(len(row.method) for row in rows)
     more = sorted({"accuracy", "sequences"} & set(rows[0].scores) - {rows[0].score})
     heads = "".join(f"{name:>11}" for name in ("95% interval", *more))
-    tail = "  folds  seeds  train s  test s    MB  paper"
+    tail = "  folds  seeds  trained  tested  train s  test s    MB  paper"
     line(f"\n{rows[0].task:<{width}}{rows[0].score:>10}  {heads}{tail}")
     for row in rows:
         span = f"{100 * row.low:.2f}-{100 * row.high:.2f}"
         scores = "".join(f"{100 * row.scores[name]:>11.2f}" for name in more)
-        runs = f"{row.folds:>7}{len(row.by_seed):>7}"
+        runs = f"{row.folds:>7}{len(row.by_seed):>7}{row.trained:>9}{row.tested:>8}"
         used = f"{row.training:>9.1f}{row.predicting:>8.1f}{row.memory:>6.0f}"
         printed = f"{paper[row.method]:>7.2f}" if row.method in paper else ""
         value = f"{100 * row.value:>10.2f}"

@@ -163,8 +163,8 @@ def _searn(method: Method, split: Split, seed: int, every: bool) -> list[Run]:
             predict(method.name if every else str(method.first), iteration)
 
     model.fit(split.train.sentences, split.train.labels, on_iteration=look)
-    if not every:  # training may end before the greatest number of iterations
-        predict(method.name, len(model.reports_))
+    if not every:  # training may have ended before the greatest number of iterations
+        predict(method.name, model.iterations or len(model.reports_))
     return runs
 
 

@@ -118,7 +118,8 @@ class Task:
         splits: the parts, one pair for each fold, given sizes and whether held-out training data
             take the place of the test data, for the choice of settings.
         methods: what is compared.
-        paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method.
+        paper: figures in the prose of Daumé et al. (2009, section 6.1.7), by method, with the
+            number of sentences trained on: they stand beside runs of the same size alone.
         pairs: pairs of rows whose difference is asked for, by the names of the runs.
         counts: how predictions are measured against given labels.
     """
@@ -128,7 +129,7 @@ class Task:
     score: str
     splits: Callable[[Sizes, bool], Iterator[Split]]
     methods: Sequence[Method] = ()
-    paper: Mapping[str, float] = field(default_factory=dict)
+    paper: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     pairs: Sequence[tuple[str, str]] = ()
     counts: Callable[[Any, Any], Measure] = counts_of
 
