@@ -14,7 +14,7 @@ from fsmeu.checking.examples import ExampleResult
 from fsmeu.checking.growth import Growth
 from fsmeu.checking.report import Report
 from fsmeu.limits import LONG_SEQUENCE
-from fsmeu.losses.algebra.confusion import Counterexample, Fractional
+from fsmeu.losses.algebra.confusion import Counterexample
 from fsmeu.losses.describe import Properties, header_data, whole_or_float
 from fsmeu.losses.sum_over_paths import windows
 
@@ -47,7 +47,8 @@ def _property_facts(found: Report, known: Properties) -> list[tuple[str, str]]:
         return [*rows, ("confusion table", _clash_text(found))]
     rows.append(("confusion table", "yes: the value is a function of (tp, hyp, ref, n)"))
     if known.fractional is not None:
-        rows.append(("ratio", _ratio_text(known.fractional)))
+        above, below = known.fractional.numerator, known.fractional.denominator
+        rows.append(("ratio", f"{_sum_text(above)} / {_sum_text(below)}"))
     if known.ratios:
         many = "a ratio" if known.ratios == 1 else f"a sum of {known.ratios} ratios"
         told = f"{many} of counts: by central moments from {LONG_SEQUENCE:,} labels on"
@@ -97,10 +98,6 @@ def _table_text(case: Counterexample, more: int) -> str:
     cells = {"tp": tp, "fp": case.hyp - tp, "fn": case.ref - tp}
     cells["tn"] = case.n - sum(cells.values())
     return " ".join(f"{name}={count}" for name, count in cells.items())
-
-
-def _ratio_text(form: Fractional) -> str:
-    return f"{_sum_text(form.numerator)} / {_sum_text(form.denominator)}"
 
 
 def _sum_text(coefficients: Iterable[float | Fraction]) -> str:
@@ -154,13 +151,6 @@ def selected_sizes(sizes: Growth) -> list[dict[str, int]]:
     return [asdict(size) for size in sizes.sizes if size.n in wanted]
 
 
-def _growth_data(sizes: Growth) -> dict[str, Any]:
-    """The growth table as plain data."""
-    orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
-    named = {name: None if order is None else asdict(order) for name, order in orders.items()}
-    return {"sizes": [asdict(size) for size in sizes.sizes], "order": named}
-
-
 def _property_data(known: Properties) -> dict[str, Any]:
     """Derived properties as plain data."""
     ratio, case = known.fractional, known.counterexample
@@ -180,49 +170,43 @@ def _property_data(known: Properties) -> dict[str, Any]:
 
 def report_data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
     """The report for programs; what could not be measured is null."""
-    registers = [
-        {**asdict(register), "redundant": register.name in found.redundant}
-        for register in found.registers
-    ]
-    measured = found.loss is not None
+    loss, known, sizes = found.loss, found.properties, found.growth
+    registers = [{**asdict(r), "redundant": r.name in found.redundant} for r in found.registers]
+    redundant = {"alone": list(found.redundant), "together": list(found.together)}
+    measured = growth = None
+    if loss is not None:
+        parameters = {name: _plain(value) for name, value in loss.params.items()}
+        measured = {
+            "labels": list(loss.labels),
+            "parameters": parameters,
+            "assumed": sorted(found.assumed),
+        }
+    if sizes is not None:
+        orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
+        order = {name: one and asdict(one) for name, one in orders.items()}
+        growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": order}
     return {
         **header_data(found.spec),
         "registers": registers,
         "examples": [_example_data(result) for result in found.examples],
         "holds": found.holds,
-        "measured": _measured_data(found) if measured else None,
+        "measured": measured,
         "missing": found.missing or None,
-        "determinism": asdict(found.determinism) if found.determinism else None,
-        "properties": _property_data(found.properties) if found.properties else None,
-        "growth": _growth_data(found.growth) if found.growth else None,
-        "redundant": {
-            "alone": list(found.redundant),
-            "together": list(found.together),
-            "n": found.redundant_n,
-        },
-        "decoders": [asdict(method) for method in methods] if measured else None,
+        "determinism": found.determinism and asdict(found.determinism),
+        "properties": known and _property_data(known),
+        "growth": growth,
+        "redundant": {**redundant, "n": found.redundant_n},
+        "decoders": None if loss is None else [asdict(method) for method in methods],
     }
 
 
-def _measured_data(found: Report) -> dict[str, Any]:
-    """Labels and parameters of the measurement, and which of these had to be assumed."""
-    loss = found.loss
-    params = {
-        name: np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
-        for name, value in loss.params.items()  # type: ignore[union-attr]
-    }
-    labels = list(loss.labels)  # type: ignore[union-attr]
-    return {"labels": labels, "parameters": params, "assumed": sorted(found.assumed)}
+def _plain(value: Any) -> Any:
+    """A parameter as JSON writes it."""
+    return np.asarray(value).tolist() if np.ndim(value) else whole_or_float(value)
 
 
 def _example_data(result: ExampleResult) -> dict[str, object]:
-    return {
-        "line": result.example.place.line,
-        "z": result.example.z,
-        "y": result.example.y,
-        "with": dict(result.bindings),
-        "expected": result.expected,
-        "value": result.value,
-        "holds": result.holds,
-        "error": result.error,
-    }
+    example = result.example
+    told = {name: getattr(result, name) for name in ("expected", "value", "holds", "error")}
+    place = {"line": example.place.line, "z": example.z, "y": example.y}
+    return {**place, "with": dict(result.bindings), **told}

@@ -23,7 +23,7 @@ from fsmeu.cli.inputs import (
 )
 from fsmeu.cli.losses import labels_text
 from fsmeu.cli.output import emit, line, print_json
-from fsmeu.expectation.levels import level_sets
+from fsmeu.expectation.result import level_sets
 from fsmeu.losses.describe import signature
 from fsmeu.losses.loss import SpecLoss
 

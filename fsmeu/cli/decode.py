@@ -11,8 +11,7 @@ from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, words
 from fsmeu.cli.output import emit, file_for, line, note, print_json, progress, write_output
 from fsmeu.corpora.run import ModelQuestion, as_line
-from fsmeu.decoding.compare import Compared, compare_methods
-from fsmeu.decoding.decode import METHODS, decode
+from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
 from fsmeu.decoding.explicit import hypotheses_composition
 from fsmeu.decoding.problem import Decision

@@ -16,9 +16,8 @@ from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.drawing.plots import plot_levels, save_plot
 from fsmeu.exchange.openfst import read_constraint
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.levels import Levels
 from fsmeu.expectation.query import fitted, further_tags
-from fsmeu.expectation.result import Expectation
+from fsmeu.expectation.result import Expectation, Levels
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _MOST = 40

@@ -254,12 +254,9 @@ class Totals:
 
 
 class Step(NamedTuple):
-    """What came of one block.
+    """What came of one block: answers for records that are good and new, and messages of faults.
 
-    Attributes:
-        results: the answers for its records, those that are good and new.
-        faults: messages for those that are bad, each with its line.
-        position: bytes of the corpus up to here, as it is stored.
+    The position is the number of bytes of the corpus up to here, as it is stored.
     """
 
     results: list[Data]
@@ -276,15 +273,9 @@ def run(
 ) -> Iterator[Step]:
     """What came of each block of a corpus, in order.
 
-    Memory does not grow with the corpus: a few blocks for each worker are held at a time.
-
-    Args:
-        question: what is asked of every record.
-        source: the corpus.
-        workers: who computes.
-        bad: "stop" at a record that cannot be answered, or "skip" it.
-        last: the last result of a run that is resumed: the block that it belongs to is computed
-            again, and what it lacks is given.
+    Memory does not grow with the corpus: a few blocks for each worker are held at a time. A run
+    that is resumed has a last result: the block that it belongs to is computed again, and what it
+    lacks is given. A record that cannot be answered ends it with ``bad="stop"``, else is skipped.
 
     Raises:
         EmptyError: there is no record.

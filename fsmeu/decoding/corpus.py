@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.decode import decode
 from fsmeu.decoding.explicit import best_corpus_hypotheses
 from fsmeu.decoding.precision import PRECISION
+from fsmeu.decoding.problem import Clock, checked_seconds
 from fsmeu.decoding.split import unmet_condition
 from fsmeu.errors import InputError, message, one_of
 from fsmeu.expectation.corpus import linear_expectation
@@ -135,8 +135,7 @@ def decode_corpus(
     # Loaded here: a command over single sequences does without scipy, which takes a while to load.
     from fsmeu.decoding.corpus_moments import best_by_moments
     from fsmeu.decoding.corpus_parts import parts_of, paths_of, worths_at
-    from fsmeu.decoding.corpus_search import best_of_corpus
-    from fsmeu.decoding.corpus_values import slopes_at
+    from fsmeu.decoding.corpus_search import best_of_corpus, slopes_at
 
     large = best_by_moments(corpus, sign, threads)
     if large is not None:

@@ -42,13 +42,12 @@ from fsmeu.expectation.corpus_moments import (
     powers_of,
     ratio_value,
 )
-from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import path_counts, path_scores
+from fsmeu.trellis.batches import Scores, path_counts, path_scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
@@ -89,44 +88,36 @@ class LargeCorpus:
 class _Block:
     """Sentences of one length and structure.
 
-    Of all scores, those that are not negligible are kept: one for a sentence and a cell.
-
     Attributes:
         rows: their places in the corpus.
         n: their length.
         structure: the structure of both tapes and the models.
-        place: sentence and cell of each score, (2, scores).
-        scores: scores of steps for powers of the own count, each divided by j!, (scores, J + 1).
+        scores: scores of steps that are not negligible, with a lane for each power of the own
+            count, divided by j!: J + 1 lanes.
         chances: E[own count^j] / j!, (batch, J + 1).
     """
 
     rows: list[int]
     n: int
     structure: Structure
-    place: Ints
-    scores: Floats
+    scores: Scores
     chances: Floats
 
-    def at(self, weights: Floats, others: Floats) -> Floats:
-        """Scores of steps for a function of x, sum over j of weights[j] x^j, (batch, cells).
+    def factors(self, weights: Floats, others: Floats) -> Floats:
+        """What lanes are multiplied by for a function of x, sum over j of weights[j] x^j.
 
         Args:
             weights: the function, (J,).
             others: moments of all other counts less the own mean, (J + 1, batch).
+
+        Returns:
+            An array (batch, J).
         """
-        order = len(weights)
-        own = np.zeros((len(self.rows), order))
-        for j in range(order):
+        own = np.zeros((len(self.rows), len(weights)))
+        for j in range(len(weights)):
             for a in range(j + 1):
                 own[:, a] += weights[j] * BINOMIAL[j, a] * others[j - a]
-        return self.dense(np.einsum("sj,sj->s", powers_of(own)[self.place[0]], self.scores[:, :-1]))
-
-    def dense(self, scores: Floats) -> Floats:
-        """Scores of all cells, (batch, cells, ...), of which others than these are 0."""
-        cells = len(self.structure.score_cells(self.n))
-        found = np.zeros((len(self.rows), cells, *scores.shape[1:]))
-        found[tuple(self.place)] = scores
-        return found
+        return powers_of(own)
 
     @property
     def most(self) -> int:
@@ -171,7 +162,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
             if order > _MOST_ORDER:
                 return None
             blocks = list(pool.map(partial(_block, corpus, order), _parts(corpus, groups)))
-            if sum(block.scores.size for block in blocks) > CORPUS_SCORE_CELLS:
+            if sum(block.scores.value.size for block in blocks) > CORPUS_SCORE_CELLS:
                 return None
             counts = _counts(corpus, blocks)
             d = below[0] + below[2] * counts.mean
@@ -210,10 +201,10 @@ def _block(corpus: Corpus, order: int, group: tuple[list[int], Structure]) -> _B
     ends = np.zeros((len(rows), 1, order + 1))
     ends[:, 0, 0] = 1.0
     least = _NEGLIGIBLE * float(structure.r.columns[models[0].n]) ** np.arange(order + 1)
-    scores, kept, chances = structure.moments(order + 1).scores(
+    scores, chances = structure.moments(order + 1).scores(
         arc_weights_many(models), ends, least=least / powers_of(np.ones(order + 1))
     )
-    return _Block(rows, models[0].n, structure, np.array(np.nonzero(kept)), scores[kept], chances)
+    return _Block(rows, models[0].n, structure, scores, chances)
 
 
 def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
@@ -235,7 +226,7 @@ def _value(
         labels = np.stack([zs[row] for row in block.rows])
         mass = block.chances[:, :1]
         h, cells = block.structure.h, block.structure.score_cells(block.n)
-        scores = path_scores(h, cells, block.dense(block.scores), labels)
+        scores = path_scores(h, cells, block.scores, labels)
         joint[block.rows] = powers_of(scores / mass)
         hyp += int(path_counts(h, labels).sum())
     sums = Sums(totals.counts, joint.T, totals.roundings)
@@ -299,15 +290,15 @@ class _Totals:
         others = [self.counts.others(block.rows) for block in self.blocks]
 
         def each(k: int, best: Callable[[_Block, Floats], Iterable[Any]]) -> list[Any]:
-            """What a function of a block and the scores of its steps gives for each sentence."""
+            """What a function of a block and the factors of its scores gives for each sentence."""
             weights, rows = series * u[k] ** np.arange(order), dict[int, Any]()
-            found = self.pool.map(lambda b, o: best(b, b.at(weights, o)), self.blocks, others)
+            found = self.pool.map(lambda b, o: best(b, b.factors(weights, o)), self.blocks, others)
             for block, one in zip(self.blocks, found, strict=True):
                 rows |= dict(zip(block.rows, one, strict=True))
             return [rows[row] for row in range(len(rows))]
 
         def sums_at(k: int) -> Floats:
-            tables = each(k, lambda block, scores: block.structure.best_by_count(scores, block.n))
+            tables = each(k, lambda b, own: b.structure.best_by_count(b.scores, own, b.n))
             kept[k] = hulls = hulls_of(tables)
             bounds = hulls.bounds(high + 1) + 4 * len(hulls.knots) * UNIT * hulls.size
             bounds[: hulls.knots[0]] = bounds[hulls.knots[-1] + 1 :] = -np.inf
@@ -323,7 +314,7 @@ class _Totals:
             hulls = kept[k]
             inside = np.clip(hulls.knots, 1, high)
             ends = hulls.ends(int((gain[inside] * hulls.values).argmax()))
-            return each(k, lambda b, scores: b.structure.best_paths(scores, b.n, ends[b.rows]))
+            return each(k, lambda b, own: b.structure.best_paths(b.scores, own, b.n, ends[b.rows]))
 
         first = high  # scores hardly depend on the total, and the ends are tried anyway
         found = ByNumber(1, high, first, u, gain, zero, zero, sums_at, over_at, best_at)

@@ -16,16 +16,16 @@ import numpy as np
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.corpus import mass_to_cut
-from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.expectation.result import check_finite
 from fsmeu.fst.layers import ArcWeights
 from fsmeu.limits import CORPUS_SCORE_CELLS, CORPUS_WINDOW_CELLS
 from fsmeu.losses.algebra.split import Split
 from fsmeu.models import arc_weights_many
+from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.roundings import relative_error
-from fsmeu.trellis.sum_windows import SumWindow, all_but_one, sum_of_all
+from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
 __all__ = ["Block", "Parts", "Worths", "parts_of", "paths_of", "tables_of", "worths_at"]
 
@@ -66,8 +66,8 @@ class Parts:
 
     corpus: Corpus
     blocks: list[Block]
-    others: list[SumWindow]
-    whole: SumWindow
+    others: list[Window]
+    whole: Window
     hyp: Bools
     ref: Bools
     greatest: Floats
@@ -94,7 +94,7 @@ def parts_of(corpus: Corpus) -> Parts:
     assert form is not None
     joint = len(form.joint_counts)
     greatest, expected = np.zeros((2, len(models), joint))
-    own: list[SumWindow] = [SumWindow(0, np.ones((1, 1)))] * len(models)
+    own: list[Window] = [Window(0, np.ones((1, 1)))] * len(models)
     hyp: list[Bools] = []
     ref: list[Bools] = []
     blocks: list[Block] = []
@@ -107,7 +107,7 @@ def parts_of(corpus: Corpus) -> Parts:
         layered = arc_weights_many([models[row] for row in rows])
         expected[rows], masses = _expected(structure, layered)
         for row, mass in zip(rows, masses, strict=True):
-            own[row] = SumWindow(0, mass[None], 0.0, structure.roundings(n))
+            own[row] = Window(0, mass[None], 0.0, structure.roundings(n))
         blocks.append(Block(rows, n, structure, layered, masses))
     cut = mass_to_cut(corpus)
     whole = sum_of_all(own, cut, 1)
@@ -134,12 +134,14 @@ def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Float
     """
     n, counts = models[0].n, structure.counts
     one = np.ones((len(models), counts, int(structure.r.columns[n])))
-    scores, _, chances = structure.scores(models, one, absolute=True)
+    scores, chances = structure.scores(models, one, absolute=True)
     cells, found = structure.score_cells(n), np.zeros((len(models), counts))
     if len(cells):
         term = np.searchsorted(structure.z.first_feature, cells[:, 1], side="right")
         begins = np.flatnonzero(np.diff(cells[:, 0] * (1 + term.max()) + term, prepend=-1))
-        most = np.maximum.reduceat(scores[..., 0], begins, axis=1)  # (batch, positions and terms)
+        most = np.maximum.reduceat(
+            scores.dense(len(cells))[..., 0], begins, axis=1
+        )  # (batch, positions and terms)
         np.add.at(found.T, structure.amounts.joint[cells[begins, 1]], most.T)
     return found, chances
 
@@ -168,11 +170,11 @@ class Worths:
     """What steps are worth at a total.
 
     Attributes:
-        scores: for each block, (batch, cells).
+        scores: those of each block.
         error: a bound on the error of the sum of worths of all sentences.
     """
 
-    scores: list[Floats]
+    scores: list[Scores]
     error: float
 
 
@@ -189,7 +191,7 @@ def worths_at(parts: Parts, at: Floats) -> Worths:
     found = []
     for block in parts.blocks:
         wanted = _wanted(parts, block, at)
-        found.append(block.structure.scores(block.models, wanted)[0][..., 0])
+        found.append(block.structure.scores(block.models, wanted)[0])
         error += _error(parts, block, wanted, greatest)
     return Worths(found, error)
 
@@ -236,7 +238,7 @@ def tables_of(parts: Parts, worths: Worths) -> list[Floats]:
     """For each sentence the best worth of each count of its own."""
     found: list[Floats] = [np.zeros(1)] * len(parts.others)
     for block, scores in zip(parts.blocks, worths.scores, strict=True):
-        tables = block.structure.best_by_count(scores, block.n)
+        tables = block.structure.best_by_count(scores, np.ones((len(block.rows), 1)), block.n)
         check_finite("decode_corpus", np.where(np.isneginf(tables), 0.0, tables))
         for row, table in zip(block.rows, tables, strict=True):
             found[row] = table
@@ -253,7 +255,8 @@ def paths_of(parts: Parts, worths: Worths, ends: Ints) -> list[Ints]:
     """
     found: list[Ints] = [np.zeros(0, np.int64)] * len(parts.others)
     for block, scores in zip(parts.blocks, worths.scores, strict=True):
-        paths = block.structure.best_paths(scores, block.n, ends[block.rows])
+        one = np.ones((len(block.rows), 1))
+        paths = block.structure.best_paths(scores, one, block.n, ends[block.rows])
         for row, path in zip(block.rows, paths, strict=True):
             found[row] = path
     return found

@@ -25,9 +25,9 @@ from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
 from fsmeu.losses.algebra.split import Split, TapeLoss
 from fsmeu.losses.semantics.domains import declared_range
-from fsmeu.trellis.count_windows import Others, Window, count_window, without_each
 from fsmeu.trellis.roundings import LEAST, relative_error
 from fsmeu.trellis.tapes import values_at
+from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
 __all__ = ["LinearInTp", "counting_in_windows", "is_for_windows", "linear_in_tp", "ranked_values"]
 

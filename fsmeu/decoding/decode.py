@@ -1,20 +1,22 @@
 """``decode``: the label sequence with the best expected value, by the method its algebra allows.
 
 "auto" takes the first method, in a fixed order, whose condition the problem satisfies.
+
+What several methods decide for one loss and model, and how long each takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
-from fsmeu.decoding.clock import Clock, checked_seconds
 from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.method import Method
 from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.precision import checked
-from fsmeu.decoding.problem import Answer, Decision, Problem
+from fsmeu.decoding.problem import Answer, Clock, Decision, Problem, RefusalError, checked_seconds
 from fsmeu.decoding.ranking import RANKING
 from fsmeu.decoding.ranking_fast import RANKING_FAST
 from fsmeu.decoding.search import SEARCH
@@ -27,13 +29,15 @@ from fsmeu.fst.constraint import as_constraint
 from fsmeu.limits import CANDIDATES, FEW_SEQUENCES, SECONDS
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import RangeError
-from fsmeu.models import as_model
+from fsmeu.models import Model, as_model
 
 __all__ = [
     "EXACT",
     "METHODS",
     "UNPROVEN",
     "WITH_KEEP",
+    "Compared",
+    "compare_methods",
     "decision",
     "decode",
     "decode_problem",
@@ -217,3 +221,55 @@ def explain(decision: Decision) -> str:
         proof = "Proven: under this model, no allowed sequence has a better expected value"
     tried = f" {decision.candidates:,} candidates were compared." if decision.candidates else ""
     return f"Decided by {decision.method}: {decision.why}.{tried} {proof}."
+
+
+_QUICK = 0.5
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One method.
+
+    Attributes:
+        method: its name.
+        decision: what it decides; None where it refuses.
+        seconds: how long it takes.
+        refused: why it does not decide; empty where it does.
+    """
+
+    method: str
+    decision: Decision | None = None
+    seconds: float = 0.0
+    refused: str = ""
+
+
+def compare_methods(
+    loss: Loss, model: Model, methods: Sequence[str] | None, options: Mapping[str, Any]
+) -> list[Compared]:
+    """What each method decides and how long it takes, or why it does not.
+
+    Args:
+        loss: a loss or utility.
+        model: the distribution of the reference.
+        methods: their names; None for all.
+        options: further options of ``decode``.
+    """
+    found = []
+    for name in methods or METHODS:
+        try:
+            found.append(Compared(name, *_timed(loss, model, {**options, "method": name})))
+        except (RefusalError, SizeLimitError) as error:
+            found.append(Compared(name, refused=str(error)))
+    return found
+
+
+def _timed(loss: Loss, model: Model, options: Mapping[str, Any]) -> tuple[Decision, float]:
+    """A decision and the seconds it takes; what is quick is timed again, once all is loaded."""
+    begin = perf_counter()
+    decision = decode(loss, model, **options)
+    seconds = perf_counter() - begin
+    if seconds < _QUICK:
+        begin = perf_counter()
+        decode(loss, model, **options)
+        seconds = min(seconds, perf_counter() - begin)
+    return decision, seconds

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Bools, Floats, Ints
-from fsmeu.decoding.clock import checked_seconds
 from fsmeu.decoding.decode import METHODS, decision, decode, first_among
 from fsmeu.decoding.fast_ratio import in_best_order
 from fsmeu.decoding.precision import PRECISION
-from fsmeu.decoding.problem import Decision, Problem
+from fsmeu.decoding.problem import Decision, Problem, checked_seconds
 from fsmeu.decoding.ranking_fast import RANKING_FAST, WHY, fast_values
 from fsmeu.decoding.split import ADDITIVE, COUNTING, split_together
 from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, message, one_of

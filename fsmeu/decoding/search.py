@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.changes import Changes
-from fsmeu.decoding.clock import OutOfTimeError
 from fsmeu.decoding.method import Method
-from fsmeu.decoding.precision import NO_BETTER, is_best_of_all
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all
+from fsmeu.decoding.problem import Answer, OutOfTimeError, Problem
 from fsmeu.limits import (
     BEAM_BLOCK,
     BEAM_STATES,

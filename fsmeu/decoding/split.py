@@ -48,7 +48,7 @@ from fsmeu.losses.loss import SpecLoss
 from fsmeu.models import arc_weights_many
 from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.kept import structure_of
-from fsmeu.trellis.tape import UncountableError
+from fsmeu.trellis.tapes import UncountableError
 
 __all__ = ["ADDITIVE", "COUNTING", "split_answers", "split_together", "unmet_condition"]
 

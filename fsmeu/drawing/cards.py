@@ -14,8 +14,7 @@ from fsmeu.drawing.pages import fill
 from fsmeu.drawing.picture import distribution_picture, distribution_rows
 from fsmeu.errors import FsmeuError, shorten
 from fsmeu.expectation.composition import Composition
-from fsmeu.expectation.levels import Levels
-from fsmeu.expectation.result import Expectation
+from fsmeu.expectation.result import Expectation, Levels
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import FunctionLoss

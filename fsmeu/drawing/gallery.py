@@ -149,18 +149,8 @@ def anchored(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     return list(placed.values())
 
 
-@dataclass(frozen=True)
-class Usage:
-    """A pair and its value: a line of Python, and the same for the command line."""
-
-    python: str
-    command: str
-
-
-def usage(
-    spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]
-) -> Usage | None:
-    """The use of a loss on one of its examples, or None where none of them can be evaluated.
+def usage(spec: Spec, examples: Iterable[ExampleResult], assumed: Mapping[str, Any]) -> list[str]:
+    """The use of a loss on an example, in Python and as a command; empty where none has a value.
 
     Values between whole numbers tell more, and so do few parameters.
 
@@ -174,10 +164,10 @@ def usage(
     for result in sound:
         with suppress(FsmeuError):
             return _usage(spec, result, assumed)
-    return None
+    return []
 
 
-def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> Usage:
+def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> list[str]:
     texts = (result.example.z, result.example.y)
     params = {**assumed, **result.bindings}
     labels = labels_in(texts, bool(spec.scheme)) if spec.labels is None else ()
@@ -204,7 +194,7 @@ def _usage(spec: Spec, result: ExampleResult, assumed: Mapping[str, Any]) -> Usa
         for tape, s in zip(pair, short, strict=True)
     )
     called = f"fsmeu.evaluate(fsmeu.load({', '.join(words)}), {', '.join(shown)})"
-    return Usage(f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command))
+    return [f"{called}  # {evaluate(loss, *pair):.6g}", shlex.join(command)]
 
 
 def _plain(value: Any) -> Any:
@@ -232,7 +222,6 @@ def gallery_page(exhibits: Sequence[Exhibit], title: str = "Losses and utilities
 def _contents(one: Exhibit) -> dict[str, Any]:
     """What the page says of a loss."""
     found, spec, known = one.found, one.found.spec, one.found.properties
-    used = usage(spec, found.examples, found.assumed)
     orders = ["", ""] if found.growth is None else _orders(found.growth)[:2]
     marks = {
         "additive": known is not None and known.additive,
@@ -248,7 +237,7 @@ def _contents(one: Exhibit) -> dict[str, Any]:
         "spec": spec,
         "found": found,
         "methods": one.methods,
-        "usage": [] if used is None else [used.python, used.command],
+        "usage": usage(spec, found.examples, found.assumed),
         "overview": [spec.summary, *orders, *("yes" if mark else "" for mark in shown)],
         "words": " ".join(words).lower(),
         "source": _source(spec.source),

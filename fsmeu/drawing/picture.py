@@ -15,7 +15,7 @@ from fsmeu.drawing.lines import Curve, Point, arrow_head, shorten_end
 from fsmeu.drawing.subject import Route
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
-from fsmeu.expectation.levels import Levels
+from fsmeu.expectation.result import Levels
 
 INK, QUIET, GROUND = "#222222", "#555555", "#ffffff"
 ROUTE, MASS, VALUE = "#d55e00", "#56b4e9", "#00664f"

@@ -72,7 +72,7 @@ def _answer(
     if loss.split is None or not loss.split.counted:
         return None
     from fsmeu.trellis.kept import structure_of
-    from fsmeu.trellis.tape import UncountableError
+    from fsmeu.trellis.tapes import UncountableError
 
     try:
         found, n = structure_of(loss, models[0]), models[0].n

@@ -18,10 +18,14 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.display import Picture
 from fsmeu.errors import EmptyError, SizeLimitError, message, visible
-from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
-from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import Expectation
+from fsmeu.expectation.result import (
+    Expectation,
+    Levels,
+    bounded_expectation,
+    kept_expectation,
+    level_sets,
+)
 from fsmeu.fst.compose import compose as compose_fsts
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight

@@ -4,9 +4,10 @@ Sentences are independent given the model. What ``evaluate_corpus`` says of coun
 holds here: ``expect_corpus`` is its expectation over the references.
 
 Where the loss splits by tape and looks at one count of each, the expectation comes from a product
-tree over sentences of polynomials in the reference's count (``corpus_sums``). Independent labels of
-two kinds are one sequence, for any value of their confusion table. Other values of counts need the
-joint distribution of all of them (``corpus_tables``), whose size is guarded.
+tree over sentences of polynomials in the reference's count (``sentence_sums``), or from moments of
+all counts. Independent labels of two kinds are one sequence, for any value of their confusion
+table. Other values need the joint distribution of all counts (``corpus_tables``), whose size is
+guarded.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from numpy.typing import NDArray
 
 from fsmeu.expectation.corpus_query import Corpus, encoded_corpus
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.levels import Levels
-from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.expectation.result import Expectation, Levels, check_finite
 from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range, declared_range
@@ -53,7 +53,7 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     if one is not None and corpus.n >= LONG_SEQUENCE:
         return expect(corpus.loss, one.alphabet.decode(np.concatenate(given)), one)
     if form is not None and form.counted:
-        from fsmeu.trellis.tape import UncountableError
+        from fsmeu.trellis.tapes import UncountableError
 
         try:
             return linear_expectation(corpus, given)
@@ -79,10 +79,10 @@ def linear_expectation(corpus: Corpus, zs: list[Ints]) -> Expectation:
         UncountableError: a counter does not grow by whole numbers.
     """
     from fsmeu.expectation.corpus_moments import moment_value
-    from fsmeu.expectation.corpus_sums import sentence_sums
+    from fsmeu.expectation.corpus_query import sentence_sums
     from fsmeu.trellis.roundings import relative_error
-    from fsmeu.trellis.sum_windows import sum_of_all
     from fsmeu.trellis.tapes import values_at
+    from fsmeu.trellis.windows import sum_of_all
 
     loss, n = corpus.loss, corpus.n
     assert loss.split is not None

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.expectation.corpus_query import Corpus
-from fsmeu.expectation.corpus_sums import sentence_structure
+from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range

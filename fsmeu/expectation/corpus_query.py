@@ -1,4 +1,10 @@
-"""A loss and the label models of a corpus that fit together, checked once."""
+"""A loss and the label models of a corpus that fit together, and what sentences add to its counts.
+
+Where the loss splits by tape, the value is linear in joint counts and otherwise looks at one count
+of each tape. With the hypothesis given, all that the corpus needs of a sentence is the distribution
+of its reference's count and, for each value of it, the expectation of the joint counts
+(``trellis/windows.py``).
+"""
 
 from __future__ import annotations
 
@@ -7,21 +13,31 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import FsmeuError, InputError, message
 from fsmeu.expectation.query import fitted, further_tags, refuse_exchanged
 from fsmeu.fst.alphabet import listed
-from fsmeu.fst.constraint import Constraint, as_constraint
+from fsmeu.fst.compose import guard_size, guard_work
+from fsmeu.fst.constraint import Constraint, as_constraint, walk
+from fsmeu.limits import CELLS_PER_STATE
 from fsmeu.losses.evaluate import check_totals
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss, check_loss
-from fsmeu.models import Independent, Model, as_model
+from fsmeu.models import Independent, Model, arc_weights_many, as_model
 from fsmeu.models.chains import binary_marginals
+from fsmeu.trellis.engine import Structure
+from fsmeu.trellis.kept import structure_of
+from fsmeu.trellis.windows import Window
 
-__all__ = ["Corpus", "corpus_of", "encoded_corpus"]
-
-Ints = NDArray[np.int64]
+__all__ = [
+    "Corpus",
+    "SentenceSums",
+    "corpus_of",
+    "encoded_corpus",
+    "sentence_structure",
+    "sentence_sums",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,3 +149,69 @@ def encoded_corpus(
             raise InputError(message(f"{where}, zs[{row}]", must, f"{len(one)} and {model.n}"))
         found.append(one)
     return corpus, found
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceSums:
+    """What each sentence adds, its hypothesis given.
+
+    Attributes:
+        windows: masses and expectations of joint counts, by the count of the reference.
+        hyp: the count of the hypothesis, (sentences,).
+        cancelled: bounds on what joint counts gain, signs aside, (sentences, joint counts); 0 for
+            those that nothing is taken from, whose expectations say so themselves.
+    """
+
+    windows: list[Window]
+    hyp: Ints
+    cancelled: Floats
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def sentence_sums(corpus: Corpus, zs: Sequence[Ints]) -> SentenceSums:
+    """What each sentence of a corpus adds.
+
+    Requires a loss that splits by tape, its value looking at one counter of each at most.
+
+    Args:
+        corpus: the loss and the models.
+        zs: label indices of the hypotheses.
+
+    Raises:
+        UncountableError: a counter does not grow by whole numbers.
+        SizeLimitError: the sweeps would take too much room.
+    """
+    form = corpus.loss.split
+    assert form is not None
+    quantities = 1 + len(form.joint_counts)
+    windows: list[Window] = [Window(0, np.zeros((quantities, 1)))] * len(zs)
+    hyp = np.zeros(len(zs), np.int64)
+    cancelled = np.zeros((len(zs), quantities - 1))
+    for rows in sorted(corpus.alike(), key=lambda rows: -corpus.models[rows[0]].n):
+        structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+        cells = quantities * int(structure.r.columns[n] * structure.r.width[n])
+        guard_size("expect_corpus", cells // CELLS_PER_STATE)
+        guard_work("expect_corpus", n * cells)
+        layered = arc_weights_many([corpus.models[row] for row in rows])
+        ending, hyp[rows] = structure.sums(layered, [zs[row] for row in rows])
+        takes = structure.amounts.signs(quantities - 1)[0]
+        cancelled[rows] = np.where(takes, structure.greatest(n), 0.0)
+        for row, tables in zip(rows, ending, strict=True):
+            windows[row] = Window(0, tables, 0.0, structure.roundings(n))
+    return SentenceSums(windows, hyp, cancelled)
+
+
+def sentence_structure(corpus: Corpus, row: int) -> Structure:
+    """The structure of both tapes and the model of a sentence, and of what is allowed.
+
+    Raises:
+        InputError: no sequence satisfies the constraint.
+    """
+    loss, model, constraint = corpus.losses[row], corpus.models[row], corpus.constraint_at(row)
+    if constraint is None:
+        return structure_of(loss, model)
+    allowed = walk(constraint, len(loss.alphabet), model.n)
+    if not len(allowed.ends):
+        must = f"a sequence of length {model.n} must satisfy the constraint"
+        raise InputError(message(f"decode_corpus, models[{row}]", must))
+    return structure_of(loss, model, allowed.layers())

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
-from fsmeu.expectation.levels import Levels, level_sets
-from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
 from fsmeu.limits import MOST_CORPUS_TABLE
 from fsmeu.losses.algebra.split import starts_of
 from fsmeu.losses.evaluate import sentence_counts, value_of_totals

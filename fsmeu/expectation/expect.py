@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fsmeu.errors import FsmeuError, check_int, one_of
-from fsmeu.expectation.bounds import bounded_expectation, kept_expectation
 from fsmeu.expectation.by_tape import split_values
 from fsmeu.expectation.composition import (
     compose_query,
@@ -17,10 +16,16 @@ from fsmeu.expectation.composition import (
     summed_value,
     window_form,
 )
-from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.long_counts import long_expectation
 from fsmeu.expectation.query import Query, query
-from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.expectation.result import (
+    Expectation,
+    Levels,
+    bounded_expectation,
+    check_finite,
+    kept_expectation,
+    level_sets,
+)
 from fsmeu.limits import CHEAP_STATES
 from fsmeu.losses.evaluate import (
     expected_outputs,

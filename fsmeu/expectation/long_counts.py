@@ -17,18 +17,17 @@ import numpy as np
 
 from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError, message
-from fsmeu.expectation.levels import Levels, level_sets
 from fsmeu.expectation.query import Query
-from fsmeu.expectation.result import Expectation, check_finite
+from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
 from fsmeu.limits import LONG_SEQUENCE, MOST_LEVEL_CELLS, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import check_range, declared_range
 from fsmeu.models import Model
 from fsmeu.models.chains import binary_chain, binary_marginals
-from fsmeu.trellis.count_windows import Window, count_window
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import relative_error
+from fsmeu.trellis.windows import Window, count_window
 
 __all__ = ["long_expectation"]
 

@@ -1,19 +1,120 @@
-"""What a query returns: the expected value, its bounds, and its distribution when asked for."""
+"""What a query returns: the expected value, its bounds, and its distribution when asked for.
+
+The distribution is that of level sets and their probabilities (Jansche 2007, section 3.2); bounds
+are those of rounding errors, and of what was left out by ``keep``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from fsmeu.arrays import Floats
-from fsmeu.display import Distribution
-from fsmeu.errors import InputError, message
-from fsmeu.expectation.levels import Levels
+from fsmeu.display import Distribution, Text
+from fsmeu.errors import InputError, SizeLimitError, message
+from fsmeu.expectation.query import Query
+from fsmeu.fst.distinct import same_up_to_rounding
+from fsmeu.fst.layers import Layered, pair_layers
+from fsmeu.losses.loss import SpecLoss
+from fsmeu.losses.protocol import Loss
+from fsmeu.losses.semantics.domains import declared_range
+from fsmeu.trellis.roundings import Sums, relative_error
 
-__all__ = ["Expectation", "check_finite"]
+__all__ = [
+    "Expectation",
+    "Levels",
+    "bounded_expectation",
+    "check_finite",
+    "kept_expectation",
+    "level_sets",
+    "sums_of_levels",
+]
+
+_SHOWN = 8  # values in a representation
+_ROUNDING = 1e-12  # of probabilities: a product of some thousand factors
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Text):
+    """The values that occur and how probable each is.
+
+    Attributes:
+        values: values of positive probability, ascending; those that differ by rounding are one.
+        probabilities: the probability of each.
+        ungrouped: the same with every value as it was computed, shape (2, values). Mean, variance
+            and quantiles are those of these values.
+    """
+
+    values: Floats
+    probabilities: Floats
+    ungrouped: Floats
+
+    def __repr__(self) -> str:
+        """Lists the most probable values, in ascending order."""
+        most = np.sort(np.argsort(-self.probabilities, kind="stable")[:_SHOWN])
+        pairs = [f"{self.values[k]:.6g}: {self.probabilities[k]:.4g}" for k in most.tolist()]
+        more = len(self.values) - len(pairs)
+        rest = f"; {more:,} less probable values" if more else ""
+        return f"<levels {', '.join(pairs)}{rest}>"
+
+    @property
+    def mean(self) -> float:
+        """The expectation."""
+        values, probabilities = self.ungrouped
+        return float(values @ probabilities)
+
+    @property
+    def variance(self) -> float:
+        """The variance, around the mean of what was kept."""
+        values, probabilities = self.ungrouped
+        mass = probabilities.sum()
+        if not mass:
+            return 0.0
+        away = values - values[probabilities.argmax()]  # exact for values that are near each other
+        centre = away - away @ probabilities / mass
+        return float(centre**2 @ probabilities / mass)
+
+    def quantile(self, q: float) -> float:
+        """The least value that is not exceeded with probability q.
+
+        Probabilities are summed from the nearer end, so that small ones there are not lost.
+        """
+        if not isinstance(q, Real) or not 0.0 <= q <= 1.0:
+            raise InputError(message("quantile", "q must lie in 0..1", q))
+        if not len(self.values):
+            must = "some probability must have been kept to speak of quantiles"
+            raise InputError(message("quantile", must, None, "Raise keep"))
+        values, probabilities = self.ungrouped
+        if q <= 0.5:
+            up_to = np.cumsum(probabilities)
+            place = int(np.searchsorted(up_to, q * up_to[-1] * (1.0 - _ROUNDING)))
+        else:
+            from_here = np.cumsum(probabilities[::-1])
+            above = (1.0 - q) * from_here[-1] * (1.0 + _ROUNDING)
+            place = len(values) - 1 - int(np.searchsorted(from_here, above, side="right"))
+        return float(values[min(max(place, 0), len(values) - 1)])
+
+
+def level_sets(values: Floats, probabilities: Floats) -> Levels:
+    """The values of positive probability, with equal ones as one.
+
+    Args:
+        values: the value of each final state.
+        probabilities: the probability of ending there.
+    """
+    held = probabilities > 0
+    values, place = np.unique(values[held], return_inverse=True)
+    probabilities = np.bincount(place, probabilities[held], len(values)).astype(np.float64)
+    numbers = same_up_to_rounding(values)
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    grouped = np.add.reduceat(probabilities, starts) if len(starts) else probabilities
+    return Levels(values[starts], grouped, np.stack([values, probabilities]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,3 +167,78 @@ def check_finite(where: str, numbers: float | Floats) -> None:
     if not np.isfinite(numbers).all():
         must = "the result must be a number that doubles can hold; values of the loss are too large"
         raise InputError(message(where, must, None, "Scale the loss down"))
+
+
+def bounded_expectation(asked: Query, found: Sums, levels: Callable[[], Levels]) -> Expectation:
+    """The expectation, with bounds that rounding does not reach past.
+
+    Args:
+        asked: the query.
+        found: its value as a batch of one.
+        levels: its distribution, when it is asked for.
+    """
+    value, kept = float(found.values[0]), float(found.masses[0])
+    check_finite("expect", value)
+    error = _error(asked, found)
+    return Expectation(value, value - error, value + error, kept, levels)
+
+
+def kept_expectation(asked: Query, levels: Levels, roundings: int) -> Expectation:
+    """The kept part with bounds: what was lost is worth at least the least and at most the most.
+
+    Args:
+        asked: the query.
+        levels: what was kept.
+        roundings: a bound on the roundings behind each of its probabilities.
+    """
+    roundings += 8 * (asked.n + 1)  # of the mass of the model
+    found = sums_of_levels(levels, roundings)
+    value, kept, error = float(found.values[0]), float(found.masses[0]), _error(asked, found)
+    lost = max(0.0, float(asked.model.total_mass()) - kept)
+    z = None if asked.z is None else asked.loss.alphabet.decode(asked.z)
+    least, most = _value_range(
+        asked.loss, asked.n, z, lambda: pair_layers(asked.hypothesis, asked.model.layered())
+    )
+    rounding = relative_error(roundings)
+    lower = value + _left_out(lost, least, -rounding) - error
+    upper = value + _left_out(lost, most, rounding) + error
+    return Expectation(value, lower, upper, kept, lambda: levels)
+
+
+def _error(asked: Query, found: Sums) -> float:
+    """A bound on the error of a value; 0 where sequences are empty: one pair has one value."""
+    return float(found.errors[0]) if asked.n else 0.0
+
+
+def sums_of_levels(levels: Levels, roundings: int) -> Sums:
+    """The mean of a distribution as a sum, in a batch of one."""
+    values, probabilities = levels.ungrouped
+    size = float(np.abs(values) @ probabilities)
+    means, masses, sizes = np.array([[levels.mean], [probabilities.sum()], [size]])
+    return Sums(means, masses, sizes, roundings)
+
+
+def _left_out(lost: float, extreme: float, rounding: float) -> float:
+    """What the lost mass is worth at an extreme of the value, rounded outwards."""
+    if not lost and not math.isfinite(extreme):
+        return 0.0
+    return lost * extreme + rounding * abs(extreme)
+
+
+def _value_range(loss: Loss, n: int, z: Any, pairs: Callable[[], Layered]) -> tuple[float, float]:
+    """Bounds of the value of these pairs: the range that the file declares, or the extremes met.
+
+    A side that is declared infinite is sought in the machine, too; it stays infinite where the
+    machine is too large to be built.
+    """
+    low, high = -math.inf, math.inf
+    if isinstance(loss, SpecLoss):
+        low, high = declared_range(loss.bound, n)
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high
+    try:
+        machine = loss.compile(n, z, pairs=pairs())
+    except SizeLimitError:
+        return low, high
+    least, most = float(np.nanmin(machine.values)), float(np.nanmax(machine.values))
+    return max(low, least), min(high, most)

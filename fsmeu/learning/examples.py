@@ -47,7 +47,7 @@ def read_examples(
 
     Args:
         name: the path of the file.
-        form: svmlight, csv or npz; None goes by the ending, and svmlight where that says nothing.
+        form: svmlight, csv or npz; None goes by the ending, else svmlight.
         label: csv: the column of the label, by name or counted from 1; several with commas
             between them. None is the last column.
         features: the number of features that there must be, if it is known. A csv file with that

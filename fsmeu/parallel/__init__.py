@@ -42,14 +42,10 @@ def checked_jobs(where: str, jobs: object) -> int:
 
 @dataclass(frozen=True)
 class Workers:
-    """Processes that compute, or this one alone.
+    """Processes that compute so many tasks at a time by joblib's ``Parallel``, or this one alone.
 
-    Attributes:
-        count: how many tasks they work on at a time.
-        where: who asks, for messages.
-        parallel: joblib's ``Parallel``; None for this process.
-        ends: what it raises when workers, or their scheduler, are gone.
-        parent: the process that those of this machine work for; None for other machines.
+    ``ends`` is what is raised when workers, or their scheduler, are gone; ``parent`` the process
+    that workers of this machine compute for, None for other machines.
     """
 
     count: int

@@ -59,11 +59,7 @@ LEARNERS: dict[str, Any] = {
 
 
 def given_space(value: Any, where: str) -> Any:
-    """The space that was asked for.
-
-    Raises:
-        InputError: there is no such space.
-    """
+    """The space that was asked for; an InputError if there is none."""
     if isinstance(value, str):
         return SPACES[one_of(where, "space", value, SPACES)]()
     if not isinstance(value, type) and is_own_space(value):
@@ -72,11 +68,7 @@ def given_space(value: Any, where: str) -> Any:
 
 
 def given_learner(value: Any, where: str) -> Any:
-    """The learner that was asked for; a classifier of scikit-learn learns classes of least cost.
-
-    Raises:
-        InputError: there is no such learner.
-    """
+    """The learner that was asked for; a classifier of scikit-learn learns classes of least cost."""
     if isinstance(value, str):
         return LEARNERS[one_of(where, "learner", value, LEARNERS)]()
     if isinstance(value, ClassifierMixin) and not hasattr(value, "learn"):

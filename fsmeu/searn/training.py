@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from fsmeu.arrays import Ints
@@ -116,11 +116,7 @@ class Trained:
         return dict(vars(self))
 
     def check(self, folds: Ints) -> None:
-        """Refuses parts that do not belong together, given the fold of each example.
-
-        Raises:
-            ValueError, TypeError, KeyError, AttributeError: they do not.
-        """
+        """Refuses parts that do not belong together by any exception, given each example's fold."""
         final, held_out = self.final, self.held_out
         shares = (final.optimal, *final.weights)
         parts = (final.weights, final.models, held_out.models, self.reports)
@@ -128,7 +124,9 @@ class Trained:
             len({len(part) for part in parts}) == 1,
             {len(one) for one in final.models} <= {1},
             np.array_equal(held_out.folds, folds),  # type: ignore[arg-type]
-            {len(one) for one in held_out.models} <= {folds.max() + 1},
+            {len(one) for one in held_out.models[:-1]} <= {folds.max() + 1},
+            {len(one) for one in held_out.models[-1:]}
+            <= {folds.max() + 1, 1},  # 1: the last of all
             min(shares) >= 0 and math.isclose(math.fsum(shares), 1.0),
             (held_out.optimal, *held_out.weights) == shares,
             all(isinstance(one["loss"], float) for one in self.reports),
@@ -222,11 +220,7 @@ def _learned(
 
 
 def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
-    """A hash of parameters, features and labels.
-
-    Raises:
-        InputError: the space is one's own, whose examples are of any kind.
-    """
+    """A hash of parameters, features and labels; an InputError for spaces of one's own."""
     if not isinstance(sentences, HashedSentences):
         must = "checkpoint is for spaces over labels, whose examples can be compared"
         raise InputError(message("Searn", must, None, "Leave checkpoint out"))
@@ -234,15 +228,15 @@ def fingerprint(parameters: dict[str, Any], sentences: Any, ys: Any) -> str:
     parts = [matrix.data, matrix.indices, sentences.starts, sentences.crossed]
     if isinstance(chunks, SegmentFeatures):
         parts += [chunks.firsts, chunks.lasts, chunks.within]
-    return str(joblib.hash((repr(sorted(parameters.items())), parts, repr(ys))))
+    found = blake2b(repr(sorted(parameters.items())).encode(), digest_size=16)
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    found.update(repr(ys).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def read_checkpoint(path: str | None, mark: str) -> Trained | None:
-    """What is in a file; None where there is none.
-
-    Raises:
-        InputError: the file is of other parameters or data.
-    """
+    """What is in a file, which must be of the same parameters and data; None for no file."""
     if path is None or not Path(path).exists():
         return None
     found = load(path)

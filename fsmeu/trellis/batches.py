@@ -19,7 +19,10 @@ __all__ = [
     "BestLayers",
     "Decided",
     "ForwardLayers",
+    "Scores",
     "Values",
+    "first_alike",
+    "have_one_sign",
     "in_threads",
     "part_of",
     "path_counts",
@@ -91,6 +94,25 @@ class Values(NamedTuple):
     one_sign: Bools
 
 
+def have_one_sign(tables: Floats, signs: Bools) -> bool:
+    """Whether nothing that is added up is below 0, or nothing above.
+
+    Args:
+        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
+        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
+    """
+    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
+    less, more = np.append(signs[0], False), np.append(signs[1], True)
+    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
+
+
+def first_alike(rows: Floats) -> Ints:
+    """For each row the number of the first that equals it, (rows,)."""
+    known: dict[bytes, int] = {}
+    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
+    return np.array(found, np.int64)
+
+
 class Batch(NamedTuple):
     """The sentences of a batch, as arrays.
 
@@ -132,6 +154,27 @@ class Decided(NamedTuple):
     tried: Ints
 
 
+class Scores(NamedTuple):
+    """Scores of the steps of sentences of one length; those of other cells are 0.
+
+    Attributes:
+        begins: where those of each sentence begin, and the end.
+        cell: the cell of each, by sentence and ascending.
+        value: one number for each lane, (scores, lanes).
+    """
+
+    begins: Ints
+    cell: Ints
+    value: Floats
+
+    def dense(self, cells: int) -> Floats:
+        """Scores of all cells, (batch, cells, lanes)."""
+        batch = len(self.begins) - 1
+        found = np.zeros((batch, cells, self.value.shape[1]))
+        found[np.repeat(np.arange(batch), np.diff(self.begins)), self.cell] = self.value
+        return found
+
+
 def part_of(batch: Batch, rows: slice) -> Batch:
     """Some sentences of a batch; arrays that are filled are views."""
     begins = batch.begins[rows.start : rows.stop + 1]
@@ -167,19 +210,20 @@ def path_counts(h: Hypotheses, labels: Ints) -> Ints:
     return found
 
 
-def path_scores(h: Hypotheses, cells: Ints, scores: Floats, labels: Ints) -> Floats:
+def path_scores(h: Hypotheses, cells: Ints, scores: Scores, labels: Ints) -> Floats:
     """Sums of the scores of the steps of paths, (batch, lanes).
 
     Args:
         h: the tape of z.
         cells: position and score row of each score, (cells, 2).
-        scores: scores of steps, (batch, cells, lanes).
+        scores: scores of steps.
         labels: label indices of the paths, (batch, n).
     """
     batch, n = labels.shape
+    whole = scores.dense(len(cells))
     place = np.full((n, int(max(h.early.max(initial=0), h.late.max(initial=0))) + 1), len(cells))
     place[tuple(cells.T)] = np.arange(len(cells))
-    held = np.append(scores, np.zeros_like(scores[:, :1]), axis=1)  # what shows nothing
+    held = np.append(whole, np.zeros_like(whole[:, :1]), axis=1)  # what shows nothing
     found, pair = np.zeros_like(held[:, 0]), np.zeros(batch, np.int64)
     for i in range(n):
         pair, colour, _ = h.step[h.kind[i], pair, labels[:, i]].T

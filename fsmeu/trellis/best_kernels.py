@@ -297,23 +297,30 @@ def decide_batch(r, h, amounts, values, batch, rooms, ends, best_of):
 
 
 @entry
-def best_batch(h, n, cells, scores, rooms, ends, found, labels):
+def best_batch(h, n, cells, scores, factors, rooms, ends, found, labels):
     """Fills ``found`` (batch, k) with the best score of a path by its count at the end.
 
     And, where there are labels to fill, (batch, n), those of best paths that end at ``ends``.
 
     Args:
-        cells: position and score row of each score.
-        scores: the scores, (batch, cells); all others are 0.
+        cells: position and score row of each cell.
+        scores: those that are not 0 (``batches.Scores``).
+        factors: what their lanes are multiplied by, (batch, lanes).
     """
     score, b = rooms
-    for s in range(len(scores)):
-        for c in range(scores.shape[1]):
-            score[cells[c, 0], cells[c, 1]] = scores[s, c]
+    for s in range(len(factors)):
+        begin, end = scores.begins[s], scores.begins[s + 1]
+        for e in range(begin, end):
+            total, c = 0.0, scores.cell[e]
+            for j in range(factors.shape[1]):
+                total += factors[s, j] * scores.value[e, j]
+            score[cells[c, 0], cells[c, 1]] = total
         best(h, n, h.columns[n], score, b)
         best_ends(h, n, b, found[s])
         if len(labels) > 0:
             trace(h, n, ends[s], score, b, labels[s])
+        for e in range(begin, end):
+            score[cells[scores.cell[e], 0], cells[scores.cell[e], 1]] = 0.0
 
 
 @entry

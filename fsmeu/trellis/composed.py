@@ -17,7 +17,7 @@ import numpy as np
 from fsmeu.arrays import Bools, Ints
 from fsmeu.fst.distinct import distinct_rows
 from fsmeu.fst.layers import Layer
-from fsmeu.trellis.tape import Tape
+from fsmeu.trellis.tapes import Tape
 
 __all__ = ["Composed", "compose"]
 

@@ -23,7 +23,10 @@ from fsmeu.trellis.batches import (
     BestLayers,
     Decided,
     ForwardLayers,
+    Scores,
     Values,
+    first_alike,
+    have_one_sign,
     in_threads,
     part_of,
 )
@@ -226,18 +229,17 @@ class Structure:
         ends: Floats,
         absolute: bool = False,
         least: Floats | None = None,
-    ) -> tuple[Floats, Bools, Floats]:
-        """Scores of steps, (batch, cells, lanes), and where y's counter ends, (batch, row).
+    ) -> tuple[Scores, Floats]:
+        """Scores of steps, and where y's counter ends, (batch, row).
 
-        Between both whether scores exceed ``least`` in some lane, (batch, cells). A score is
-        E[amount that a step adds, times f(y's count)]. There is one lane, or one for each of the
-        coefficients of E[amount exp(t count) f].
+        A score is E[amount that a step adds, times f(y's count)]. There is one lane, or one for
+        each of the coefficients of E[amount exp(t count) f].
 
         Args:
             models: models of this structure and of one length.
             ends: the function f of each sentence and joint count as a row, (batch, counts, row).
             absolute: whether amounts are taken without signs.
-            least: what is looked for, (lanes,).
+            least: scores that do not exceed it in any lane are left out, (lanes,).
         """
         batch, n = self._batch(models), models[0].n
         cells, size = self.score_cells(n), int(self.r.columns[n])
@@ -255,35 +257,39 @@ class Structure:
                 self.r, amounts, ends, batch, cells, np.zeros(lanes) if least is None else least,
                 (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
             )  # fmt: skip
-        return found, kept, chances
+        begins = np.append(0, np.cumsum(kept.sum(axis=1)))
+        return Scores(begins, np.nonzero(kept)[1], found[kept]), chances
 
-    def best_by_count(self, scores: Floats, n: int) -> Floats:
+    def best_by_count(self, scores: Scores, factors: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).
 
         Args:
-            scores: scores of steps, (batch, cells).
+            scores: scores of steps.
+            factors: what their lanes are multiplied by, (batch, lanes).
             n: the length.
         """
-        return self._best(scores, n, None)[0]
+        return self._best(scores, factors, n, None)[0]
 
-    def best_paths(self, scores: Floats, n: int, ends: Ints) -> Ints:
+    def best_paths(self, scores: Scores, factors: Floats, n: int, ends: Ints) -> Ints:
         """Label indices of best paths, (batch, n), whose counts end at ``ends``, (batch,)."""
-        return self._best(scores, n, ends)[1]
+        return self._best(scores, factors, n, ends)[1]
 
-    def _best(self, scores: Floats, n: int, ends: Ints | None) -> tuple[Floats, Ints]:
-        found = np.empty((len(scores), int(self.h.columns[n])))
-        labels = np.zeros((0 if ends is None else len(scores), n), np.int64)
+    def _best(
+        self, scores: Scores, factors: Floats, n: int, ends: Ints | None
+    ) -> tuple[Floats, Ints]:
+        found = np.empty((len(factors), int(self.h.columns[n])))
+        labels = np.zeros((0 if ends is None else len(factors), n), np.int64)
         score = np.zeros((n, len(self.amounts.joint)))
-        run = kernels("best_kernels", len(scores) * self._best_work(n))
-        ended = np.zeros(len(scores), np.int64) if ends is None else ends
+        run = kernels("best_kernels", len(factors) * self._best_work(n))
+        ended = np.zeros(len(factors), np.int64) if ends is None else ends
         rooms = (score, self._best_layers(n))
-        run.best_batch(self.h, n, self.score_cells(n), scores, rooms, ended, found, labels)
+        run.best_batch(self.h, n, self.score_cells(n), scores, factors, rooms, ended, found, labels)
         return found, labels
 
     def ends(self, n: int) -> Bools:
         """Which counts hypotheses of length n that are allowed end with, (k,)."""
-        none = np.zeros((1, len(self.score_cells(n))))
-        found: Bools = np.isfinite(self.best_by_count(none, n)[0])
+        none = Scores(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros((0, 1)))
+        found: Bools = np.isfinite(self.best_by_count(none, np.ones((1, 1)), n)[0])
         return found
 
     def roundings(self, n: int) -> int:
@@ -463,36 +469,17 @@ class Structure:
                 tables = sign * np.array([*slopes, offset]).reshape(-1, offset.size)
                 few = len(slopes) != 1 or len(offset) <= _FEW_ENDS
                 prunes[n] = not few and (tables[0] >= 0).all() and self.is_nonnegative
-                one_sign[n] = _have_one_sign(tables, signs)
+                one_sign[n] = have_one_sign(tables, signs)
                 at[n], size = size, size + offset.size
                 parts.append(tables)
             tables = np.concatenate(parts, axis=1)
             rounding = relative_error(1) * self._roundings.astype(np.float64)
             caps = self._caps(lengths[-1]) if prunes.any() else np.zeros((self.n + 1, 1))
             self._memo[key] = Values(
-                at, np.ascontiguousarray(tables[:-1]), _first_alike(tables[:-1]),
+                at, np.ascontiguousarray(tables[:-1]), first_alike(tables[:-1]),
                 np.ascontiguousarray(tables[-1]),
                 self._greatest, caps, rounding, LEAST * self._roundings.astype(np.float64),
                 _NOTHING, self._lost, prunes, one_sign,
             )  # fmt: skip
         found: Values = self._memo[key]
         return found
-
-
-def _have_one_sign(tables: Floats, signs: Bools) -> bool:
-    """Whether nothing that is added up is below 0, or nothing above.
-
-    Args:
-        tables: slopes of joint counts, and the offset, (joint counts + 1, cells).
-        signs: whether some amounts of joint counts are below 0, and above, (2, joint counts).
-    """
-    below, above = (tables < 0).any(axis=1), (tables > 0).any(axis=1)
-    less, more = np.append(signs[0], False), np.append(signs[1], True)
-    return not (((below & more) | (above & less)).any() and ((above & more) | (below & less)).any())
-
-
-def _first_alike(rows: Floats) -> Ints:
-    """For each row the number of the first that equals it, (rows,)."""
-    known: dict[bytes, int] = {}
-    found = [known.setdefault(row.tobytes(), k) for k, row in enumerate(rows)]
-    return np.array(found, np.int64)

@@ -88,12 +88,6 @@ class Twofold:
         """The differences, element by element."""
         return self + Twofold(-other.high, -other.low)
 
-    def max(self, axis: int) -> Twofold:
-        """The greatest numbers along an axis."""
-        high = self.high.max(axis=axis, keepdims=True)
-        low = np.where(self.high == high, self.low, -np.inf).max(axis=axis)
-        return Twofold(high.squeeze(axis), low)
-
 
 def _two_sum(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     """The rounded sums, and what rounding took from them (Knuth)."""

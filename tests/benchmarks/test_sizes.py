@@ -6,6 +6,7 @@ sentences of every corpus instead of all.
 """
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -156,6 +157,30 @@ def test_expect_conll2000(corpus):
     held = corpus_rows(title, run, count, rate)
     worth = [expected(*conditionals(m), tags, z) for m, z in zip(models, paths, strict=True)]
     np.testing.assert_allclose(run.result, worth, rtol=1e-10)
+    assert all(held)
+
+
+def test_conll2000_as_one_corpus(corpus):
+    """Bounds of the best expected chunk F1 of all sentences together, by two threads."""
+    _, _, models = corpus
+    loss = chunk_loss()
+
+    def ours():
+        begin = time.perf_counter()
+        made = fsmeu.decode_corpus(loss, models, jobs=2)
+        return time.perf_counter() - begin, made.gap, made.exact
+
+    title = "decode_corpus, chunk F1, CoNLL-2000"
+    fsmeu.decode_corpus(loss, models[:200])  # loads the loops
+    run = apart(title, ours, 6)
+    elapsed, gap, exact = run.result
+    assert exact
+    assert gap <= 1e-10
+    held = [
+        record(f"{title}, seconds that pass: the limit | ours", 3.0, elapsed, at_most=1),
+        record(f"{title}, processor time: the limit | ours", 6.0, run.seconds, at_most=1),
+        record(f"{title}, memory in GB: the limit | ours", 1.0, run.gigabytes, at_most=1),
+    ]
     assert all(held)
 
 

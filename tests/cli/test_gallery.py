@@ -100,11 +100,11 @@ def test_index_has_thumbnails_of_the_machines(gallery):
 def test_lines_of_usage_say_what_is_so(fsmeu, name):
     """The line of Python is run as it stands; the command ends in the same value."""
     spec = read_spec(name)
-    line = usage(spec, run_examples(spec), loss_to_measure(spec, {})[1])
-    code, _, value = line.python.partition("  # ")
+    line, command = usage(spec, run_examples(spec), loss_to_measure(spec, {})[1])
+    code, _, value = line.partition("  # ")
     assert eval(code, {"fsmeu": package}) == pytest.approx(float(value), rel=1e-5)
     if name in ("pk", "chunk_fscore", "cost_matrix"):
-        words = shlex.split(line.command)
+        words = shlex.split(command)
         assert words[0] == "fsmeu"
         ran = fsmeu(*words[1:])
         assert any(part.startswith(value[:4]) for part in ran.out.split()[-3:])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.changes import Changes
+from fsmeu.decoding.precision import Changes
 from fsmeu.decoding.problem import Problem
 from fsmeu.errors import FsmeuError
 from fsmeu.models import Bernoulli, Independent, Markov

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding import clock
+from fsmeu.decoding import problem as clock
 from fsmeu.errors import FsmeuError
 from fsmeu.models import NBest
 from tests.decoding.listing import random_model, shelf_listing

@@ -1,11 +1,15 @@
 """Values as functions of counts: what the evaluator makes of sums of counts in place of numbers."""
 
+import itertools
+import random
+
 import numpy as np
 import pytest
 
 import fsmeu
 from fsmeu.losses.algebra.confusion import fractional
 from fsmeu.losses.algebra.ratios import ratio_of_totals, sum_of_ratios
+from tests.losses.meaning import Undefined, World
 
 COUNTS = "count tp when z == 1 and y == 1 count hyp when z == 1 count ref when y == 1"
 F1 = {
@@ -67,3 +71,60 @@ def test_other_values_are_no_ratios(value):
 def test_sums_whose_digits_are_lost_are_not_trusted():
     assert fractional(loss("(tp + 0.1 + 1e15 - 1e15) / (hyp + ref + n)").confusion, 5) is None
     assert fractional(loss("(tp + 0.5 + 16 - 16) / (hyp + ref + n)").confusion, 5) is not None
+
+
+def number(rng, depth):
+    """A random expression of counts."""
+    if depth == 0 or rng.random() < 0.25:
+        return rng.choice(("tp", "hyp", "ref", "n", "1", "2", "0.5", "n - ref", "hyp - tp", "0"))
+    one, two = (number(rng, depth - 1) for _ in range(2))
+    test = condition(rng, depth - 1)
+    plain = [f"({one} {sign} {two})" for sign in "++--**/"]
+    other = [
+        f"(if {test} then {one} else {two})",
+        f"({test})",
+        f"sqrt({one})",
+        f"max({one}, {two})",
+    ]
+    return rng.choice(plain * 2 + other + [f"(-{one})", f"abs({one})", f"({one} % 3)"])
+
+
+def condition(rng, depth):
+    if depth < 1 or rng.random() < 0.6:
+        sign = rng.choice(("==", "==", "==", "!=", "<", ">="))
+        return f"{number(rng, max(0, depth - 1))} {sign} {rng.choice(('0', 'tp', '1'))}"
+    one, two = (condition(rng, depth - 1) for _ in range(2))
+    return rng.choice((f"({one}) and ({two})", f"({one}) or ({two})", f"not ({one})"))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_values_that_are_ratios_have_the_value_of_the_ratios(seed):
+    rng, n = random.Random(seed), 3
+    values = (
+        f"{number(rng, 2)} / {number(rng, 2)} or 1 when ({condition(rng, 1)})" for _ in "abcd"
+    )
+    for made in map(loss, values):
+        world, form = World(made.spec, (0, 1), n), made.confusion
+        ks = [np.array([0.0]), np.array([1.0, 2.0]), np.array([3.0])]
+        sums = {int(k): (part, j) for part in ks for j, k in enumerate(part)}
+        sums = {k: (sum_of_ratios(form, n, part), j) for k, (part, j) in sums.items()}
+        ratio = fractional(form, n)
+        for z, y in itertools.product(itertools.product((0, 1), repeat=n), repeat=2):
+            try:
+                truth = float(world.run(z, y))
+            except Undefined:
+                truth = None
+            hits, k = sum(a * b for a, b in zip(z, y, strict=True)), sum(z)
+            if ratio is not None:
+                counts = np.array([n, hits, k, sum(y)], float)
+                top, below = (
+                    np.array(c, float) @ counts for c in (ratio.numerator, ratio.denominator)
+                )
+                assert not below or top / below == pytest.approx(truth, rel=1e-9, abs=1e-12)
+            found, j = sums[k]
+            if found is not None:
+                apart = {0: found.no_ones[j], n: found.all_ones[j]}.get(sum(y), 0.0)
+                for one in found.ratios:
+                    top, below = (c[:, j] @ [1, hits, sum(y) - hits] for c in (one.top, one.below))
+                    apart += top / below**one.power if below > 0 else 0.0
+                assert apart == pytest.approx(truth, rel=1e-9, abs=1e-12)

@@ -233,6 +233,9 @@ def test_training_goes_on_after_it_was_killed(sums, tmp_path):
         assert np.array_equal(one.weights, other.weights)
         assert np.array_equal(one.columns, other.columns)
     assert np.array_equal(again.weights_, whole.weights_)
+    done = quick(checkpoint=path, **how).fit(X, y, on_iteration=lambda k, _: calls.append(k))
+    assert calls == [3]  # nothing is left to do
+    assert np.array_equal(done.models_[2].weights, whole.models_[2].weights)
     with pytest.raises(InputError, match="same parameters and data"):
         quick(checkpoint=path, **how).fit(X[1:], y[1:])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fsmeu
-from fsmeu.decoding.changes import Changes
+from fsmeu.decoding.precision import Changes
 from fsmeu.decoding.problem import Problem
 from fsmeu.models import Bernoulli, Markov, from_potentials
 from tests.support.kernels import run_kernels

@@ -121,9 +121,9 @@ class OnlineClassifier(BinaryClassifier):
         return self._used()[:, -1]
 
     def _used(self) -> Floats:
-        count, seen = len(self.weights_), float(self.state_[at.SEEN])
         if not len(self.delays_):
             return self.weights_
+        count, seen = len(self.weights_), float(self.state_[at.SEEN])
         left = at.skipped(seen) if len(self.delays_) > count else 0.0
         return np.asarray(self.weights_ + self.delays_[:count] / max(seen - left, 1.0))
 
@@ -141,9 +141,9 @@ class OnlineClassifier(BinaryClassifier):
         one_of(where, "schedule", self.schedule, ("sqrt", "constant"))
         one_of(where, "measure", self.measure, ("f", "jaccard"))
         check_bool(where, "fit_intercept", self.fit_intercept)
-        average = self.average
-        chosen = average if isinstance(average, str) else str(check_bool(where, "average", average))
-        means = MEANS[one_of(where, "average", chosen, MEANS)]
+        mean = self.average
+        mean = mean if isinstance(mean, str) else str(check_bool(where, "average", mean))
+        means = MEANS[one_of(where, "average", mean, MEANS)]
         shape = (self._classifiers(), features + 1)
         if shape[0] * shape[1] > ONLINE_WEIGHTS:
             must = f"there may be at most {ONLINE_WEIGHTS:,} weights (fsmeu.limits.ONLINE_WEIGHTS)"

@@ -228,7 +228,7 @@ def run(kind, state, weights, delays, settings, held, given):
 
     Args:
         kind: the number of the learner.
-        state: what it remembers besides weights; changed, as are weights and delays.
+        state: what it remembers besides weights; all three are changed.
         weights: (classifiers, features + 1), the last column for the intercept.
         delays: of the same shape; twice as many rows for a suffix mean, none where the last
             weights are used.

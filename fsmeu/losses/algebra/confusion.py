@@ -130,7 +130,10 @@ class _Undecided:
     def __bool__(self) -> bool:
         raise NoFormError
 
-    __rand__, __ror__ = __and__, __or__
+    def __mul__(self, other: Any) -> Any:
+        raise NoFormError
+
+    __rand__, __ror__, __rmul__ = __and__, __or__, __mul__
 
 
 UNDECIDED = _Undecided()

@@ -172,8 +172,3 @@ def hashed_sentences(
     starts = np.concatenate(([0], np.cumsum([len(one) for one in sentences]))).astype(np.int64)
     marks = np.array(lines, np.uint64).reshape(len(lines), len(group))
     return HashedSentences(matrix, starts, marks)
-
-
-def feature_rows(lines: Sequence[Any], bits: int) -> csr_array:
-    """The hashed features of each line, a ``csr_array`` (lines, 2^bits)."""
-    return hashed_sentences([[line] for line in lines], bits).matrix

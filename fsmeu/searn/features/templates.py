@@ -139,11 +139,7 @@ _PART = re.compile(r"([A-Za-z][\w.]*)(?:\[([+-]?\d{1,3})\])?$")
 
 
 def parse_template(text: str) -> Template:
-    """The parts of a template, (column, offset) each; the offset is 0 where none is given.
-
-    Raises:
-        InputError: it is not written so.
-    """
+    """The parts of a template, (column, offset) each, the offset 0 where none is given."""
     found = [_PART.match(part) for part in text.split()]
     parts = tuple((one[1], int(one[2] or 0)) for one in found if one is not None)
     if not parts or None in found:

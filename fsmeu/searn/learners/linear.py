@@ -95,11 +95,7 @@ class LinearModel(BaseEstimator):  # type: ignore[misc]
     probabilistic: bool = True
 
     def check_parts(self) -> None:
-        """Refuses weights without a row for each column, which would be read beyond their end.
-
-        Raises:
-            InputError: the shapes do not fit together.
-        """
+        """Refuses weights without a row for each column, which would be read beyond their end."""
         actions = self.weights.shape[-1]
         check_shape(self.columns, (self.columns.size,), "LinearModel columns")
         check_shape(self.weights, (self.columns.size + 1, actions), "LinearModel weights")

@@ -247,11 +247,7 @@ def _batch(state: Any) -> Ints:
 
 
 def _checked_meanings(meanings: object, labels: int) -> Ints:
-    """The label that each label stands for after each other, (L + 1, L); last row: at the start.
-
-    Raises:
-        InputError: it is no such table, or one stands for another that may not stand there.
-    """
+    """The label that each label stands for after each other, checked, (L + 1, L)."""
     try:
         table = np.asarray(meanings)
     except ValueError:  # rows of different lengths

@@ -25,10 +25,6 @@ def explicit_machine(loss: Loss, y: Ints, fallback: Ints | None) -> Path:
 
     Hypotheses are those in which each label stands for itself; in a state, another label leads
     where the one leads that it stands for after the last (``fallback``, as in ``Product``).
-
-    Raises:
-        LossFileError: the loss is not defined for a completion.
-        SizeLimitError: there are too many states.
     """
     labels, n = len(loss.alphabet), len(y)
     with advising_default():

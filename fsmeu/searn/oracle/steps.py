@@ -179,7 +179,7 @@ class Steps:
             elif name in view.linear_names:
                 read = evaluate if register.sugar == "feature" else number
                 expr = view.gain_exprs[view.linear_names.index(name)]
-                gains = np.broadcast_to(read(expr, scope), shape)  # type: ignore[arg-type]
+                gains = np.asarray(read(expr, scope))  # type: ignore[arg-type]
                 if name in self._sums:
                     added.append(gains)
             else:
@@ -196,10 +196,11 @@ class Steps:
 
     def _numbered(self, added: Sequence[Floats], shape: tuple[int, ...]) -> Ints:
         """The number of what is added to all sums in each cell, of this shape."""
-        ranks = [_ranks(one.ravel()) for one in added]
+        ranks = [np.broadcast_to(_ranks(one), shape).ravel() for one in added]
         first, kinds = distinct_rows([np.zeros(int(np.prod(shape)), np.int64), *ranks])
-        columns = zip(*(one.ravel()[first].tolist() for one in added), strict=True)
-        keys = list(columns) if added else [()] * len(first)
+        at = np.unravel_index(first, shape)
+        columns = [np.broadcast_to(one, shape)[at].tolist() for one in added]
+        keys = list(zip(*columns, strict=True)) if added else [()] * len(first)
         known = [self._amounts.setdefault(key, len(self._amounts)) for key in keys]
         return np.array(known, np.int64)[kinds].reshape(shape)
 
@@ -230,12 +231,9 @@ class Steps:
         return np.array(list(starts_of(self._bound, self._sums, n).values()), np.float64)
 
     def values(self, n: int, constants: Floats, ends: Floats, sums: Floats) -> Floats:
-        """The value at some ends, (cells,).
+        """The value at some ends, (cells,), checked to be in the range that the file declares.
 
         ``ends`` are what it reads in the states, (registers, cells); sums are (sums, cells).
-
-        Raises:
-            LossFileError: a value is not defined, or outside of the range that the file declares.
         """
         held = dict(zip(self._constants, map(float, constants), strict=True))
         held |= zip((*self._ends, *self._sums), (*ends, *sums), strict=True)
@@ -267,12 +265,12 @@ class Steps:
 
 
 def _ranks(values: Floats) -> Ints:
-    """Numbers from 0 that are in order and equal where values are, (cells,)."""
+    """Numbers from 0 that are in order and equal where values are, of the same shape."""
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
     if (whole == values).all():
         return distinct(whole)[1]
-    return np.unique(values, return_inverse=True)[1]
+    return np.unique(values, return_inverse=True)[1].reshape(values.shape)
 
 
 def _sums_of(swapped: SpecLoss) -> tuple[str, ...]:

@@ -29,8 +29,6 @@ class SummedTables(Tables):
 
     Raises:
         NotServedError: a value is not linear in the sums, reads something else, or is too great.
-        LossFileError: a value is outside of the range that the file declares.
-        SizeLimitError: the tables would take too much room.
     """
 
     def __init__(self, machines: Sequence[Machine], labels: int, sign: float) -> None:
@@ -114,11 +112,7 @@ class _Pool:
         self._found: dict[tuple[int, bytes, int], tuple[int, int, int, float]] = {}
 
     def weights(self, machine: Machine, sign: float) -> tuple[float, float, _Weights]:
-        """The score without any amount, what amounts are multiplied by, and the amounts.
-
-        Raises:
-            NotServedError: that is not all that the value reads.
-        """
+        """The score without any amount, what amounts are multiplied by, and the amounts."""
         n = len(machine.layers)
         found = None if machine.ends.shape[1] else machine.steps.slopes(n, machine.constants)
         if found is None or not np.isfinite([found[0], *found[1]]).all():

@@ -248,12 +248,7 @@ def ranked_path(start: int, following: Sequence[Ints], scores: Floats) -> Path:
 
 
 def unfolded(machine: Machine, sign: float) -> Path:
-    """The machine whose states hold the sums so far, with scores at its end, merged backwards.
-
-    Raises:
-        LossFileError: the value of a sequence is not defined.
-        SizeLimitError: there are too many states.
-    """
+    """The machine whose states hold the sums so far, with scores at its end, merged backwards."""
     n, amounts = len(machine.layers), machine.steps.amounts()
     classes, sums = np.array([machine.start], np.int64), machine.steps.begin(n)[:, None]
     steps: list[Ints] = []
@@ -288,7 +283,6 @@ def counted_tables(
     Raises:
         NotServedError: a sum is no count of whole numbers, or the value is not monotonic in the
             sum gained, or not defined between its extremes.
-        LossFileError: the value of a sequence is not defined.
     """
     amounts, one = machines[0].steps.amounts(), np.zeros(1, np.int64)
     chosen = np.array([np.zeros(amounts.shape[1]) if k is None else amounts[k] for k in roles])

@@ -88,11 +88,7 @@ class ChunkAtATime(LabelSpace):
         return ["O", *(f"{kind}-{name}" for name in names for kind in "BI")]
 
     def fitted(self: Space, ys: Any) -> Space:
-        """A copy that knows the tags and lengths of training chunks.
-
-        Raises:
-            InputError: a label is no chunk tag.
-        """
+        """A copy that knows the tags and lengths of training chunks."""
         found = super().fitted(ys)
         lengths: dict[str, int] = {}
         for begin, end, name in (chunk for one in ys for chunk in chunks_of(one)):

@@ -28,7 +28,7 @@ from sklearn.base import BaseEstimator
 from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, message
 from fsmeu.learning.saving import register
-from fsmeu.searn.features.sentences import feature_rows
+from fsmeu.searn.features.sentences import hashed_sentences
 from fsmeu.searn.spaces import States
 
 _METHODS = ("start", "actions", "step", "features", "output", "value")
@@ -128,12 +128,12 @@ class CustomSpace(BaseEstimator):  # type: ignore[misc]
     def rows(self, states: ListStates) -> tuple[csr_array, Ints]:
         """One row of features for each action of each state, and where those of a state begin."""
         lines = [
-            self.space.features(state, action)
+            [self.space.features(state, action)]
             for state, choices in zip(states.items, states.choices, strict=True)
             for action in choices
         ]
         begins = np.concatenate(([0], np.cumsum(self._counts(states))))
-        return feature_rows(lines, self.inputs.bits), begins
+        return hashed_sentences(lines, self.inputs.bits).matrix, begins
 
     def allowed(self, states: ListStates) -> Bools:
         """Which actions there are, (B, most)."""

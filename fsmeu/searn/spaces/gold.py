@@ -19,11 +19,7 @@ from fsmeu.searn.oracle.cost_oracle import CostOracles
 
 
 def tag_parts(tag: Any) -> tuple[str, str]:
-    """The kind of a tag ("B", "I" or "O") and its type.
-
-    Raises:
-        InputError: it is no chunk tag.
-    """
+    """The kind of a tag ("B", "I" or "O") and its type; an InputError if it is no chunk tag."""
     if str(tag) == "O" or tags.is_tag(str(tag), tags.KINDS["bio"]):
         return tags.tag_parts(str(tag))
     must, remedy = "labels must be chunk tags: O, B-TYPE, I-TYPE", "Use the space LeftToRight"

@@ -38,11 +38,7 @@ _ORACLE = 4  # numbers of an oracle's state
 
 
 def _sorted(labels: Iterable[Any]) -> list[Any]:
-    """The distinct labels, sorted; by type and text where they cannot be compared.
-
-    Raises:
-        InputError: a label cannot be told from others, as a list.
-    """
+    """The distinct labels, sorted; by type and text where they cannot be compared."""
     try:
         found = set(labels)
     except TypeError as error:
@@ -170,11 +166,7 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         return found
 
     def start(self, examples: Ints) -> LabelStates:
-        """The states before the first decision, for these sentences.
-
-        Raises:
-            SizeLimitError: the labels of all sentences, each as long as the longest, are too many.
-        """
+        """The states before the first decision, for these sentences, unless they are too many."""
         count = len(examples)
         longest = self.streams * int(self.sentences.lengths[examples].max(initial=0))
         if count * longest > MOST_LABEL_CELLS:
