@@ -173,15 +173,15 @@ def report_data(found: Report, methods: tuple[Applies, ...]) -> dict[str, Any]:
     loss, known, sizes = found.loss, found.properties, found.growth
     registers = [{**asdict(r), "redundant": r.name in found.redundant} for r in found.registers]
     redundant = {"alone": list(found.redundant), "together": list(found.together)}
-    measured = None if loss is None else {"labels": list(loss.labels)}
-    if loss is not None and measured is not None:
-        measured |= {"parameters": {k: _plain(v) for k, v in loss.params.items()}}
-        measured |= {"assumed": sorted(found.assumed)}
-    growth = None
+    measured = growth = None
+    if loss is not None:
+        params = {name: _plain(value) for name, value in loss.params.items()}
+        measured = {"labels": list(loss.labels), "parameters": params}
+        measured["assumed"] = sorted(found.assumed)
     if sizes is not None:
         orders = {name: getattr(sizes, name) for name in ("states", "merged", "summed", "values")}
-        growth = {"sizes": [asdict(size) for size in sizes.sizes]}
-        growth |= {"order": {name: order and asdict(order) for name, order in orders.items()}}
+        named = {name: order and asdict(order) for name, order in orders.items()}
+        growth = {"sizes": [asdict(size) for size in sizes.sizes], "order": named}
     return {
         **header_data(found.spec),
         "registers": registers,
