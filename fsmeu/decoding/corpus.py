@@ -128,7 +128,7 @@ def decode_corpus(
     unmet = unmet_condition(corpus.loss.split)
     one = corpus.as_one() if unmet is not None or corpus.n >= LONG_SEQUENCE else None
     if one is not None:
-        return _as_one(corpus, one)
+        return _told(_as_one(corpus, one), progress)
     if unmet is not None:
         remedy = "Decide sentence by sentence with decode_many"
         raise InputError(message(f"decode_corpus, {loss.kind} {loss.name}", unmet, None, remedy))
@@ -140,10 +140,7 @@ def decode_corpus(
     large = best_by_moments(corpus, sign, threads)
     if large is not None:
         known = (large.value, large.value - large.error, large.value + large.error)
-        decided = _decided(free, large.zs, known, sign, large.upper, large.tried)
-        if progress is not None:
-            progress(decided.lower, decided.upper)
-        return decided
+        return _told(_decided(free, large.zs, known, sign, large.upper, large.tried), progress)
     clock.over()  # begins here
     parts = parts_of(corpus)
     found = best_of_corpus(parts, sign, float(gap), clock, _teller(progress, sign))
@@ -152,6 +149,13 @@ def decode_corpus(
     best = linear_expectation(free, chosen)
     known = (best.value, best.lower, best.upper)
     return _decided(free, chosen, known, sign, float(found.upper.max()), len(found.cuts))
+
+
+def _told(decision: CorpusDecision, progress: Tell | None) -> CorpusDecision:
+    """The decision, its bounds told."""
+    if progress is not None:
+        progress(decision.lower, decision.upper)
+    return decision
 
 
 def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:

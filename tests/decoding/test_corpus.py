@@ -108,7 +108,9 @@ def test_independent_labels_are_one_sequence():
         assert found.exact
     random = np.random.default_rng(6)
     models, loss = [random.beta(0.5, 2.0, 20) for _ in range(60)], fsmeu.load("jaccard")
-    found = fsmeu.decode_corpus(loss, models)
+    told = []
+    found = fsmeu.decode_corpus(loss, models, progress=lambda *sides: told.append(sides))
+    assert told == [(found.lower, found.upper)]
     alone = fsmeu.decode(loss, np.concatenate(models))
     assert [len(z) for z in found.labels] == [20] * 60
     assert [label for z in found.labels for label in z] == alone.labels
