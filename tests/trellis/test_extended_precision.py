@@ -44,6 +44,7 @@ def expected_f1(ones, p):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.thirds
 def test_the_best_of_independent_labels(kind):
     p = KINDS[kind](np.random.default_rng(8))
     found = fsmeu.decode(fsmeu.load("fscore"), p)
