@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,8 @@ from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
 from fsmeu.expectation.corpus_moments import (
     Counts,
-    Groups,
     Sums,
     counts_of,
-    greatest_count,
     moment_roundings,
     powers_of,
     ratio_value,
@@ -54,6 +52,9 @@ from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
 __all__ = ["LargeCorpus", "best_by_moments"]
+
+_Group = tuple[list[int], Structure]
+"""Sentences of one length, and the structure of both tapes and their models."""
 
 _MOST_ORDER = 8
 """The highest order: scores are kept for as many powers."""
@@ -120,11 +121,6 @@ class _Block:
         return powers_of(own)
 
     @property
-    def most(self) -> int:
-        """The greatest count of a reference."""
-        return int(self.structure.r.columns[self.n]) - 1
-
-    @property
     def rounding(self) -> float:
         """A bound on the errors of joint counts: roundings, and steps whose scores are not kept."""
         part = moment_roundings(self.structure, self.n, self.chances.shape[1] - 1)
@@ -147,7 +143,7 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
     for rows, structure in groups:
         n = corpus.models[rows[0]].n
         high += len(rows) * (len(structure.ends(n)) - 1)
-        most += len(rows) * greatest_count(corpus, rows, structure)
+        most += len(rows) * structure.most(n)
     if most < FEW_COUNTED or not all(_is_served(corpus, *group) for group in groups):
         return None
     ratio = ratio_of_totals(form, corpus.n, np.arange(1.0, high + 1), float(most))
@@ -185,7 +181,7 @@ def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
     return structure.is_nonnegative and not structure.caps(corpus.models[rows[0]].n)[0]
 
 
-def _parts(corpus: Corpus, groups: Groups) -> Iterator[tuple[list[int], Structure]]:
+def _parts(corpus: Corpus, groups: list[_Group]) -> Iterator[_Group]:
     """The groups, divided so that all scores of a part are few."""
     for rows, structure in groups:
         cells = len(structure.score_cells(corpus.models[rows[0]].n))
@@ -194,7 +190,7 @@ def _parts(corpus: Corpus, groups: Groups) -> Iterator[tuple[list[int], Structur
             yield rows[begin : begin + size], structure
 
 
-def _block(corpus: Corpus, order: int, group: tuple[list[int], Structure]) -> _Block:
+def _block(corpus: Corpus, order: int, group: _Group) -> _Block:
     """The sentences of one length and structure."""
     rows, structure = group
     models = [corpus.models[row] for row in rows]
@@ -212,7 +208,7 @@ def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
     size = blocks[0].chances.shape[1]
     chances, most = np.zeros((len(corpus.models), size)), np.zeros(len(corpus.models))
     for block in blocks:
-        chances[block.rows], most[block.rows] = block.chances, block.most
+        chances[block.rows], most[block.rows] = block.chances, block.structure.most(block.n)
     return counts_of(chances, most)
 
 
@@ -268,12 +264,12 @@ class _Totals:
     largest: float
     pool: ThreadPoolExecutor
 
-    @property
+    @cached_property
     def rest(self) -> float:
         """E[x^J]."""
         return float(central_moments(self.counts.cumulants.sum(axis=1))[-1])
 
-    @property
+    @cached_property
     def roundings(self) -> Floats:
         """Bounds on the errors of joint counts, (sentences,)."""
         found = np.zeros(len(self.counts.means))

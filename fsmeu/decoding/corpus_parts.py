@@ -98,9 +98,14 @@ def parts_of(corpus: Corpus) -> Parts:
     hyp: list[Bools] = []
     ref: list[Bools] = []
     blocks: list[Block] = []
-    for rows in corpus.alike():
+    groups, cells = corpus.alike(), 0
+    for rows in groups:
         structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         structure.guard("decode_corpus", n)
+        cells += len(rows) * len(structure.score_cells(n))
+    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
+    for rows in groups:
+        structure, n = sentence_structure(corpus, rows[0]), models[rows[0]].n
         hyp += [structure.ends(n)] * len(rows)
         ref += [structure.tapes.y.reachable(n)] * len(rows)
         greatest[rows] = structure.greatest(n)
@@ -113,8 +118,6 @@ def parts_of(corpus: Corpus) -> Parts:
     whole = sum_of_all(own, cut, 1)
     each = "the distributions of the references' counts of all sentences but one"
     _guard(len(own) * whole.tables.shape[1], CORPUS_WINDOW_CELLS, each)
-    cells = sum(len(b.rows) * len(b.structure.score_cells(b.n)) for b in blocks)
-    _guard(cells, CORPUS_SCORE_CELLS, "the scores of steps of a corpus")
     return Parts(
         corpus=corpus,
         blocks=blocks,

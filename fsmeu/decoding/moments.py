@@ -247,6 +247,16 @@ def best_number(search: ByNumber, known: float = -np.inf) -> tuple[int, float]:
     return best, max(closed, *at)
 
 
+def _greatest_sums(scores: Floats) -> Floats:
+    """The sums of the k greatest scores, k = 0, ..., n, (n + 1,)."""
+    return np.append(0.0, np.cumsum(np.sort(scores)[::-1]))
+
+
+def _greatest(scores: Floats, k: int) -> Ints:
+    """Labels with ones at the k greatest scores, k >= 1, (n,)."""
+    return ranked(np.argpartition(-scores, k - 1), k)
+
+
 def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     """The values by the number of ones; None where moments do not suffice.
 
@@ -294,7 +304,7 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         return (series * u[k] ** np.arange(order)) @ mixed  # type: ignore[no-any-return]
 
     def sums_at(k: int) -> Floats:
-        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1])) * (1.0 + 2 * n * UNIT)
+        return _greatest_sums(scores_at(k)) * (1.0 + 2 * n * UNIT)
 
     def over_at(k: int, ks: Ints) -> Floats:
         depths = 1.0 + u[k] * (np.array([ks, np.full_like(ks, n)]) - mean)
@@ -303,7 +313,7 @@ def _search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
         return found
 
     def best_at(k: int) -> Ints:
-        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+        return _greatest(scores_at(k), k)
 
     gain, rest = (top[1] - top[2]) * scale, rest + apart[0]
     return ByNumber(1, n - 1, first, u, gain, rest, errors, sums_at, over_at, best_at)
@@ -331,25 +341,27 @@ def _rare_search(form: Confusion, chain: Chain, sign: float) -> ByNumber | None:
     far = load_compiled("chain_kernels").tilted_chain(
         chain.first, chain.steps, np.zeros(n, np.int64), np.full(2, c), nodes, logs, shares
     )
-    digits = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
-    masses = weights[:, None] * np.exp(logs[:, None] - nodes[:, None] * v)  # (nodes, n + 1)
-    ones = shares.sum(axis=1)[:, None]  # E[ref exp(-t c ref)] by the mass
-    digits = digits[:, None] + 8 * UNIT * nodes[:, None] * np.abs(v)
-    rest = (masses * (top[0] + top[2] * ones)).sum(axis=0) + apart[0]
-    errors = (digits * masses * (np.abs(top[0]) + np.abs(top[2]) * ones)).sum(axis=0) + apart[1]
-    slack = (digits * masses * ones).sum(axis=0)  # of sums of scores
+    parts = off + 3 * far + (2 * far + 32 * UNIT) * (1.0 + np.abs(logs)) + (n + 8) * UNIT
+    ones = shares.sum(axis=1)  # E[ref exp(-t c ref)] by the mass
+    rest, errors, slack = apart[0].copy(), apart[1].copy(), np.zeros(n + 1)
+    for t, w, log, part, one in zip(nodes, weights, logs, parts, ones, strict=True):
+        mass = w * np.exp(log - t * v)
+        off_by = (part + 8 * UNIT * t * np.abs(v)) * mass
+        rest += mass * (top[0] + top[2] * one)
+        errors += off_by * (np.abs(top[0]) + np.abs(top[2]) * one)
+        slack += off_by * one  # of sums of scores
 
     def scores_at(k: int) -> Floats:
-        return masses[:, k] @ shares  # type: ignore[no-any-return]
-
-    def sums_at(k: int) -> Floats:
-        return np.append(0.0, np.cumsum(np.sort(scores_at(k))[::-1]))
+        return (weights * np.exp(logs - nodes * v[k])) @ shares  # type: ignore[no-any-return]
 
     def over_at(k: int, ks: Ints) -> Floats:
         return np.full(len(ks), slack[k])
 
+    def sums_at(k: int) -> Floats:
+        return _greatest_sums(scores_at(k))
+
     def best_at(k: int) -> Ints:
-        return ranked(np.argpartition(-scores_at(k), k - 1), k)
+        return _greatest(scores_at(k), k)
 
     first = max(1, min(n - 1, round(fsum(chain.marginals))))
     gain = top[1] - top[2]

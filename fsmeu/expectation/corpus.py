@@ -50,9 +50,8 @@ def expect_corpus(loss: Loss, zs: Iterable[Any], models: Iterable[Any]) -> Expec
     """
     corpus, given = encoded_corpus(loss, zs, models, "expect_corpus")
     form, one = corpus.loss.split, corpus.as_one()
-    if one is not None and corpus.n >= LONG_SEQUENCE:
-        return expect(corpus.loss, one.alphabet.decode(np.concatenate(given)), one)
-    if form is not None and form.counted:
+    is_short = one is None or corpus.n < LONG_SEQUENCE
+    if form is not None and form.counted and is_short:
         from fsmeu.trellis.tapes import UncountableError
 
         try:

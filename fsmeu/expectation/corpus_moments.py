@@ -21,7 +21,6 @@ from fsmeu.limits import FEW_COUNTED
 from fsmeu.losses.algebra.ratios import Ratio, ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import path_counts
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import (
     BINOMIAL,
@@ -35,18 +34,13 @@ from fsmeu.trellis.roundings import UNIT, relative_error
 
 __all__ = [
     "Counts",
-    "Groups",
     "Sums",
     "counts_of",
-    "greatest_count",
     "moment_roundings",
     "moment_value",
     "powers_of",
     "ratio_value",
 ]
-
-Groups = list[tuple[list[int], Structure]]
-"""Sentences of one length, and the structure of both tapes and their models."""
 
 _MOST_ORDER = 12
 """The highest order of moments of a corpus."""
@@ -136,22 +130,20 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
     None where the value is no such ratio, or moments do not suffice for the promised precision.
     """
     form, sides = corpus.loss.split, declared_range(corpus.loss.bound, corpus.n)
-    if form is None or not all(map(math.isfinite, sides)):
+    if form is None or len(form.joint_counts) != 1 or not all(map(math.isfinite, sides)):
         return None
-    groups = [(rows, sentence_structure(corpus, rows[0])) for rows in corpus.alike()]
-    most = sum(len(rows) * greatest_count(corpus, rows, s) for rows, s in groups)
-    if most < FEW_COUNTED:
-        return None
-    hyp = sum(path_counts(s.h, np.stack([zs[row] for row in rows])).sum() for rows, s in groups)
-    ratio = ratio_of_totals(form, corpus.n, np.array([float(hyp)]), float(most))
-    if ratio is None:
+    if corpus.n < FEW_COUNTED:
         return None
     order, needed = 4, 6  # four seldom suffice
     while order < needed:
         order = needed
         if order > _MOST_ORDER:
             return None
-        sums = _sums(corpus, groups, zs, order)
+        hyp, sums = _sums(corpus, zs, order)
+        most = float(sums.counts.most.sum())
+        ratio = ratio_of_totals(form, corpus.n, np.array([hyp]), most)
+        if ratio is None or most < FEW_COUNTED:
+            return None
         d = ratio.below[0, 0] + ratio.below[2, 0] * sums.counts.mean
         needed = needed_order(float(abs(ratio.below[2, 0] / d)) * sums.counts.deviation)
     value, error = ratio_value(ratio, sums, order, max(map(abs, sides)))
@@ -195,25 +187,23 @@ class Sums:
     roundings: Floats
 
 
-def _sums(corpus: Corpus, groups: Groups, zs: Sequence[Ints], order: int) -> Sums:
-    """The moments of all sentences up to an order.
+def _sums(corpus: Corpus, zs: Sequence[Ints], order: int) -> tuple[float, Sums]:
+    """The total of the hypotheses' counts, and the moments of all sentences up to an order.
 
-    Requires a loss that splits by tape with one joint count.
+    Requires a loss that splits by tape with one joint count. No structure is kept: each sentence
+    may have one of its own.
     """
     found, (most, roundings) = np.zeros((len(zs), 2, order + 1)), np.zeros((2, len(zs)))
-    for rows, structure in groups:
-        n, moments = corpus.models[rows[0]].n, structure.moments(order + 1)
-        most[rows] = greatest_count(corpus, rows, structure)
+    hyp = np.zeros(len(zs), np.int64)
+    for rows in corpus.alike():
+        structure, n = sentence_structure(corpus, rows[0]), corpus.models[rows[0]].n
+        most[rows] = structure.most(n)
         roundings[rows] = moment_roundings(structure, n, order) * structure.greatest(n)[0]
         layered = arc_weights_many([corpus.models[row] for row in rows])
-        found[rows], _ = moments.sums(layered, [zs[row] for row in rows])
+        moments = structure.moments(order + 1)
+        found[rows], hyp[rows] = moments.sums(layered, [zs[row] for row in rows])
     joint = powers_of(found[:, 1] / found[:, 0, :1]).T
-    return Sums(counts_of(found[:, 0], most), joint, roundings)
-
-
-def greatest_count(corpus: Corpus, rows: list[int], structure: Structure) -> int:
-    """The greatest count of references of some sentences of one length."""
-    return int(structure.r.columns[corpus.models[rows[0]].n]) - 1
+    return float(hyp.sum()), Sums(counts_of(found[:, 0], most), joint, roundings)
 
 
 def moment_roundings(structure: Structure, n: int, order: int) -> float:

@@ -9,7 +9,7 @@ of its reference's count and, for each value of it, the expectation of the joint
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,14 @@ class Corpus:
         losses: the loss over the labels of each model in their order.
         models: the label model of each sentence.
         constraint: what hypotheses must satisfy, as ``decode`` takes it.
+        structures: those with the constraint by sentence, as far as they were asked for.
     """
 
     loss: SpecLoss
     losses: list[SpecLoss]
     models: list[Model]
     constraint: Any = None
+    structures: dict[int, Structure] = field(default_factory=dict, init=False)
 
     @property
     def n(self) -> int:
@@ -207,11 +209,13 @@ def sentence_structure(corpus: Corpus, row: int) -> Structure:
     Raises:
         InputError: no sequence satisfies the constraint.
     """
-    loss, model, constraint = corpus.losses[row], corpus.models[row], corpus.constraint_at(row)
-    if constraint is None:
-        return structure_of(loss, model)
-    allowed = walk(constraint, len(loss.alphabet), model.n)
-    if not len(allowed.ends):
-        must = f"a sequence of length {model.n} must satisfy the constraint"
-        raise InputError(message(f"decode_corpus, models[{row}]", must))
-    return structure_of(loss, model, allowed.layers())
+    loss, model = corpus.losses[row], corpus.models[row]
+    if corpus.constraint is None:
+        return structure_of(loss, model)  # kept on the loss where models share it
+    if row not in corpus.structures:
+        allowed = walk(corpus.constraint_at(row), len(loss.alphabet), model.n)
+        if not len(allowed.ends):
+            must = f"a sequence of length {model.n} must satisfy the constraint"
+            raise InputError(message(f"decode_corpus, models[{row}]", must))
+        corpus.structures[row] = structure_of(loss, model, allowed.layers())
+    return corpus.structures[row]

@@ -250,7 +250,7 @@ class Structure:
         amounts = self.amounts
         if absolute:
             amounts = amounts._replace(amount=np.abs(amounts.amount))
-        with self._rooms(("scores", lanes), n, self._decision_rooms) as rooms:
+        with self._rooms("decision", n, self._decision_rooms) as rooms:
             f, sums, back, *_ = rooms
             score = np.zeros((n, len(amounts.joint) * lanes))
             run.score_batch(
@@ -291,6 +291,10 @@ class Structure:
         none = Scores(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros((0, 1)))
         found: Bools = np.isfinite(self.best_by_count(none, np.ones((1, 1)), n)[0])
         return found
+
+    def most(self, n: int) -> int:
+        """The greatest count of references of length n."""
+        return int(self.r.columns[n]) - 1
 
     def roundings(self, n: int) -> int:
         """A bound on the roundings behind each number, of sequences of length n."""
@@ -372,7 +376,7 @@ class Structure:
 
     @contextmanager
     def _rooms(
-        self, kind: Hashable, n: int, make: Callable[[int], tuple[Any, ...]]
+        self, kind: str, n: int, make: Callable[[int], tuple[Any, ...]]
     ) -> Iterator[tuple[Any, ...]]:
         """Arrays to work in for lengths up to n; kept for the next query, one for each thread.
 

@@ -133,7 +133,18 @@ def test_values_under_chains_are_within_their_bounds(name, params, seed, order, 
     assert abs(found[0] - wanted) <= found[1] + 1e-13
 
 
-@pytest.mark.parametrize(("name", "params"), LOSSES)
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("fscore", {}),
+        ("fscore", {"beta": 2, "empty": 0}),
+        ("jaccard", {}),
+        ("recall", {}),
+        ("g_tp_pr", {"empty": 0.5}),
+        ("an offset", {}),
+        ("a loss", {}),
+    ],
+)  # of which a one of y makes the denominator greater, or nothing where z has a one
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32), order=st.sampled_from([1, 2]), n=st.sampled_from([4, 30]))
 def test_exponentials_under_chains_are_within_their_bounds(name, params, seed, order, n):
@@ -147,8 +158,6 @@ def test_exponentials_under_chains_are_within_their_bounds(name, params, seed, o
     moments.add_apart(part, chain.apart, value, error)
     for ratio in part.ratios:
         found = moments._chain_exponentials(ratio, z, chain)
-        if np.isinf(found[1]):  # its denominator looks at z alone, or falls
-            return
         value, error = value + found[0], error + found[1]
     wanted = fsmeu.expect(loss, z.tolist(), model, engine="openfst" if n < 5 else "lattice").value
     assert abs(value[0] - wanted) <= error[0] + 1e-13
