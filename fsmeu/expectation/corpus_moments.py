@@ -134,11 +134,8 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
         return None
     if corpus.n < FEW_COUNTED:
         return None
-    order, needed = 4, 6  # four seldom suffice
-    while order < needed:
-        order = needed
-        if order > _MOST_ORDER:
-            return None
+    order = 6  # four seldom suffice
+    while order <= _MOST_ORDER:
         hyp, sums = _sums(corpus, zs, order)
         most = float(sums.counts.most.sum())
         ratio = ratio_of_totals(form, corpus.n, np.array([hyp]), most)
@@ -146,8 +143,11 @@ def moment_value(corpus: Corpus, zs: Sequence[Ints]) -> tuple[float, float] | No
             return None
         d = ratio.below[0, 0] + ratio.below[2, 0] * sums.counts.mean
         needed = needed_order(float(abs(ratio.below[2, 0] / d)) * sums.counts.deviation)
-    value, error = ratio_value(ratio, sums, order, max(map(abs, sides)))
-    return (value, error) if error <= 100 * PROMISED * abs(value) else None
+        if needed <= order:
+            value, error = ratio_value(ratio, sums, order, max(map(abs, sides)))
+            return (value, error) if error <= 100 * PROMISED * abs(value) else None
+        order = needed
+    return None
 
 
 def ratio_value(ratio: Ratio, sums: Sums, order: int, largest: float) -> tuple[float, float]:
