@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fsmeu
@@ -141,6 +141,7 @@ def test_values_under_chains_are_within_their_bounds(name, params, seed, order, 
         ("jaccard", {}),
         ("recall", {}),
         ("g_tp_pr", {"empty": 0.5}),
+        ("kappa", {}),
         ("an offset", {}),
         ("a loss", {}),
     ],
@@ -158,6 +159,7 @@ def test_exponentials_under_chains_are_within_their_bounds(name, params, seed, o
     moments.add_apart(part, chain.apart, value, error)
     for ratio in part.ratios:
         found = moments._chain_exponentials(ratio, z, chain)
+        assume(np.isfinite(found[1]))  # with many ones of z, the denominator of kappa falls
         value, error = value + found[0], error + found[1]
     wanted = fsmeu.expect(loss, z.tolist(), model, engine="openfst" if n < 5 else "lattice").value
     assert abs(value[0] - wanted) <= error[0] + 1e-13
