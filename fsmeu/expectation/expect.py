@@ -8,16 +8,15 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.errors import FsmeuError, check_int, one_of
-from fsmeu.expectation.by_tape import split_values
+from fsmeu.errors import FsmeuError, LossFileError, SizeLimitError, check_int, one_of
 from fsmeu.expectation.composition import (
     compose_query,
     explicit_expectation,
@@ -34,7 +33,9 @@ from fsmeu.expectation.result import (
     kept_expectation,
     level_sets,
 )
-from fsmeu.limits import CHEAP_STATES, SMALL_SPACE
+from fsmeu.fst.compose import guard_size
+from fsmeu.fst.layers import ArcWeights
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, SMALL_SPACE
 from fsmeu.losses.evaluate import (
     expected_outputs,
     output_loss,
@@ -45,14 +46,18 @@ from fsmeu.losses.evaluate import (
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.semantics.domains import check_range
-from fsmeu.models import Model
+from fsmeu.models import Model, arc_weights_many
 from fsmeu.models.base import prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.roundings import Sums, joined
 from fsmeu.trellis.walk import walk, walk_many, walk_value, walk_windows
 
-__all__ = ["ENGINES", "expect", "expect_many", "walked"]
+if TYPE_CHECKING:
+    from fsmeu.trellis.engine import Structure
 
+__all__ = ["ENGINES", "by_structure", "expect", "expect_many", "split_values", "walked"]
+
+T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
 
@@ -257,3 +262,53 @@ def _walked_levels(asked: Query, keep: int | None, max_states: int | None) -> tu
     held = final.mass[0] > 0
     levels = level_sets(view.values(final.codes[held])[0], final.mass[0, held])
     return levels, final.roundings + int(held.sum())
+
+
+# -- losses that split by tape ---------------------------------------------------------------------
+
+
+def split_values(
+    loss: SpecLoss,
+    zs: Sequence[Ints],
+    models: Sequence[Model],
+    max_states: int | None = None,
+    jobs: int = 1,
+) -> Sums | None:
+    """The expected value of each hypothesis under its model, None where ``by_structure`` has none.
+
+    Args:
+        loss: a loss over the models' labels.
+        zs: label indices of the hypotheses.
+        models: a model for each, all of the same structure and length.
+        max_states: limit on the number of states of a layer.
+        jobs: how many threads compute.
+    """
+    return by_structure(loss, models, lambda one, w: one.expectations(w, zs, jobs), max_states)
+
+
+@np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
+def by_structure(
+    loss: SpecLoss,
+    models: Sequence[Model],
+    ask: Callable[[Structure, list[ArcWeights]], T],
+    max_states: int | None = None,
+) -> T | None:
+    """What the structure of both tapes and the models, which are alike, answers.
+
+    None where the loss does not split by tape with a counter for each at most, where a step is
+    undefined for some pair of sequences, or where the structure would be too large.
+    """
+    if loss.split is None or not loss.split.counted:
+        return None
+    from fsmeu.trellis.kept import structure_of
+    from fsmeu.trellis.tapes import UncountableError
+
+    try:
+        found, n = structure_of(loss, models[0]), models[0].n
+        size = int(found.r.columns[n])
+        guard_size("composition", size * int(found.h.columns[n]) // CELLS_PER_STATE, max_states)
+        cells = (1 + found.counts) * size * int(found.r.width[n])
+        guard_size("composition", cells // CELLS_PER_STATE, max_states)
+        return ask(found, arc_weights_many(models))
+    except (LossFileError, SizeLimitError, UncountableError):
+        return None

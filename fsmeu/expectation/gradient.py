@@ -14,9 +14,8 @@ import numpy as np
 
 from fsmeu.arrays import Floats
 from fsmeu.errors import InputError, message, one_of
-from fsmeu.expectation.by_tape import split_gradients
 from fsmeu.expectation.composition import explicit_gradient
-from fsmeu.expectation.expect import ENGINES
+from fsmeu.expectation.expect import ENGINES, by_structure
 from fsmeu.expectation.query import Query, alike, query
 from fsmeu.expectation.result import check_finite
 from fsmeu.losses.loss import SpecLoss
@@ -81,7 +80,8 @@ def _derivatives(asked: Sequence[Query]) -> list[tuple[float, list[Floats]]]:
     """Value and arcs' derivatives of queries that are alike, together where tapes split."""
     loss, zs = asked[0].loss, [one.z for one in asked if one.z is not None]
     if isinstance(loss, SpecLoss) and zs and asked[0].n:
-        found = split_gradients(loss, zs, [one.model for one in asked])
+        models = [one.model for one in asked]
+        found = by_structure(loss, models, lambda one, weights: one.gradients(weights, zs))
         if found is not None:
             return list(zip(found[0].tolist(), found[1], strict=True))
     return [_streamed(one) for one in asked]

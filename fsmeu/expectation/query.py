@@ -23,8 +23,8 @@ __all__ = [
     "encoded",
     "fitted",
     "further_tags",
-    "labels_open",
     "model_at",
+    "paired",
     "queries",
     "query",
     "refuse_exchanged",
@@ -86,8 +86,23 @@ def query(loss: Loss, z: Any, model: Any, where: str = "expect") -> Query:
 
 
 def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) -> list[Query]:
-    """The same for each hypothesis and its model; those of one model object share the model."""
+    """The same for each hypothesis and its model; equal model objects are fitted once."""
     check_loss(loss, where)
+    hypotheses, given = paired(zs, models, where)
+    known: dict[Hashable, tuple[Loss, Model]] = {}
+    found = []
+    for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
+        name, tags = f"{where}, zs[{row}]", tuple(further_tags(loss, z))
+        if (id(model), tags) not in known:
+            made = model_at(model, f"{where}, models[{row}]")
+            known[id(model), tags] = fitted(loss, made, where, tags)
+        bound, fitting = known[id(model), tags]
+        found.append(_checked(bound, z, fitting, where, (name, name)))
+    return found
+
+
+def paired(zs: Iterable[Any], models: Iterable[Any], where: str) -> tuple[list[Any], list[Any]]:
+    """Hypotheses, each a list of labels or a model, and what stands for as many models."""
     hypotheses, given = (
         listed(items, where, f"{name} must be a sequence, one for each expectation", True)
         for name, items in (("zs", zs), ("models", models))
@@ -95,18 +110,10 @@ def queries(loss: Loss, zs: Iterable[Any], models: Iterable[Any], where: str) ->
     if len(hypotheses) != len(given):
         must = "there must be one model for each hypothesis"
         raise InputError(message(where, must, f"{len(hypotheses)} and {len(given)}"))
-    known: dict[Hashable, tuple[Loss, Model]] = {}
-    found = []
-    for row, (z, model) in enumerate(zip(hypotheses, given, strict=True)):
+    for row, model in enumerate(given):
         name = f"{where}, zs[{row}]"
-        z = _hypothesis(z, model, name, name)
-        tags = tuple(further_tags(loss, z))
-        if (id(model), tags) not in known:
-            made = model_at(model, f"{where}, models[{row}]")
-            known[id(model), tags] = fitted(loss, made, where, tags)
-        bound, fitting = known[id(model), tags]
-        found.append(_checked(bound, z, fitting, where, (name, name)))
-    return found
+        hypotheses[row] = _hypothesis(hypotheses[row], model, name, name)
+    return hypotheses, given
 
 
 def _hypothesis(z: Any, model: Any, where: str, name: str) -> Any:
