@@ -42,8 +42,6 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Window, sum_of_all
 
-__all__ = ["expect_corpus", "linear_expectation", "mass_to_cut"]
-
 _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
 """The error of the transforms of a convolution, for each doubling of its size, as a part of the
 sum of the norms of both tables."""
