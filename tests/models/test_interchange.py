@@ -46,23 +46,18 @@ def test_files_and_shorthand(tmp_path):
         model = from_json(source)
         assert isinstance(model, Bernoulli)
         assert model.p.tolist() == [0.25, 1.0]
-    hidden = {
-        "model": "hmm",
-        "initial": [0.5, 0.5],
-        "transition": [[1, 0], [0, 1]],
-        "emission": [[0.9, 0.1], [0.2, 0.8]],
-        "observations": [0, 0],
-    }
-    model = from_json(hidden)
+    tables = {"initial": [0.5, 0.5], "transition": [[1, 0], [0, 1]]}
+    hidden = {"emission": [[0.9, 0.1], [0.2, 0.8]], "observations": [0, 0]}
+    model = from_json({"model": "hmm", **tables, **hidden})
     assert isinstance(model, Potentials)
     assert model.probability([0, 0]) == pytest.approx(0.81 / 0.85, rel=1e-14)
-    listed = from_json(
-        {"model": "nbest", "sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
+    weighed = {"sequences": ["ab", "bb"], "weights": [0, 0], "log": True}
+    listed, chain = (
+        from_json({"model": "nbest", **weighed}),
+        from_json({"model": "markov", **tables, "n": 4}),
     )
     assert isinstance(listed, NBest)
     assert listed.probability("ab") == 0.5
-    table = [[0.5, 0.5], [0.5, 0.5]]
-    chain = from_json({"model": "markov", "initial": [1, 0], "transition": table, "n": 4})
     assert isinstance(chain, Markov)
     assert chain.n == 4
 
