@@ -162,7 +162,7 @@ class Structure:
         return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
 
     def _sum_tables(self, n: int) -> tuple[Floats, Floats]:
-        """Offset and slopes, (k, 1 + joint counts, s); what joint counts may lose, (1 + counts, 1)."""
+        """Offset and slopes, (k, 1 + counts, s); what counts may lose, (1 + counts, 1)."""
         if ("sums", n) not in self._memo:
             slopes, offset = value_tables(self.tapes, n)
             lost = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
