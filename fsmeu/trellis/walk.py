@@ -354,7 +354,7 @@ def _span(
     gains = np.array([one.gain for one in found], np.float64)
     gains = gains.reshape(len(found), view.linear * size)
     rooms = np.zeros(room), np.zeros(room), np.empty(quantities * space)
-    work = batch * quantities * space * (len(acceptor.source) + 2 * len(acceptor.group))
+    work = batch * quantities * space * (len(acceptor.arc) + 2 * len(acceptor.group))
     kernels("walk_kernels", work).span(
         acceptor, rows._replace(kinds=kinds), quantities, view.symbols, space, view.start,
         steps, gains, rooms, ending,
@@ -425,7 +425,7 @@ def _span_many(
     view = loss.view(n, z[0], weights=True)
     if view.space is None or view.space > SMALL_SPACE:
         return None
-    cells = max((1 + view.linear) * view.space, len(acceptor.source), int(acceptor.widths.max()))
+    cells = max((1 + view.linear) * view.space, len(acceptor.arc), int(acceptor.widths.max()))
     size = max(1, BATCHED_CELLS // cells)
     for begin in range(0, len(z), size):
         rows = slice(begin, begin + size)
