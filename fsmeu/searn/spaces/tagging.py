@@ -211,7 +211,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         cells of all rows of the state, one after the other.
         """
         at = self.positions(states)
-        return joined_rows(self.sentences.matrix, at, self.history_of(states, at)), None
+        rows = joined_rows(self.sentences.matrix, at, self.history_of(states, at))
+        return rows, np.arange(len(states) + 1)
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
         """For each stream: whose turn it is, the columns of its actions, and of its oracle."""
