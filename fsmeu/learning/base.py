@@ -40,14 +40,9 @@ def real(where: str, name: str, value: object, which: str, holds: Callable[[floa
     raise InputError(message(where, f"{name} must be a {which}", value))
 
 
-def nonnegative(where: str, name: str, value: object) -> float:
-    """The number, checked: an InputError unless it is finite and at least 0."""
-    return real(where, name, value, "finite number of at least 0", lambda x: 0.0 <= x < math.inf)
-
-
-def positive_number(where: str, name: str, value: object) -> float:
-    """The number, checked: an InputError unless it is finite and above 0."""
-    return real(where, name, value, "finite number above 0", lambda x: 0.0 < x < math.inf)
+Range: TypeAlias = tuple[str, Callable[[float], bool]]
+NONNEGATIVE: Range = ("finite number of at least 0", lambda x: 0.0 <= x < math.inf)
+POSITIVE_NUMBER: Range = ("finite number above 0", lambda x: 0.0 < x < math.inf)
 
 
 def number_between(where: str, name: str, value: object, low: float, high: float) -> float:
@@ -111,8 +106,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if weights is None:
             return None
         how = {"dtype": np.float64, "ensure_non_negative": True}
-        checked: Floats = _check_sample_weight(weights, rows, **how)
-        return checked
+        return np.asarray(_check_sample_weight(weights, rows, **how))
 
     def _rows(self, rows: Any) -> Rows:
         """Checked rows to predict, (examples, features)."""
@@ -133,17 +127,18 @@ class LogisticClassifier(BinaryClassifier):
         intercept_: the intercept, (1,).
     """
 
-    coef_: Floats
-    intercept_: Floats
-
-    def decision_function(self, X: Any) -> Floats:
+    def _scores(self, X: Any) -> Floats:
         """The logarithm of the odds of the positive class, (examples,)."""
         scores: Floats = self._rows(X) @ self.coef_[0] + self.intercept_[0]
         return scores
 
+    def decision_function(self, X: Any) -> Floats:
+        """The logarithm of the odds of the positive class, (examples,)."""
+        return self._scores(X)
+
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, (examples, 2)."""
-        scores = self.decision_function(X)
+        scores = self._scores(X)
         return np.stack([expit(-scores), expit(scores)], axis=1)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -209,7 +204,7 @@ def climb(
     """A local maximum of an objective, by L-BFGS (Liu & Nocedal 1989).
 
     Args:
-        objective: gives the value and the gradient; the value is to be as great as possible.
+        objective: gives the value, which is to be as great as possible, and the gradient.
         start: the weights to begin with.
         steps: the greatest number of iterations; none with 0.
         tolerance: a climb ends where no derivative is greater than this ...
@@ -218,12 +213,12 @@ def climb(
     """
     if not steps:
         return Climb(start, objective(start)[0], 0)
+    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
 
     def downhill(weights: Floats) -> tuple[float, Floats]:
         value, slopes = objective(weights)
         return -value, -slopes
 
-    options = {"maxiter": steps, "maxfun": 4 * steps + 20, "gtol": tolerance, "ftol": gain}
     with threadpool_limits(1, "blas"):  # on matrices this small more threads cost more
         end = minimize(downhill, start, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return Climb(np.asarray(end.x, np.float64), float(-end.fun), int(end.nit))
