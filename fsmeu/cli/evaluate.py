@@ -8,10 +8,11 @@ from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, sequences
 from fsmeu.cli.output import emit, line, note, print_json
-from fsmeu.limits import TRACED_LABELS
 from fsmeu.losses.describe import Held, steps_of
 from fsmeu.losses.evaluate import evaluate_outputs
 from fsmeu.losses.loss import SpecLoss
+
+TRACED_LABELS = 10_000  # labels of a pair that is shown step by step: more lines than anyone reads
 
 _NOTHING = "."
 

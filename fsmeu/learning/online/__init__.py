@@ -25,7 +25,8 @@ from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, mess
 from fsmeu.learning.base import BinaryClassifier, Rows, positive_number, real
 from fsmeu.learning.online import state as at
 from fsmeu.learning.saving import register
-from fsmeu.limits import ONLINE_WEIGHTS
+
+ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
 
 FIRST_HORIZON = 1024
 MEANS = {"False": 0, "True": 1, "suffix": 2}

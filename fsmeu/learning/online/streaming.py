@@ -23,7 +23,8 @@ from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
 from fsmeu.learning.online import OnlineClassifier
 from fsmeu.learning.online.state import MEASURE, coefficients, values_of
-from fsmeu.limits import STREAMED_EXAMPLES
+
+STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 
 class Streamed(NamedTuple):

@@ -23,17 +23,13 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import LossFileError, SizeLimitError, message
 from fsmeu.fst.compose import guard_size, max_states
 from fsmeu.fst.distinct import bits, distinct, distinct_rows, first_places, group
-from fsmeu.limits import (
-    KEPT_ORACLE_CELLS,
-    KEPT_STEPS,
-    LEAST_TRELLIS_LENGTH,
-    MOST_TRELLISES,
-    ORACLE_BYTES_PER_STATE,
-    ORACLE_LENGTH_STEP,
-    STEPS_PER_STATE,
-)
+from fsmeu.limits import KEPT_STEPS, MOST_TRELLISES, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
-from fsmeu.searn.oracle.steps import CannotServeError, Steps, reads_length
+from fsmeu.searn.oracle.steps import ORACLE_LENGTH_STEP, CannotServeError, Steps, reads_length
+
+LEAST_TRELLIS_LENGTH = 128  # length of the trellis of shorter sequences, or a greater power of 2
+ORACLE_BYTES_PER_STATE = 200  # bytes of tables of cost oracles that count as one state
+KEPT_ORACLE_CELLS = 1 << 24  # cells of layers kept on a loss for its next cost oracles: 128 MB
 
 Small = NDArray[np.int32]
 _CONTEXTS_AT_ONCE = 16
