@@ -13,12 +13,12 @@ from rich.text import Text
 from fsmeu.cli import options as opt
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import (
-    check_labels_known,
     load_loss,
     read_loss_file,
     read_model,
     sequence,
     sequences,
+    with_known_labels,
 )
 from fsmeu.cli.output import line, note, place_for, screen, write_output
 from fsmeu.drawing.draw import Drawing, draw
@@ -108,7 +108,7 @@ def draw_thing(
     elif summed:
         if n is None or given_z or minimize or modelled or z is not None or y is not None:
             refuse("draw", "--summed goes with --n alone", None, "Leave sequences and models out")
-        subject = {"thing": compile_summed(_ready(load_loss(str(loss), binding)), n)}
+        subject = {"thing": compile_summed(with_known_labels(load_loss(str(loss), binding)), n)}
     else:
         subject = _loss_subject(str(loss), (z, y), source, modelled, binding)
         subject |= {"n": n, "given_z": given_z, "merged": minimize}
@@ -117,12 +117,6 @@ def draw_thing(
         _print(drawing)
     else:
         _write(drawing, output or _STDOUT, form)
-
-
-def _ready(loss: SpecLoss) -> SpecLoss:
-    """The loss, of which all labels are known."""
-    check_labels_known(loss)
-    return loss
 
 
 def _refuse_terminal(what: str) -> NoReturn:
@@ -147,9 +141,9 @@ def _write_machine(
     if summed and minimize:
         refuse("draw", "--summed and --minimize make different machines", None, "Give one of them")
     machine: Any = (
-        compile_summed(_ready(loss), length, given)
+        compile_summed(with_known_labels(loss), length, given)
         if summed
-        else _ready(loss).compile(length, given, minimize=minimize)
+        else with_known_labels(loss).compile(length, given, minimize=minimize)
     )
     write_output(output, machine.fst.write_to_string())
     size = f"{machine.states:,} states, {machine.arcs:,} arcs"

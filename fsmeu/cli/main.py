@@ -22,12 +22,12 @@ _HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--hel
 _LOSSES, _QUERIES, _LEARNING = "Losses", "Expectations and decisions", "Learning"
 COMMANDS = {
     "losses": (_LOSSES, "losses:losses", "List the built-in losses, or show one."),
-    "check": (_LOSSES, "check:check", "Check a loss file and say what follows from it."),
-    "evaluate": (_LOSSES, "evaluate:evaluate_pair", "The value of a pair of label sequences."),
+    "check": (_LOSSES, "losses:check", "Check a loss file and say what follows from it."),
+    "evaluate": (_LOSSES, "losses:evaluate_pair", "The value of a pair of label sequences."),
     "draw": (_LOSSES, "draw:draw_thing", "Draw or write the automaton of a loss or model."),
     "gallery": (_LOSSES, "draw:write_gallery", "Write a page that shows losses."),
-    "expect": (_QUERIES, "expect:expect_value", "The expected value of a hypothesis."),
-    "decode": (_QUERIES, "decode:decode_labels", "The labels with the best expected value."),
+    "expect": (_QUERIES, "queries:expect_value", "The expected value of a hypothesis."),
+    "decode": (_QUERIES, "queries:decode_labels", "The labels with the best expected value."),
     "score": (_QUERIES, "score:score_corpus", "Score decisions against references."),
     "train": (_LEARNING, "train:train", "Train a classifier or tagger."),
     "predict": (_LEARNING, "predict:predict", "Apply a trained model to a file."),

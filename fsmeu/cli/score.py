@@ -10,7 +10,7 @@ from typing import Any
 
 from fsmeu.bootstrap import Estimate
 from fsmeu.cli import options as opt
-from fsmeu.cli.corpus import check_jobs, corpus_source, run_corpus
+from fsmeu.cli.corpus import check_run, corpus_source, run_corpus
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, words
 from fsmeu.cli.output import (
@@ -129,7 +129,7 @@ def score_corpus(
     form, place = _checked_form("json" if as_json else None, output)
     picture = checked_picture(plot, "--output csv gives the numbers")
     kind = format_of(name, typed.format)
-    check_jobs(typed)
+    check_run(typed)
     if columns is not None and kind != "conll":
         refuse("--columns", "it is for a corpus in columns", kind)
     places = Places(gold, tuple(dict.fromkeys(system or ())), tuple(words(columns or "")))
@@ -226,7 +226,7 @@ def _load(text: str, labels: str | None) -> SpecLoss:
     try:
         return load_loss(name, opt.Binding(parts, labels, None))
     except InputError as error:
-        told = str(error).replace("Give it: --param ", f"Write it: --loss {name}:")
+        told = re.sub(r"Give (?=\w+=VALUE)", f"Write it: --loss {name}:", str(error))
         raise InputError(told.replace("--param ", f"--loss {name}:")) from None
 
 

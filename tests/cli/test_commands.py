@@ -245,5 +245,5 @@ def test_what_cannot_compute(fsmeu, monkeypatch):
     assert ran.code == 1
     assert "No module named 'pywrapfst'" in ran.out
     assert "./run wheel" in ran.out
-    monkeypatch.setattr("fsmeu.cli.evaluate.load_loss", broken)
+    monkeypatch.setattr("fsmeu.cli.inputs.load_loss", broken)
     fsmeu("evaluate", "hamming", "01", "10").is_refused("pywrapfst", "fsmeu doctor")
