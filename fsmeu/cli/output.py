@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -81,11 +81,6 @@ def line(text: str = "", style: str = "", wrap: bool = False) -> None:
 def note(text: str) -> None:
     """Says something beside the result, on stderr."""
     typer.echo(visible(text, keep="\n"), err=True)
-
-
-def fourths(values: Mapping[str, float]) -> str:
-    """Names and their values with four digits, as in "F1 0.8125, recall 0.9000"."""
-    return ", ".join(f"{name} {value:.4f}" for name, value in values.items())
 
 
 @contextmanager
