@@ -9,19 +9,10 @@ import numpy as np
 from rich.progress_bar import ProgressBar
 
 from fsmeu.cli import options as opt
+from fsmeu.cli import output as out
 from fsmeu.cli.corpus import answer_corpus, check_corpus_options
 from fsmeu.cli.failures import refuse
 from fsmeu.cli.inputs import load_loss, read_model, sequence, words
-from fsmeu.cli.output import (
-    checked_picture,
-    emit,
-    file_for,
-    line,
-    note,
-    print_json,
-    progress,
-    write_output,
-)
 from fsmeu.corpora.run import ModelQuestion, as_line
 from fsmeu.decoding.decode import METHODS, Compared, compare_methods, decode
 from fsmeu.decoding.decode import explain as in_words
@@ -86,7 +77,7 @@ def expect_value(
         refuse("--column", "it needs --corpus FILE")
     if z is None:
         refuse("Z", "a hypothesis Z is needed, unless there is a --corpus", "none")
-    picture = checked_picture(plot)
+    picture = out.checked_picture(plot)
     label_model = read_model(source, loss, given)
     loaded = load_loss(loss, binding)
     alphabet = fitted(loaded, label_model, "expect", further_tags(loaded, words(z)))[0].alphabet
@@ -96,17 +87,17 @@ def expect_value(
         save_plot(picture, lambda ax: plot_levels(answer, title=title, ax=ax), (6.4, 3.4))
     outputs = answer.outputs if beam is None and len(z) <= _MOST_LABELS else {}
     if as_json:
-        print_json({**_expectation_data(answer, levels), "outputs": outputs})
+        out.print_json({**_expectation_data(answer, levels), "outputs": outputs})
         return
     if levels:
         _print_levels(answer.levels, len(answer.levels.values) if every else _MOST)
     else:
-        line(repr(float(answer.value)))
+        out.line(repr(float(answer.value)))
     if beam is not None and not levels:
         lower, upper, kept = (float(x) for x in (answer.lower, answer.upper, answer.kept))
-        note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
+        out.note(f"{lower!r} <= truth <= {upper!r}, probability kept: {kept!r}")
     for name, value in outputs.items():
-        note(f"{name} {value!r}")
+        out.note(f"{name} {value!r}")
 
 
 def _expect_corpus(
@@ -130,7 +121,7 @@ def _expect_corpus(
 
     totals = answer_corpus(ask, typed, chosen[0], show)
     if totals.bad or typed.output is not None:
-        note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
+        out.note(f"{totals.records:,} records, {totals.bad:,} bad ones skipped")
 
 
 def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
@@ -146,7 +137,7 @@ def _expectation_data(answer: Expectation, levels: bool) -> dict[str, Any]:
 def _print_levels(levels: Levels, most: int) -> None:
     """Prints the given number of most probable values, in ascending order, with bars."""
     if not len(levels.values):
-        line("Nothing of positive probability was kept.")
+        out.line("Nothing of positive probability was kept.")
         return
     shown = np.sort(np.argsort(-levels.probabilities, kind="stable")[:most])
     longest = float(levels.probabilities.max())
@@ -155,11 +146,11 @@ def _print_levels(levels: Levels, most: int) -> None:
         value, probability = float(levels.values[k]), float(levels.probabilities[k])
         bar = ProgressBar(total=longest, completed=probability, width=_BAR)
         rows.append((f"{value:.10g}", f"{probability:.8g}", bar))
-    emit(rows, ("value", "probability", ""), right=("value", "probability"))
+    out.emit(rows, ("value", "probability", ""), right=("value", "probability"))
     rest = np.delete(levels.probabilities, shown)
     if len(rest):
         less = f"{len(rest):,} less probable values ({float(rest.sum()):.3g} together)"
-        line(f"\n{less} are left out; --all shows them.")
+        out.line(f"\n{less} are left out; --all shows them.")
 
 
 # -- decode ---------------------------------------------------------------------------------------
@@ -218,7 +209,7 @@ def decode_labels(
         totals = answer_corpus(ask, typed, loss, as_line if as_json else _text_line)
         if not as_json or typed.output is not None or totals.bad:
             more = f", {totals.bad:,} bad records skipped" if totals.bad else ""
-            note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{more}")
+            out.note(f"{totals.records:,} sequences, {totals.proven:,} decisions proven best{more}")
         return
     label_model = read_model(source, loss, given)
     loaded = load_loss(loss, binding)
@@ -227,19 +218,19 @@ def decode_labels(
         _print_comparison(compare_methods(loaded, label_model, named, options), as_json)
         return
     options |= {"method": method, "engine": engine}
-    with progress("searching", 1.0, patience=_MOMENT) as tell:
+    with out.progress("searching", 1.0, patience=_MOMENT) as tell:
         options["progress"] = lambda done: tell(completed=done)
         decision = decode(loaded, label_model, **options)
     if draw is not None:
         composed = hypotheses_composition(loaded, label_model, allowed)
-        draw_machine(composed, z=decision.labels).save(file_for("--draw", draw))
+        draw_machine(composed, z=decision.labels).save(out.file_for("--draw", draw))
     told = {"explanation": in_words(decision)} if explain else {}
     if as_json:
-        print_json({**_decision_data(decision), **told})
+        out.print_json({**_decision_data(decision), **told})
         return
-    write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
+    out.write_output("-", f"{_spelled(decision.labels)}\n{float(decision.value)!r}\n")
     for text in told.values():
-        line(text, wrap=True)
+        out.line(text, wrap=True)
 
 
 def _check_engine(engine: str, draw: str | None, alone: bool) -> None:
@@ -271,17 +262,17 @@ def _text_line(data: dict[str, Any]) -> str:
 
 def _print_comparison(rows: Sequence[Compared], as_json: bool) -> None:
     if as_json:
-        print_json([_compared_data(row) for row in rows])
+        out.print_json([_compared_data(row) for row in rows])
         return
     cells = []
     for row in rows:
         if (one := row.decision) is not None:
             shown = (_spelled(one.labels), f"{one.value:.10g}", "yes" if one.exact else "no")
             cells.append((row.method, *shown, f"{1000 * row.seconds:.1f}"))
-    emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
+    out.emit(cells, ("method", "labels", "value", "exact", "ms"), right=("value", "ms"))
     refused = [row.refused for row in rows if row.refused]
     for text in ["", *refused] if refused else []:
-        line(text and text.partition(". Use method=")[0] + ".", wrap=True)
+        out.line(text and text.partition(". Use method=")[0] + ".", wrap=True)
 
 
 def _compared_data(row: Compared) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from itertools import accumulate
 import pytest
 from sklearn.metrics import precision_score, recall_score
 
-from fsmeu.cli import doctor
-from fsmeu.cli.demo import INDEPENDENT
+from fsmeu.cli import start as doctor
+from fsmeu.cli.start import INDEPENDENT
 from fsmeu.cli.inputs import whereabouts
 from fsmeu.cli.main import COMMANDS
 from fsmeu.losses.loss import grammar_folder, library
