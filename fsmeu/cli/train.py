@@ -314,9 +314,22 @@ def _stream(
     if model is not None:
         save(found[0].first, model)
     facts = {"examples": examples, "features": features, "positive": data.positive, **plan}
+    result = streaming.summary(facts, found)
     if path is not None:
-        _write_curves(path, facts, found)
-    _print_outcomes(facts, found, as_json)
+        _write_curves(path, result, found)
+    parts = ["online"] if others is None else ["online", "test"]
+    spread = " ± s.d." if stream.shuffles > 1 else ""
+    heads = [*(part + spread for part in parts), "examples/s"]
+    rows = []
+    for one in result["learners"]:
+        cells = [_mean_text(one[part]) for part in parts]
+        rows.append([one["learner"], one["measure"], *cells, f"{one['examples_per_second']:,}"])
+    emit(rows, ("learner", "measure", *heads), heads, result if as_json else None)
+
+
+def _mean_text(moments: dict[str, float | None]) -> str:
+    spread = "" if moments["sd"] is None else f" ± {moments['sd']:.4f}"
+    return f"{moments['mean']:.4f}{spread}"
 
 
 def _checked_curves(name: str) -> Path:
@@ -329,39 +342,18 @@ def _checked_curves(name: str) -> Path:
     return file_for("--plot", name)
 
 
-def _write_curves(path: Path, facts: dict[str, Any], found: Sequence[Outcome]) -> None:
+def _write_curves(path: Path, result: dict[str, Any], found: Sequence[Outcome]) -> None:
     """Writes the measure against examples seen, in the format that the ending says."""
     curves = {one.name: one.curves for one in found}
     if path.suffix.lower() == ".json":
-        whole = {**streaming.summary(facts, found), "seen": found[0].seen.tolist()}
-        whole["curves"] = {name: rows.tolist() for name, rows in curves.items()}
+        points = {name: rows.tolist() for name, rows in curves.items()}
+        whole = {**result, "seen": found[0].seen.tolist(), "curves": points}
         write_output(path, json.dumps(whole, allow_nan=False) + "\n")
     elif path.suffix.lower() == ".csv":
         write_output(path, streaming.curves_csv(found))
     else:
-        value = f"online {_measure(found) or 'measure'}"
+        value = f"online {' or '.join(sorted({one.measure for one in found}))}"
         save_plot(path, lambda axes: plot_curves(curves, found[0].seen, value=value, ax=axes))
-
-
-def _measure(found: Sequence[Outcome]) -> str:
-    """What all learners are measured by; empty where that differs."""
-    names = {one.measure for one in found}
-    return names.pop() if len(names) == 1 else ""
-
-
-def _print_outcomes(facts: dict[str, Any], found: Sequence[Outcome], as_json: bool) -> None:
-    what, spread = _measure(found), " ± s.d." if facts["shuffles"] > 1 else ""
-    parts = ("online",) if found[0].tests is None else ("online", "test")
-    heads = [*(f"{part} {what}".strip() + spread for part in parts), "examples/s"]
-    rows = []
-    for one in found:
-        columns = [one.curves[:, -1], *([] if one.tests is None else [one.tests])]
-        cells = [
-            f"{x.mean():.4f}" + (f" ± {x.std(ddof=1):.4f}" if len(x) > 1 else "") for x in columns
-        ]
-        rows.append([one.name, *([] if what else [one.measure]), *cells, f"{one.speed:,.0f}"])
-    data = streaming.summary(facts, found) if as_json else None
-    emit(rows, ("learner", *([] if what else ["measure"]), *heads), right=heads, as_json=data)
 
 
 def _print_classifiers(online: bool, as_json: bool) -> None:
