@@ -36,7 +36,7 @@ from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
 from fsmeu.decoding.problem import Answer, Problem
 from fsmeu.decoding.ranking import ranked
-from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES, TILTED_CELLS
+from fsmeu.limits import LONG_SEQUENCE
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
 from fsmeu.trellis.compiled import load_compiled
@@ -57,6 +57,9 @@ from fsmeu.trellis.moments import (
 from fsmeu.trellis.roundings import UNIT
 
 __all__ = ["MOMENTS", "ByNumber", "best_number"]
+
+TILTED_CELLS = 1 << 26  # kept expectations E[y_i exp(-t ref)], for each t and label: 512 MB
+MOMENT_TRIES = 64  # numbers of ones that are tried where a bound leaves several; mostly five
 
 _WHY = (
     "the value is a sum of ratios of counts that never gets worse with more true positives, and "

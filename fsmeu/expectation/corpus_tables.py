@@ -21,7 +21,6 @@ from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.corpus_query import Corpus
 from fsmeu.expectation.expect import expect
 from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
-from fsmeu.limits import MOST_CORPUS_TABLE
 from fsmeu.losses.algebra.split import starts_of
 from fsmeu.losses.evaluate import sentence_counts, value_of_totals
 from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, names_read, tapes
@@ -31,6 +30,8 @@ from fsmeu.models import Model
 from fsmeu.trellis.roundings import relative_error
 
 __all__ = ["expectation_of_tables"]
+
+MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

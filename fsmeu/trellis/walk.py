@@ -24,15 +24,7 @@ from fsmeu.errors import LossFileError
 from fsmeu.fst.compose import guard_size, guard_work
 from fsmeu.fst.distinct import distinct, first_places
 from fsmeu.fst.layers import Layer, Layered, all_arcs, all_weights, arcs_by_label
-from fsmeu.limits import (
-    BATCHED_CELLS,
-    CELLS_PER_STATE,
-    KEPT_CELLS_PER_STATE,
-    KEPT_STEPS,
-    MOST_DENSE_STEPS,
-    SMALL_SPACE,
-    STEPS_PER_STATE,
-)
+from fsmeu.limits import CELLS_PER_STATE, KEPT_CELLS_PER_STATE, KEPT_STEPS, STEPS_PER_STATE
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.view import SpecView, View, quotient_given_z
 from fsmeu.losses.semantics.walk import trajectories
@@ -50,6 +42,10 @@ __all__ = [
     "walk_value",
     "walk_windows",
 ]
+
+SMALL_SPACE = 4096  # states of a space that are walked all at once, for many sentences, not merged
+MOST_DENSE_STEPS = 1 << 25  # steps, or masses of a layer, past which reached states alone are met
+BATCHED_CELLS = 4_000_000  # cells that a block of sequences walked in one call holds: 32 MB
 
 _IN_PAIRS = 64
 """Roundings of the sum of an array, which numpy adds up in pairs of blocks; generously."""
