@@ -149,10 +149,11 @@ def _svg_box(box: Box) -> str:
 
 
 def _svg_line(line: Line) -> str:
-    corners = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in line.corners)
-    head = f'<polygon points="{corners}" fill="{line.stroke}"/>' if corners else ""
+    shaft, corners = line.drawn
+    points = " ".join(f"{decimals(x)},{decimals(y)}" for x, y in corners)
+    head = f'<polygon points="{points}" fill="{line.stroke}"/>' if corners else ""
     return (
-        f'<path d="{_path_data(line.shaft)}" fill="none" stroke="{line.stroke}" '
+        f'<path d="{_path_data(shaft)}" fill="none" stroke="{line.stroke}" '
         f'stroke-width="{decimals(line.line)}"/>{head}'
     )
 
@@ -206,15 +207,16 @@ def _tex_box(box: Box, names: dict[str, str]) -> str:
 
 
 def _tex_line(line: Line, names: dict[str, str]) -> str:
-    points = [_at(x, y) for x, y in line.shaft]
+    shaft, corners = line.drawn
+    points = [_at(x, y) for x, y in shaft]
     drawn = points[0]
     for k in range(1, len(points), 3):
         drawn += f" .. controls {points[k]} and {points[k + 1]} .. {points[k + 2]}"
     colour = names[line.stroke]
     text = rf"\draw[{colour}, line width={_points(line.line)}] {drawn};"
-    if line.corners:
-        corners = " -- ".join(_at(x, y) for x, y in line.corners)
-        text += "\n" + rf"\fill[{colour}] {corners} -- cycle;"
+    if corners:
+        triangle = " -- ".join(_at(x, y) for x, y in corners)
+        text += "\n" + rf"\fill[{colour}] {triangle} -- cycle;"
     return text
 
 
@@ -294,12 +296,12 @@ def _painted_line(line: Line, _: list[str]) -> list[Any]:
     from matplotlib.patches import PathPatch, Polygon
     from matplotlib.path import Path
 
-    curve = line.shaft
+    curve, corners = line.drawn
     path = Path(list(curve), [Path.MOVETO, *[Path.CURVE4] * (len(curve) - 1)])
     drawn: list[Any] = [PathPatch(path, facecolor="none", edgecolor=line.stroke, capstyle="butt")]
     drawn[0].set_linewidth(line.line * _POINT)
-    if line.corners:
-        drawn.append(Polygon(line.corners, facecolor=line.stroke, edgecolor="none"))
+    if corners:
+        drawn.append(Polygon(corners, facecolor=line.stroke, edgecolor="none"))
     return drawn
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fsmeu.arrays import Floats
 from fsmeu.drawing.frame import FONT, LINE, SMALL, Bundle, Caption, Frame, text_width
 from fsmeu.drawing.layout import START_LENGTH, Placement
-from fsmeu.drawing.lines import Curve, Point, arrow_head, shorten_end
+from fsmeu.drawing.lines import Curve, arrow
 from fsmeu.drawing.subject import Route
 from fsmeu.errors import visible
 from fsmeu.exchange.automaton import Automaton
@@ -56,14 +56,9 @@ class Line(_Shape):
     head: float = 0.0
 
     @property
-    def shaft(self) -> Curve:
-        """The curve without the part that the arrow head covers."""
-        return shorten_end(self.curve, self.head * 0.7) if self.head else self.curve
-
-    @property
-    def corners(self) -> tuple[Point, ...]:
-        """The corners of the arrow head, if there is one."""
-        return arrow_head(self.curve, self.head) if self.head else ()
+    def drawn(self) -> tuple[Curve, Curve]:
+        """The curve without what its arrow head covers, and the corners of the head, if any."""
+        return arrow(self.curve, self.head) if self.head else (self.curve, ())
 
 
 @dataclass(frozen=True)
