@@ -54,13 +54,8 @@ _SCRIPT = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
 def xml_text(text: object) -> str:
-    """Text between tags of SVG or HTML."""
+    """Text between tags, or between the quotes of an attribute, of SVG or HTML."""
     return html.escape(visible(text), quote=True)
-
-
-def xml_attribute(text: object) -> str:
-    """An attribute value of SVG or HTML, with its quotes."""
-    return f'"{xml_text(text)}"'
 
 
 def dot_text(*lines: object) -> str:
@@ -109,7 +104,7 @@ def svg(picture: Picture, scale: float = 1.0) -> str:
     size = [decimals(scale * side) for side in (picture.width, picture.height)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
-        f'viewBox="0 0 {width} {height}" role="img" aria-label={xml_attribute(picture.title)} '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{xml_text(picture.title)}" '
         f'font-family="{_FONTS}">'
     )
     ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'

@@ -286,12 +286,9 @@ class _Legend:
 
 
 def make_frame(automaton: Automaton, short: bool = False, full: bool = False) -> Frame:
-    """The captions and merged arcs of a machine.
+    """The captions and merged arcs of a machine; short states show ``1,2`` for ``tp=1 ref=2``.
 
-    Args:
-        automaton: the machine.
-        short: whether states show ``1,2`` instead of ``tp=1 ref=2``.
-        full: whether states show every register that varies, and columns have no headings.
+    In full, states show every register that varies, and columns have no headings.
     """
     legend = _legend(automaton, alike=short)
     if full:

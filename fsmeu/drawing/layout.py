@@ -39,10 +39,8 @@ Neighbours = dict[int, list[int]]
 def order_layers(layers: Layers, links: Links, peers: Links = ()) -> Layers:
     """The layers in an order with few crossings.
 
-    Args:
-        layers: items of each layer, in some order.
-        links: pairs of items in adjacent layers, the one in the earlier layer first.
-        peers: pairs of items in the same layer that should be close.
+    Links are pairs of items in adjacent layers, the one in the earlier layer first; peers are pairs
+    in the same layer that should be close.
     """
     before, after = _neighbours(links)
     beside = _neighbours([*peers, *((b, a) for a, b in peers)])[0]
@@ -124,14 +122,7 @@ def _faults(layers: Layers, after: Neighbours, beside: Neighbours) -> int:
 def stack_rows(
     layers: Layers, links: Links, above: Sequence[float], below: Sequence[float]
 ) -> list[float]:
-    """The height of each item's centre, growing downwards.
-
-    Args:
-        layers: the items of each layer, from top to bottom.
-        links: pairs of items in adjacent layers, the earlier first.
-        above: the room that each item needs above its centre.
-        below: the same below it.
-    """
+    """The height of each item's centre, growing downwards; it has so much room above and below."""
     height = [0.0] * len(above)
     sides = _neighbours(links)
     offsets = [np.cumsum([0.0, *(below[a] + above[b] for a, b in pairwise(x))]) for x in layers]
@@ -176,12 +167,7 @@ class Placement:
 
 
 def place(frame: Frame, depth: Sequence[int]) -> Placement:
-    """Places the states and arcs of a machine.
-
-    Args:
-        frame: captions and bundles.
-        depth: steps from the start to each state; -1 puts a state into a column of its own kind.
-    """
+    """The places of states and arcs; a state of depth -1, not reached, is in the last column."""
     last = max(depth, default=0)
     grid = _Grid(frame, [d if d >= 0 else last + 1 for d in depth])
     numbered = list(enumerate(frame.bundles))

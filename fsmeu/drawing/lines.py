@@ -118,11 +118,8 @@ def line_ends(
 ) -> tuple[End, End]:
     """Both ends of a line; within a column, lines lead down on the right and up on the left.
 
-    Args:
-        number: that of the line.
-        way: the state that it leaves, its lanes, and the state that it enters.
-        column: of each state.
-        rank: the place of each state in its column.
+    Its way leads from the state that it leaves through its lanes to the state that it enters; a
+    state has a column, and a rank in it.
     """
     a, b = way[0], way[-1]
     peer = column[a] == column[b]
@@ -150,11 +147,7 @@ def lay_side(
 ) -> float:
     """Sets ports and rows at one side of a state; how far outside it these have passed all labels.
 
-    Args:
-        ends: the ends of lines there.
-        bundles: all lines.
-        caption: the state's.
-        height_of: the height of an item's centre, growing downwards.
+    The heights of items are those of their centres, growing downwards.
     """
     ordered = sorted(ends, key=lambda end: _place(end, height_of))
     step = min(_PORT, 0.62 * caption.height / len(ordered))
@@ -210,12 +203,7 @@ def choose_tracks(spans: Sequence[tuple[float, float]]) -> list[int]:
 
 
 class Loop:
-    """A loop on top of its state; its label is beside it, or above if it would reach beyond.
-
-    Attributes:
-        label: the centre of the label, from the middle of the state.
-        top: how far loop and label reach above the middle of the state.
-    """
+    """A loop on top of its state; its label is beside it, or above if it would reach beyond."""
 
     def __init__(self, caption: Caption, bundle: Bundle, rows: float) -> None:
         above = bundle.width + LOOP_ROOM > caption.width
@@ -225,6 +213,7 @@ class Loop:
         self._rise = max(LOOP_HEIGHT, rows) if above else LOOP_HEIGHT
         over = self._radius + (self._rise if above else 0.0) + LOOP_LIFT
         x = 0.0 if above else self._x + 13 + bundle.width / 2
+        # From the middle of the state: the centre of the label, and how far both reach above.
         self.label: Point = (x, -over - bundle.height / 2)
         self.top = max(self._radius + self._rise, over + bundle.height)
 

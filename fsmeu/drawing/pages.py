@@ -23,7 +23,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from fsmeu.drawing.draw import Drawing, draw
-from fsmeu.drawing.formats import script_json, xml_attribute
+from fsmeu.drawing.formats import script_json, xml_text
 from fsmeu.errors import InputError, SizeLimitError, as_whole, check_int, message, shorten, visible
 from fsmeu.files import write_file
 from fsmeu.fst.tags import KINDS, Tags, is_tag, tag_parts
@@ -97,17 +97,13 @@ class Page:
     def _repr_html_(self) -> str:
         held = html.escape(self.html, quote=True)
         return (
-            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title={xml_attribute(self.name)} '
+            f'<iframe srcdoc="{held}" sandbox="allow-scripts" title="{xml_text(self.name)}" '
             'width="100%" height="680" frameborder="0"></iframe>'
         )
 
 
 def explore(
-    loss: Loss,
-    n: int = 4,
-    *,
-    probs: Sequence[float] | None = None,
-    limit: int = _LIMIT,
+    loss: Loss, n: int = 4, *, probs: Sequence[float] | None = None, limit: int = _LIMIT
 ) -> Page:
     """A page in which a loss can be looked at, walked through and tried out.
 

@@ -88,13 +88,9 @@ def save_plot(
     size: tuple[float, float] = (6.4, 4.0),
     grid: tuple[int, int] = (1, 1),
 ) -> Path:
-    """Where a plot was written; no window system is needed.
+    """Where a plot was written, to a name that ends in one of ``PLOT_FORMATS``; without a window.
 
-    Args:
-        path: a name that ends in one of ``PLOT_FORMATS``.
-        plot: draws on axes, one argument for each panel.
-        size: width and height in inches.
-        grid: rows and columns of panels.
+    ``plot`` draws on axes, one argument for each panel of the grid; the size is in inches.
     """
     where, kind = checked_plot(path)
     from matplotlib.figure import Figure
@@ -239,11 +235,7 @@ def _plot_rows(axes: Axes, named: Mapping[str, Expectation], quantiles: Sequence
 
 
 def plot_curves(
-    curves: Mapping[str, Any],
-    seen: Any,
-    *,
-    value: str = "online F",
-    ax: Axes | None = None,
+    curves: Mapping[str, Any], seen: Any, *, value: str = "online F", ax: Axes | None = None
 ) -> Axes:
     """The axes: one line for the mean of each learner, and a band of its standard deviation.
 
@@ -252,9 +244,6 @@ def plot_curves(
         seen: the number of examples at each point, ascending, (points,).
         value: what the values are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: there are no curves, too many, or of other shapes.
     """
     axes = axes_for(ax)
     at, found = _checked(curves, seen)
@@ -312,9 +301,6 @@ def plot_threshold(
         chosen: True where the decision is, (examples,).
         score: what the scores are.
         ax: where to draw; axes of a new figure if left out.
-
-    Raises:
-        InputError: the arrays are of different lengths, or there are no examples.
     """
     from fsmeu.learning.given_loss import best_threshold, table_value, threshold_values
 

@@ -46,16 +46,7 @@ class Route:
 
 
 def find_route(automaton: Automaton, z: Ints, y: Ints | None) -> Route:
-    """All paths that read a pair of label sequences, or a hypothesis with any reference.
-
-    Args:
-        automaton: an epsilon-free machine.
-        z: numbers on the input tape.
-        y: numbers on the output tape, as many; None for any.
-
-    Raises:
-        InputError: the lengths differ, or no path reads the pair.
-    """
+    """All paths of an epsilon-free machine that read z, and y if it is given: numbers of labels."""
     if y is not None and len(z) != len(y):
         must = "hypothesis z and reference y must have the same length"
         raise InputError(message("draw", must, f"lengths {len(z)} and {len(y)}"))
@@ -184,9 +175,7 @@ def merged_automaton(loss: Loss, n: int, z: Any, limit: int) -> Automaton:
     """
     plain = loss.compile(n, z, limit)
     merged = loss.compile(n, z, limit, minimize=True)
-    texts = register_texts(plain.source, n, plain.registers) if plain.source is not None else {}
-    told = replace(as_automaton(plain), texts=texts)
-    members = stands_for(plain, merged)
+    told, members = _automaton(plain), stands_for(plain, merged)
     registers = {
         name: np.array([_choice(told, name, states) for states in members], object)
         for name in plain.registers
@@ -271,21 +260,22 @@ def _of_machine(asked: Subject) -> Automaton:
             must = f"{name} goes with a loss, this is a machine already"
             remedy = "Say which registers to keep" if name == "given_z" else ""
             raise InputError(message("draw", must, type(asked.thing).__name__, remedy))
-    automaton = as_automaton(asked.thing)
-    if isinstance(asked.thing, Composition):
-        return with_last_label(_spelled_out(automaton, asked.thing.machine))
-    if isinstance(asked.thing, Machine):
-        return _spelled_out(automaton, asked.thing)
-    if isinstance(asked.thing, Model):
+    return _automaton(asked.thing)
+
+
+def _automaton(thing: Any) -> Automaton:
+    """What is compiled as an automaton; named states and memories in words, where they are known.
+
+    Of a model there is what paths reach from the start.
+    """
+    automaton = as_automaton(thing)
+    if isinstance(thing, Model):
         return part(automaton, automaton.depth >= 0, Route())[0]
-    return automaton
-
-
-def _spelled_out(automaton: Automaton, machine: Machine) -> Automaton:
-    """The automaton with named states and memories in words, where the loss is known."""
-    if machine.source is None:
-        return automaton
-    return replace(automaton, texts=register_texts(machine.source, machine.n, automaton.registers))
+    machine = thing.machine if isinstance(thing, Composition) else thing
+    if isinstance(machine, Machine) and machine.source is not None:
+        texts = register_texts(machine.source, machine.n, automaton.registers)
+        automaton = replace(automaton, texts=texts)
+    return with_last_label(automaton) if isinstance(thing, Composition) else automaton
 
 
 def _of_loss(asked: Subject) -> Automaton:
@@ -305,8 +295,7 @@ def _of_loss(asked: Subject) -> Automaton:
         raise InputError(message("merged", must, None, "Leave given_z and registers out"))
     if asked.merged:
         return merged_automaton(loss, n, asked.z if alone else None, limit)
-    machine = loss.compile(n, asked.z if alone else None, limit)
-    automaton = _spelled_out(as_automaton(machine), machine)
+    automaton = _automaton(loss.compile(n, asked.z if alone else None, limit))
     if not asked.given_z:
         return automaton
     if not isinstance(loss, SpecLoss):
@@ -331,8 +320,7 @@ def _composition(loss: Loss, asked: Subject, limit: int) -> Automaton:
     if asked.given_z:
         must = "with a model, what follows z alone is left out already"
         raise InputError(message("given_z", must, None, "Leave given_z out"))
-    composed = compose(loss, asked.z, model, max_states=limit)
-    return with_last_label(_spelled_out(as_automaton(composed), composed.machine))
+    return _automaton(compose(loss, asked.z, model, max_states=limit))
 
 
 def _length(asked: Subject) -> int:
