@@ -35,6 +35,7 @@ from fsmeu.trellis.mover import Acceptor, Mover, Steps, acceptor_of, steps_of
 from fsmeu.trellis.roundings import Sums, joined
 
 __all__ = [
+    "SMALL_SPACE",
     "Final",
     "walk",
     "walk_gradient",
