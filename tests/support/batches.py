@@ -76,10 +76,8 @@ def _run(pipe, work, batch, memory):
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if sys.platform == "linux":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        limit, most = (
-            pages * resource.getpagesize() + memory,
-            resource.getrlimit(resource.RLIMIT_AS)[1],
-        )
+        limit = pages * resource.getpagesize() + memory
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
         limit = limit if most == resource.RLIM_INFINITY else min(limit, most)
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for result in work(*batch):

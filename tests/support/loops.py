@@ -38,7 +38,7 @@ def counts():
     for learner in ("FOFO", "OFO", "OMCSL", "STAMP", "OnlineLogistic"):
         getattr(online, f"{learner}Classifier")().fit(x, y)
     CostOracle(loss, z).costs([])
-    Searn(iterations=1, bits=8, loss="hamming").fit([["a", "b"]] * 4, [["O", "B-A"]] * 4)
+    Searn(iterations=1, bits=8, loss="hamming").fit([[["a"], ["b"]]] * 4, [["O", "B-A"]] * 4)
 
 
 def moments():
