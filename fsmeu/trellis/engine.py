@@ -266,7 +266,7 @@ class Structure:
                 (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
             )  # fmt: skip
         begins = np.append(0, np.cumsum(kept.sum(axis=1)))
-        return Scores(begins, np.nonzero(kept)[1], found[kept]), chances
+        return Scores(begins, np.nonzero(kept)[1].copy(), found[kept]), chances
 
     def best_by_count(self, scores: Scores, factors: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).

@@ -349,8 +349,8 @@ def independent_value(form: Confusion, z: Ints, p: Floats) -> tuple[float, float
     for order in range(6, MOST_ORDER + 1, 2):
         totals, cut = (sums[0] + sums[1])[: order + 1], slice(0, order + 1)
         run.ranked_series(
-            p, 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]), polynomials,
-            BINOMIAL, _tables(part.ratios), order, value, error,
+            p[:0].copy(), 0, chosen[:, cut].copy(), totals, absolute_moments(sums[2, cut]),
+            polynomials, BINOMIAL, _tables(part.ratios), order, value, error,
         )  # fmt: skip
         if error[0] <= 0.1 * PROMISED * abs(value[0]):
             break

@@ -318,7 +318,7 @@ def _rows(layered: Layered, acceptor: Acceptor, weights: Floats, batch: int) -> 
     begin, end = len(layered.start), weights.shape[1] - len(layered.final)
     model = np.arange(batch) if len(weights) > 1 else np.zeros(batch, np.int64)
     return Rows(
-        weights[:, begin:end][:, acceptor.order],
+        weights[:, begin:end].take(acceptor.order, axis=1),
         model,
         np.zeros(batch, np.int64),
         weights[model, :begin],
