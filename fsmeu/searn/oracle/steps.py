@@ -23,6 +23,7 @@ from fsmeu.losses.semantics.evaluator import Scope, evaluate, number
 
 ORACLE_LENGTH_STEP = 32  # lengths whose steps are found together: most sentences are shorter
 
+
 class CannotServeError(Exception):
     """Steps that references of several lengths share cannot serve one of them."""
 
