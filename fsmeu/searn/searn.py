@@ -196,7 +196,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         ys = space.read_outputs(y, inputs, where)
         self.space_ = space.fitted(ys)
         self.labels_ = self.space_.labels_
-        search = self.space_.over(inputs, self.space_.read_gold(self._loss, ys))
+        search = self.space_.over(inputs, ys, self._loss)
         examples, loss_of = np.arange(len(ys)), None
         if self.beta == "search":
             examples, loss_of = self._development_loss(search, examples, X_dev, y_dev)
@@ -248,7 +248,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         if X_dev is not None:
             inputs = search.read_inputs(X_dev, self._bits(), self.crossed, where)
             ys = search.read_outputs(y_dev, inputs, where)
-            search = search.over(inputs, search.read_gold(self._loss, ys, False))
+            search = search.over(inputs, ys, self._loss, costs=False)
             held = np.arange(len(ys))
         else:
             held = examples[::_HELD_OUT] if len(examples) > 1 else examples[:0]
