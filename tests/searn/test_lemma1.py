@@ -22,8 +22,8 @@ def set_up(loss, space, seed, n=4, count=3):
     ys += [[LABELS[k] for k in rng.integers(3, size=n)] for _ in range(count - 1)]
     seen = hashed_sentences(words(rng, [n] * count), 12)
     space = space.fitted(ys)
-    gold = space.read_gold(lambda labels: fsmeu.load(loss, labels=labels), ys)
-    return space.over(seen, gold), Drawn(seed, 3), ys
+    search = space.over(seen, ys, lambda labels: fsmeu.load(loss, labels=labels))
+    return search, Drawn(seed, 3), ys
 
 
 def loss_by_flips(search, policies, shares, state):
