@@ -16,7 +16,10 @@ from typing import BinaryIO, TypeAlias
 
 from fsmeu.errors import one_of
 from fsmeu.files import readable, unpacked
-from fsmeu.limits import BLOCK_BYTES, RECORD_BYTES, RECORDS_AT_ONCE
+
+RECORDS_AT_ONCE = 256  # records decided together: fast, and what a killed run computes again
+RECORD_BYTES = 1 << 26  # bytes of one record: 100,000 positions of 23 labels with all digits
+BLOCK_BYTES = 1 << 24  # bytes after which a block of records ends early
 
 _MARK = b"\xef\xbb\xbf"
 _COLUMNS = (".bio", ".conll", ".crf", ".iob", ".iob1", ".iob2", ".iobes", ".tsv", ".txt")

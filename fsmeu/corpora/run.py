@@ -26,8 +26,7 @@ from fsmeu.decoding.decode import decode, explain
 from fsmeu.decoding.decode_many import decode_many
 from fsmeu.decoding.problem import Decision
 from fsmeu.errors import EmptyError, FsmeuError, InputError, as_whole, message
-from fsmeu.expectation.expect import expect
-from fsmeu.expectation.expect_many import expect_many
+from fsmeu.expectation.expect import expect, expect_many
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.parallel import Workers
 

@@ -27,11 +27,12 @@ from fsmeu.expectation.gradient import value_and_gradient
 from fsmeu.learning.base import NONNEGATIVE, LogisticClassifier, Objective, Rows, climb, real
 from fsmeu.learning.given_loss import binary_loss, over_classes
 from fsmeu.learning.saving import register
-from fsmeu.limits import CONFUSION_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.protocol import Loss
 from fsmeu.models import Independent
+
+CONFUSION_CELLS = 1 << 26  # confusion tables of a batch trained on as a whole: 512 MB of values
 
 _TOGETHER = 32
 """Nodes of up to this many events are convolved all at once, larger ones each by itself."""

@@ -16,6 +16,7 @@ from fsmeu.display import Card
 from fsmeu.errors import InputError, SizeLimitError, check_bool, message, nearest, shorten
 from fsmeu.files import read_text
 from fsmeu.fst.alphabet import BINARY, Alphabet, Label, as_alphabet, label_text, plain
+from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import Layered
 from fsmeu.fst.tags import chunk_types, tag_labels
 from fsmeu.losses.algebra.confusion import Confusion, confusion
@@ -23,7 +24,7 @@ from fsmeu.losses.algebra.split import Split, split, swapped_spec
 from fsmeu.losses.language.expressions import MAX_SIZE
 from fsmeu.losses.language.read import read
 from fsmeu.losses.language.syntax import Spec, linear_registers, tapes
-from fsmeu.losses.machine.machine import Machine, machine_view
+from fsmeu.losses.machine.machine import Machine, least_states, machine_view
 from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.protocol import built, encoded, evaluate
 from fsmeu.losses.semantics.bind import bind
@@ -219,6 +220,9 @@ class SpecLoss(Card):
         minimize = check_bool("compile", "minimize", minimize)
         view = machine_view(self.bound, n, given, merge=minimize)
         try:
+            if given is None and pairs is None and not minimize:
+                name = f"{self.kind} {self.name}, n = {n}"
+                guard_size(name, least_states(self.bound, n), max_states, least=True)
             machine = built(self, view, given, pairs, max_states, minimize)
             return replace(machine, source=self.bound)
         except SizeLimitError as error:

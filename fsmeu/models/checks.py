@@ -73,6 +73,17 @@ def real_array(value: ArrayLike, where: str) -> Floats:
         raise InputError(message(where, "must be an array of real numbers", value)) from None
 
 
+def vector_of_numbers(value: Any) -> Floats | None:
+    """The value as a vector, None when it is not plainly one of numbers."""
+    try:
+        vector = np.asarray(value)
+    except Exception:  # whatever it raises; as_model says what it must be
+        return None
+    if vector.ndim != 1 or vector.dtype.kind not in "fiu" or np.ma.is_masked(value):
+        return None
+    return vector.astype(np.float64, copy=False)
+
+
 def _raw_array(value: Any) -> NDArray[Any]:
     """The value as an array of its own type; types that only other libraries know as doubles.
 

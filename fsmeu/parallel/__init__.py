@@ -23,7 +23,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from fsmeu.errors import FsmeuError, InputError, check_int, message
-from fsmeu.limits import MOST_JOBS, SCHEDULER_SECONDS, TASKS_PER_JOB
+
+MOST_JOBS = 1024  # processes on one machine: each has its own Python, about 150 MB
+TASKS_PER_JOB = 4  # tasks for each process that are read ahead, so that none waits
+SCHEDULER_SECONDS = 10  # seconds to wait for a scheduler to answer: it is there, or it is not
 
 T = TypeVar("T")
 _WATCH = "fsmeu-parent"

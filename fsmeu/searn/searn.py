@@ -20,7 +20,7 @@ from fsmeu.learning.saving import first_use, register, save
 from fsmeu.losses.protocol import Loss
 from fsmeu.searn.learners.linear import AveragedPerceptron, Logistic
 from fsmeu.searn.learners.reductions import AllPairs, CostRegression, Multiclass, OneAgainstAll
-from fsmeu.searn.search import COSTS, Mixture, beam, greedy, greedy_ends, sampled
+from fsmeu.searn.search import COSTS, Mixture, beam, greedy, sampled
 from fsmeu.searn.spaces.chunks import ChunkAtATime
 from fsmeu.searn.spaces.custom import CustomSpace, is_own_space
 from fsmeu.searn.spaces.tagging import (
@@ -85,6 +85,8 @@ def _checked(value: Any, known: dict[str, Any], where: str, name: str, method: s
 
 INFERENCE_PARAMS = ("beam", "checkpoint", "combine", "n_jobs", "verbose")
 """Parameters that training does not depend on."""
+_BEAM = 10
+"""Partial outputs that are held by default where scores are logarithms of probabilities."""
 _HELD_OUT = 10
 """One of so many sentences is development data where none are given."""
 
@@ -122,7 +124,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         folds: the training sentences are split into so many parts, each rolled in with policies
             that were trained on the others; 1 for policies trained on the same sentences. These
             hardly ever err there, so that little is learned from errors.
-        beam: how many partial outputs are held at test time; 1 is greedy search.
+        beam: how many partial outputs are held at test time; 1 is greedy search. They are compared
+            by sums of scores, so that None is 10 where the learner's scores are logarithms of
+            probabilities ("logistic", classifiers that tell them), else 1.
         combine: how the learned policies decide together at test time: "average", by their mean
             probabilities, or "sample", by one of them drawn anew in each state, as in the paper.
         bits: features are hashed to 2^bits columns.
@@ -152,7 +156,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
     costs: str = "optimal"
     ties: str = "gold"
     folds: int = 4
-    beam: int = 10
+    beam: int | None = None
     combine: str = "average"
     bits: int = 21
     crossed: Sequence[str] = ()
@@ -199,13 +203,12 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         mark = "" if self.checkpoint is None else self._mark(inputs, ys)
         trained = read_checkpoint(self.checkpoint, mark)
         seed = _seed(self.random_state) if trained is None else trained.seed
-        folds = fold_numbers(
-            len(ys), min(check_int(where, "folds", self.folds), len(examples)), seed
-        )
+        parts = min(check_int(where, "folds", self.folds), len(examples))
+        folds = fold_numbers(len(ys), parts, seed)
         with first_use(f"checkpoint {self.checkpoint}"):
-            trained = trained or Trained(Mixture(), Mixture(folds=folds), seed, mark)
+            trained = trained or Trained(Mixture(folds=folds), seed, mark)
             trained.check(folds)
-            for model in chain(*trained.final.models, *trained.held_out.models):
+            for model in chain(*trained.policy.models):
                 for some in (examples[:2], examples[:3]):  # what broadcasts to one fails
                     greedy(search, Mixture(0.0, (1.0,), ([model],)), some)
         how = self._settings(int(self.space_.longest_search(inputs)), loss_of)
@@ -252,7 +255,7 @@ class Searn(BaseEstimator):  # type: ignore[misc]
             examples = np.setdiff1d(examples, held)
 
         def loss_of(policy: Mixture) -> float:
-            losses = search.losses(greedy_ends(search, policy, held))
+            losses = search.losses(greedy(search, policy, held))
             return float(np.mean(losses)) if len(held) else 0.0
 
         return examples, loss_of
@@ -262,9 +265,9 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         return fingerprint({k: held[k] for k in held if k not in INFERENCE_PARAMS}, inputs, ys)
 
     def _keep(self, trained: Trained) -> None:
-        final = trained.final.without_optimal()
+        final = trained.policy.without_optimal()
         self.weights_ = np.array(final.weights)
-        self.models_ = [models[0] for models in final.models]
+        self.models_ = [models[-1] for models in final.models]
         self.reports_ = trained.reports
 
     def _loss(self, labels: Sequence[Any], stream: int | None = None) -> Loss:
@@ -291,11 +294,21 @@ class Searn(BaseEstimator):  # type: ignore[misc]
         search, examples = self.space_.over(inputs), np.arange(len(inputs))
         policy = Mixture(0.0, tuple(self.weights_), tuple([one] for one in self.models_))
         if one_of(where, "combine", self.combine, ("average", "sample")) == "sample":
-            return sampled(search, policy, examples, _seed(self.random_state))
-        size = check_int(where, "beam", self.beam)
+            seed = _seed(self.random_state)
+            return list(search.outputs(sampled(search, policy, search.start(examples), seed)))
+        size = self._beam()
         if size == 1:
-            return greedy(search, policy, examples)
-        return beam(search, policy, examples, size)
+            return list(search.outputs(greedy(search, policy, examples)))
+        return list(search.outputs(beam(search, policy, examples, size)))
+
+    def _beam(self) -> int:
+        """The size of the beam: by default that of greedy search where sums of scores say nothing.
+
+        The score of an output is the logarithm of its probability where all models tell those.
+        """
+        if self.beam is None:
+            return _BEAM if all(model.probabilistic for model in self.models_) else 1
+        return check_int(type(self).__name__, "beam", self.beam)
 
     def _examples(self) -> list[Any]:
         """Three inputs that suit the space; none where it is one's own."""

@@ -152,16 +152,24 @@ class Structure:
     def expectations(self, models: Sequence[ArcWeights], zs: Sequence[Ints], jobs: int = 1) -> Sums:
         """The expected value of each hypothesis under its model; all are of one length."""
         found, ended = self.sums(models, zs, jobs)
-        slopes, offset = value_tables(self.tapes, n := models[0].n)
-        gained = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
-        mass, (values, sizes) = found[:, 0], np.zeros((2, len(models)))
-        tables = zip((offset, *slopes), (0.0, *gained), strict=True)
-        for k, (table, more) in enumerate(tables):
-            row, worth = found[:, k], table[ended]
-            values += (row * worth).sum(axis=1)
-            sizes += ((np.abs(row) + more * mass) * np.abs(worth)).sum(axis=1)
+        tables, gained = self._sum_tables(n := models[0].n)
+        worth, batch = tables[ended], len(models)  # (batch, 1 + joint counts, s)
+        values = (found * worth).reshape(batch, -1).sum(axis=1)
+        terms = np.abs(found)
+        terms += gained * found[:, :1]
+        sizes = (terms * np.abs(worth)).reshape(batch, -1).sum(axis=1)
         roundings = int(self._roundings[n]) + found[0].size
-        return Sums(values, mass.sum(axis=1), sizes, roundings)
+        return Sums(values, found[:, 0].sum(axis=1), sizes, roundings)
+
+    def _sum_tables(self, n: int) -> tuple[Floats, Floats]:
+        """Offset and slopes, (k, 1 + counts, s); what counts may lose, (1 + counts, 1)."""
+        if ("sums", n) not in self._memo:
+            slopes, offset = value_tables(self.tapes, n)
+            lost = np.where(self.amounts.signs(self.counts)[0], self._greatest[:, n], 0.0)
+            tables = np.stack([offset, *slopes], axis=1), np.append(0.0, lost)[:, None]
+            self._memo["sums", n] = tables
+        found: tuple[Floats, Floats] = self._memo["sums", n]
+        return found
 
     def gradients(
         self, models: Sequence[ArcWeights], zs: Sequence[Ints]
@@ -258,7 +266,7 @@ class Structure:
                 (f, sums, back, score, np.arange(self.counts)), found, kept, chances,
             )  # fmt: skip
         begins = np.append(0, np.cumsum(kept.sum(axis=1)))
-        return Scores(begins, np.nonzero(kept)[1], found[kept]), chances
+        return Scores(begins, np.nonzero(kept)[1].copy(), found[kept]), chances
 
     def best_by_count(self, scores: Scores, factors: Floats, n: int) -> Floats:
         """The best score of a path by its count at the end, (batch, k).

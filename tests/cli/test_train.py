@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, fbeta_score, jaccard_score
 
-from fsmeu.cli import models
+from fsmeu.cli import predict as models
 from fsmeu.learning.saving import load
 from tests.support.examples import WRITERS, X, Y, as_csv, as_svmlight
 

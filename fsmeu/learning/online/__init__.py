@@ -22,7 +22,8 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, SizeLimitError, check_bool, check_int, message, one_of
 from fsmeu.learning.base import POSITIVE_NUMBER, LogisticClassifier, Rows, real
 from fsmeu.learning.saving import register
-from fsmeu.limits import ONLINE_WEIGHTS
+
+ONLINE_WEIGHTS = 1 << 27  # classifiers times features: 1 GB, and as much for the mean of weights
 
 LOGISTIC, OFO, FOFO = 0, 1, 2  # the learners
 # Places of ``state_``: weights of examples, the number of examples, and a, b, c of the measure.

@@ -22,7 +22,8 @@ from fsmeu.learning.base import Rows
 from fsmeu.learning.examples import Examples
 from fsmeu.learning.given_loss import plain
 from fsmeu.learning.online import OnlineClassifier, coefficients, values_of
-from fsmeu.limits import STREAMED_EXAMPLES
+
+STREAMED_EXAMPLES = 1 << 15  # examples given to a learner at once: enough for compiled loops
 
 
 class Streamed(NamedTuple):

@@ -12,6 +12,7 @@ but the loss: two files that say the same loss have the same, however clumsy one
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -34,7 +35,9 @@ from fsmeu.losses.language.syntax import (
     Register,
     needed_registers,
     reads_clock,
+    steps,
     tapes,
+    unread_registers,
 )
 from fsmeu.losses.machine.view import MachineView, SpecView, View
 from fsmeu.losses.semantics.evaluator import BoundLoss
@@ -148,6 +151,22 @@ def machine_view(
     if z is not None:
         ends = _unread_z_registers(bound, n, z)
     return SpecView(bound, n, None, linear, ends=ends, merge=merge)
+
+
+def least_states(bound: BoundLoss, n: int) -> int:
+    """A number of states that the machine has at least, the hypothesis free.
+
+    Where pairs of labels lead from the start back to it but for counts that no step looks at, sums
+    of r linearly independent gains, n of them at most, are so many states: n + r over r.
+    """
+    added, unread = steps(bound.spec), unread_registers(bound.spec)
+    counts = tuple(name for name in added if name in unread and added[name][0] is not None)
+    view = machine_view(bound, n, None, linear=counts)
+    if not n or not counts:
+        return 1
+    targets, gains = view.advance(1, np.array([view.start]))
+    rank = int(np.linalg.matrix_rank(gains[:, targets == view.start]))  # type: ignore[index]
+    return min(math.comb(n + rank, rank), 10**18)
 
 
 def _unread_z_registers(bound: BoundLoss, n: int, z: Ints) -> dict[str, float]:

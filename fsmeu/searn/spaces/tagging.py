@@ -23,7 +23,6 @@ from fsmeu.arrays import Bools, Floats, Ints
 from fsmeu.errors import InputError, SizeLimitError, check_int, message
 from fsmeu.learning.features import checked_labels, checked_sentences, share_of_labels
 from fsmeu.learning.saving import register
-from fsmeu.limits import MOST_LABEL_CELLS
 from fsmeu.searn.features.sentences import (
     HashedSentences,
     hashed_sentences,
@@ -32,6 +31,8 @@ from fsmeu.searn.features.sentences import (
 )
 from fsmeu.searn.spaces import States
 from fsmeu.searn.spaces.gold import Gold, follows, is_order_free
+
+MOST_LABEL_CELLS = 1 << 28  # labels of the sentences of a search, as long as the longest: 1 GB
 
 Space = TypeVar("Space", bound="LabelSpace")
 _ORACLE = 4  # numbers of an oracle's state
@@ -211,7 +212,8 @@ class LabelSpace(BaseEstimator):  # type: ignore[misc]
         cells of all rows of the state, one after the other.
         """
         at = self.positions(states)
-        return joined_rows(self.sentences.matrix, at, self.history_of(states, at)), None
+        rows = joined_rows(self.sentences.matrix, at, self.history_of(states, at))
+        return rows, np.arange(len(states) + 1)
 
     def _turns(self, progress: Ints) -> list[tuple[Ints, slice, slice]]:
         """For each stream: whose turn it is, the columns of its actions, and of its oracle."""

@@ -191,8 +191,9 @@ def test_tags_are_well_formed(seed):
         width = search.allowed(search.start(np.arange(1))).shape[1]
         policy = Mixture(0.0, (0.5, 0.5), ([Drawn(seed, width)], [Drawn(seed + 1, width)]))
         every = np.arange(len(ys))
-        found = [greedy(search, policy, every), beam(search, policy, every, 3)]
-        for outputs in (*found, sampled(search, policy, every, seed)):
+        drawn = sampled(search, policy, search.start(every), seed)
+        for ends in (greedy(search, policy, every), beam(search, policy, every, 3), drawn):
+            outputs = search.outputs(ends)
             assert [len(one) for one in outputs] == [len(y) for y in ys]
             assert all(well_formed(one) for one in outputs)
 
