@@ -26,10 +26,7 @@ from fsmeu.arrays import Bools, Floats
 from fsmeu.errors import InputError, message
 
 Rows: TypeAlias = Any
-"""Examples as rows, (examples, features): an array of doubles or a ``csr_array``.
-
-Of a classifier around an estimator, they are whatever that estimator takes.
-"""
+"""Examples, (examples, features): doubles, a ``csr_array``, or what an inner estimator takes."""
 
 
 def real(where: str, name: str, value: object, which: str, holds: Callable[[float], bool]) -> float:
@@ -51,6 +48,9 @@ def number_between(where: str, name: str, value: object, low: float, high: float
     return real(where, name, value, f"number {span}", lambda x: low <= x <= high)
 
 
+_FORM: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64}
+
+
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier of two classes; the greater of them in sorted order is the positive one.
 
@@ -58,9 +58,6 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes_: both classes, the positive one last.
         n_features_in_: the number of features.
     """
-
-    classes_: NDArray[Any]
-    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,8 +72,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The first ones set ``n_features_in_`` and ``classes_``; later ones must suit these.
         """
-        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "reset": first}
-        rows, labels = validate_data(self, rows, labels, y_numeric=False, **given)
+        rows, labels = validate_data(self, rows, labels, y_numeric=False, **_FORM, reset=first)
         rows = csr_array(rows) if issparse(rows) else rows
         return rows, self._targets(labels, classes, first), self._weights(rows, weights)
 
@@ -103,15 +99,13 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _weights(self, rows: Rows, weights: Any) -> Floats | None:
         """Checked weights of examples, (examples,), or None."""
-        if weights is None:
-            return None
         how = {"dtype": np.float64, "ensure_non_negative": True}
-        return np.asarray(_check_sample_weight(weights, rows, **how))
+        return None if weights is None else np.asarray(_check_sample_weight(weights, rows, **how))
 
     def _rows(self, rows: Any) -> Rows:
-        """Checked rows to predict, (examples, features)."""
+        """The rows to predict, checked, (examples, features)."""
         check_is_fitted(self)
-        checked = validate_data(self, rows, accept_sparse="csr", dtype=np.float64, reset=False)
+        checked = validate_data(self, rows, **_FORM, reset=False)
         return csr_array(checked) if issparse(checked) else checked
 
     def _named(self, positive: Bools) -> NDArray[Any]:
@@ -148,8 +142,6 @@ class LogisticClassifier(BinaryClassifier):
 
 class OuterClassifier(BinaryClassifier):
     """A classifier around an estimator, which is given the rows as they are."""
-
-    estimator: Any
 
     def __sklearn_tags__(self) -> Any:
         tags, inner = super().__sklearn_tags__(), self._inner()
@@ -201,15 +193,10 @@ def climb(
     gain: float = 1e-12,
     box: Floats | None = None,
 ) -> Climb:
-    """A local maximum of an objective, by L-BFGS (Liu & Nocedal 1989).
+    """A local maximum of an objective, by at most so many steps of L-BFGS (Liu & Nocedal 1989).
 
-    Args:
-        objective: gives the value, which is to be as great as possible, and the gradient.
-        start: the weights to begin with.
-        steps: the greatest number of iterations; none with 0.
-        tolerance: a climb ends where no derivative is greater than this ...
-        gain: ... or where a step gains no more than this part of the value.
-        box: the least and the greatest value of each weight, (weights, 2); None for no bounds.
+    It ends where no derivative is greater than the tolerance, or where a step gains no more than
+    ``gain`` times the value. The box has the least and the greatest weights, (weights, 2).
     """
     if not steps:
         return Climb(start, objective(start)[0], 0)

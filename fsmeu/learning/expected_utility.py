@@ -41,10 +41,8 @@ _TOGETHER = 32
 class CountTree:
     """The number of independent events that happen, which have the probabilities p, (n,).
 
-    Attributes:
-        n: the number of events.
-        levels: for each level from the leaves up, the distribution of the count of each node,
-            (nodes, events of a node + 1); an odd node is paired with one that never counts.
+    ``levels`` has, from the leaves up, the distribution of the count of each node, (nodes, events
+    of a node + 1); an odd node is paired with one that never counts.
     """
 
     def __init__(self, p: Floats) -> None:
@@ -100,8 +98,7 @@ def _means(values: Floats, other: Floats) -> Floats:
 def batch_value(loss: Loss, y: Ints) -> Objective:
     """E[value(Z, y)] and its derivatives, (n,), as a function of the probabilities of 1, (n,).
 
-    The references y are label indices, (n,), of a loss over two labels. An InputError where the
-    batch is too large to be summed as a whole.
+    The references y are label indices, (n,), of a loss over two labels.
     """
     form = loss.confusion if isinstance(loss, SpecLoss) else None
     return _by_composition(loss, y) if form is None else _by_table(form, y)
@@ -152,15 +149,13 @@ class MaxExpectedUtilityClassifier(LogisticClassifier):
     maximises an approximation of E[F], Jansche 2007, section 1.3, names the exact expectation. A
     loss is minimised. The objective is not concave: L-BFGS climbs from the solution of maximum
     likelihood and from random starts, and the best is kept. Without l2 the greatest value may lie
-    at infinity.
+    at infinity. There is no ``sample_weight``: labels of a sequence have no weights in a loss.
 
     A batch is a sequence. Where the value depends on the confusion table alone, its order does not
     matter: batches are drawn at random, with the share of positive examples of the whole, and a
     value and gradient takes O(n^2) time (about 2 ms for 200 examples, 7 ms for 1,000 and 60 ms
     for 4,000). For other losses batches are runs of rows as they are given, and the composition is
     summed, which is slower by far.
-
-    There is no ``sample_weight``: labels of a sequence have no weights in a loss.
 
     Args:
         loss: a built-in name, the path of a loss file, or a loss over two labels.

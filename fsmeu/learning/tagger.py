@@ -45,10 +45,8 @@ and what they weigh is far below rounding."""
 class Lengths:
     """Where the positions of sentences stand, when those of all are listed one after another.
 
-    Attributes:
-        begins: the first position of each sentence, and the number of all positions.
-        at: for each position of the longest sentence, where it stands in those that have it, the
-            longest sentence first.
+    ``begins`` has the first position of each sentence, and the number of all; ``at``, for each
+    position of the longest sentence, where it stands in those that have it, the longest first.
     """
 
     def __init__(self, lengths: Sequence[int]) -> None:
@@ -65,11 +63,7 @@ class Lengths:
 def chain_marginals(
     unary: Floats, pairwise: Floats, lengths: Lengths
 ) -> tuple[float, Floats, Floats]:
-    """The sum of log partition functions, probabilities of labels, and numbers of transitions.
-
-    The probabilities are (positions, L); the expected number of times that a label (last axis)
-    follows another is (L, L).
-    """
+    """The sum of log partition functions, P(label), (positions, L), and E[transitions], (L, L)."""
     tops, top = unary.max(axis=1, initial=_LEAST_SCORE), float(pairwise.max())
     emit = np.exp(np.maximum(unary - tops[:, None], _LEAST_SCORE))
     move = np.exp(np.maximum(pairwise - top, _LEAST_SCORE))
@@ -134,8 +128,7 @@ def expected_values(
 ) -> tuple[Floats, Floats, Floats]:
     """E[value(Z, y)] of each sentence, and the derivatives of their sum for both tables of scores.
 
-    Z follows the conditional random field, the labels y of each sentence are given: the expectation
-    of the loss with its tapes exchanged (Jansche 2007, section 1.3, for sequences).
+    Z follows the field, y is given: the expectation of the loss with its tapes exchanged.
     """
     models = models_of(unary, pairwise, lengths, loss.alphabet.labels)
     values, slopes = value_and_gradient_many(loss.swapped, y, models)

@@ -62,13 +62,8 @@ def stream(
 ) -> Streamed:
     """A new learner after it has seen all examples, piece by piece, with its running measure.
 
-    Args:
-        learner: an online learner.
-        rows: examples, (examples, features), an array or a ``csr_array``.
-        labels: their classes, (examples,), two in all.
-        passes: how often they are seen.
-        random: gives the order of each pass; None for the order in which they stand.
-        tell: called with the number of examples since the last call, and the measure so far.
+    ``random`` gives the order of each pass, without it that in which they stand. ``tell`` is called
+    with the number of examples since the last call, and the measure so far.
     """
     classes, count, seconds = np.unique(labels), len(labels), 0.0
     seen = places(count * check_int("stream", "passes", passes))
@@ -146,25 +141,15 @@ def _is_written(label: Any, text: str) -> bool:
 
 
 class Outcome(NamedTuple):
-    """A learner over all orders.
-
-    Attributes:
-        name: as it was written.
-        measure: "F1", "F2", ... or "Jaccard".
-        seen: numbers of examples, (points,).
-        curves: its measure after so many, (orders, points).
-        tests: its measure on other examples afterwards, (orders,); None without these.
-        speed: examples a second of processor time, in the fastest order.
-        first: the learner after the first order.
-    """
+    """A learner over all orders, by its name as it was written."""
 
     name: str
-    measure: str
-    seen: Ints
-    curves: Floats
-    tests: Floats | None
-    speed: float
-    first: OnlineClassifier
+    measure: str  # "F1", "F2", ... or "Jaccard"
+    seen: Ints  # numbers of examples, (points,)
+    curves: Floats  # its measure after so many, (orders, points)
+    tests: Floats | None  # its measure on other examples afterwards, (orders,)
+    speed: float  # examples a second of processor time, in the fastest order
+    first: OnlineClassifier  # after the first order
 
 
 def run_orders(
@@ -183,9 +168,6 @@ def run_orders(
     Each sees the data so many times in its order, and is measured on the others afterwards. A copy
     that asks for the number of examples is told. ``tell`` is called with the number of examples
     seen since the last call, and the measure in words.
-
-    Raises:
-        ValueError: the learner refuses its parameters or the examples.
     """
     count = len(data.labels) * passes
     measure = f"F{learner.beta:g}" if isinstance(learner.beta, int | float) else "F"
