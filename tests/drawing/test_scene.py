@@ -8,7 +8,6 @@ import pytest
 import fsmeu
 from fsmeu.drawing.subject import stands_for
 
-RNG = np.random.default_rng(5)
 HMM = fsmeu.models.hmm(
     [0.6, 0.4], [[0.7, 0.3], [0.4, 0.6]], [[0.5, 0.5], [0.1, 0.9]], [0, 1, 1], ["Hot", "Cold"]
 )
