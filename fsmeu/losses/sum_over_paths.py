@@ -27,21 +27,8 @@ from fsmeu.fst.alphabet import Alphabet
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.image import ArcTable, trimmed
 from fsmeu.losses.algebra.split import partial_eval, replace_parts, slope, starts_of
-from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Expr,
-    Index,
-    Name,
-    Number,
-    Old,
-    Push,
-    Register,
-    names_read,
-    steps,
-    tapes,
-    walk,
-)
+from fsmeu.losses.language import syntax as ast
+from fsmeu.losses.language.syntax import Expr, Register, names_read, steps, tapes, walk
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Compiled, explore, in_blocks, machine_view, minimize
 from fsmeu.losses.machine.view import SpecView
@@ -57,7 +44,7 @@ _MOST_WINDOW_GAINS = 10_000
 
 
 _TAPES = frozenset({"z", "y"})
-_ZERO = Number(0.0)
+_ZERO = ast.Number(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +121,9 @@ def _is_partial(bound: BoundLoss, expr: Expr) -> bool:
     """True when there are operations in it that some numbers have no result of."""
     for node in walk(expr):
         match node:
-            case Binary(operator="/" | "%" | "^") | Call(function="sqrt" | "log" | "exp"):
+            case ast.Binary(operator="/" | "%" | "^") | ast.Call(function="sqrt" | "log" | "exp"):
                 return True
-            case Index() if node.name in bound.params:
+            case ast.Index() if node.name in bound.params:
                 return True
     return False
 
@@ -163,8 +150,8 @@ def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Exp
         if gain is None or (not worth and _is_partial(bound, gain)):
             return None
         if worth and gain != _ZERO:
-            part = Binary("*", Number(worth), gain)
-            total = part if total == _ZERO else Binary("+", total, part)
+            part = ast.Binary("*", ast.Number(worth), gain)
+            total = part if total == _ZERO else ast.Binary("+", total, part)
     return total
 
 
@@ -208,16 +195,16 @@ def _counted(
     something is how often that was put into it.
     """
     held = {r.name: r for r in bound.spec.registers}
-    calls = [e for e in walk(worth) if isinstance(e, Call) and e.function in ("tally", "sum")]
+    calls = [e for e in walk(worth) if isinstance(e, ast.Call) and e.function in ("tally", "sum")]
     counts: dict[Expr, Register] = {}
     for call in calls:
         register = _count_for(bound, n, k, held, call, f"held.{len(counts)}")
         if register is None:
             return None
         counts.setdefault(call, register)
-    if any(isinstance(node, Old | Index) for node in walk(worth)):
+    if any(isinstance(node, ast.Old | ast.Index) for node in walk(worth)):
         return None
-    value = replace_parts(worth, {call: Name(r.name) for call, r in counts.items()})
+    value = replace_parts(worth, {call: ast.Name(r.name) for call, r in counts.items()})
     ages = [held[name] for name in sorted(names_read(value) & held.keys())]
     free = {r.name for r in counts.values()} | {p.name for p in bound.spec.params}
     if not counts and worth != _ZERO:
@@ -230,25 +217,25 @@ def _counted(
 
 
 def _count_for(
-    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: Call, name: str
+    bound: BoundLoss, n: int, k: int, held: Mapping[str, Register], call: ast.Call, name: str
 ) -> Register | None:
     """A register that counts what a call asks of a memory."""
     memory = held[call.arguments[0].name]  # type: ignore[attr-defined]
-    if not isinstance(memory.update, Push) or not _reads_labels(bound, memory.update.entry):
+    if not isinstance(memory.update, ast.Push) or not _reads_labels(bound, memory.update.entry):
         return None
     entry: Expr = memory.update.entry
     low, high = 0.0, float(k)
     if call.function == "tally":
         if names_read(call.arguments[1]):
             return None
-        entry = Binary("==", entry, call.arguments[1])
+        entry = ast.Binary("==", entry, call.arguments[1])
     else:
         values = memory_of(bound, memory, n).values
         if not np.array_equal(values, np.floor(values)):
             return None
         low, high = min(0.0, k * values.min()), max(0.0, k * values.max())
-    update = Binary("+", Name(name), entry)
-    return Register(name, "count", _ZERO, update, Number(low), Number(high), memory.place)
+    update = ast.Binary("+", ast.Name(name), entry)
+    return Register(name, "count", _ZERO, update, ast.Number(low), ast.Number(high), memory.place)
 
 
 def _forgets(bound: BoundLoss, n: int, k: int, register: Register) -> bool:

@@ -18,17 +18,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from fsmeu.errors import LossFileError
+from fsmeu.losses.language import syntax as ast
 from fsmeu.losses.language.syntax import (
-    Binary,
-    Call,
-    Choice,
     Expr,
-    Name,
-    Number,
-    Old,
     Register,
     Spec,
-    Unary,
     increment,
     is_truth,
     linear_registers,
@@ -41,8 +35,8 @@ from fsmeu.losses.language.syntax import (
 )
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
-_ZERO, _ONE = Number(0.0), Number(1.0)
-_OTHER: dict[Expr, Expr] = {Name("z"): Name("y"), Name("y"): Name("z")}
+_ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
+_OTHER: dict[Expr, Expr] = {ast.Name("z"): ast.Name("y"), ast.Name("y"): ast.Name("z")}
 
 
 def partial_eval(
@@ -54,35 +48,37 @@ def partial_eval(
     no value is left as it is.
     """
     match expr:
-        case Name() if expr.name in known:
-            return Number(known[expr.name], place=expr.place)
-        case Old() if expr.name in before:
-            return Number(before[expr.name], place=expr.place)
-        case Choice():
+        case ast.Name() if expr.name in known:
+            return ast.Number(known[expr.name], place=expr.place)
+        case ast.Old() if expr.name in before:
+            return ast.Number(before[expr.name], place=expr.place)
+        case ast.Choice():
             condition = partial_eval(expr.condition, known, before, spec)
-            if isinstance(condition, Number):
+            if isinstance(condition, ast.Number):
                 return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
     inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
     whole = with_parts(expr, inside)
-    if isinstance(whole, Binary) and whole.operator in ("and", "or"):
+    if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
         return _lazy(whole)
-    if isinstance(whole, Unary | Binary | Call) and all(isinstance(p, Number) for p in inside):
+    if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and all(
+        isinstance(p, ast.Number) for p in inside
+    ):
         try:
-            return Number(constant(whole, {}, spec), place=expr.place)
+            return ast.Number(constant(whole, {}, spec), place=expr.place)
         except LossFileError:
             return whole
     return whole
 
 
-def _lazy(expr: Binary) -> Expr:
+def _lazy(expr: ast.Binary) -> Expr:
     """``and`` and ``or`` of which the left side decides, or is known."""
-    if not isinstance(expr.left, Number):
+    if not isinstance(expr.left, ast.Number):
         return expr
     left = bool(expr.left.value)
     if left == (expr.operator == "or"):
-        return Number(float(left), place=expr.place)
-    if isinstance(expr.right, Number):
-        return Number(float(expr.right.value != 0), place=expr.place)
+        return ast.Number(float(left), place=expr.place)
+    if isinstance(expr.right, ast.Number):
+        return ast.Number(float(expr.right.value != 0), place=expr.place)
     return expr.right if is_truth(expr.right) else expr
 
 
@@ -123,21 +119,23 @@ def slope_in(expr: Expr, name: str) -> Expr:
     if name not in names_read(expr):
         return _ZERO
     match expr:
-        case Unary():
-            return Unary("-", slope_in(expr.operand, name), place=expr.place)
-        case Binary(operator="+" | "-"):
+        case ast.Unary():
+            return ast.Unary("-", slope_in(expr.operand, name), place=expr.place)
+        case ast.Binary(operator="+" | "-"):
             left, right = slope_in(expr.left, name), slope_in(expr.right, name)
-            return left if right == _ZERO else Binary(expr.operator, left, right, place=expr.place)
-        case Binary(operator="*") if name in names_read(expr.right):
+            return (
+                left if right == _ZERO else ast.Binary(expr.operator, left, right, place=expr.place)
+            )
+        case ast.Binary(operator="*") if name in names_read(expr.right):
             return _times(expr.left, slope_in(expr.right, name), expr)
-        case Binary(operator="*"):
+        case ast.Binary(operator="*"):
             return _times(slope_in(expr.left, name), expr.right, expr)
-        case Binary(operator="/"):
-            return Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
-        case Choice():
+        case ast.Binary(operator="/"):
+            return ast.Binary("/", slope_in(expr.left, name), expr.right, place=expr.place)
+        case ast.Choice():
             yes, no = slope_in(expr.yes, name), slope_in(expr.no, name)
-            return Choice(expr.condition, yes, no, place=expr.place)
-        case Name():
+            return ast.Choice(expr.condition, yes, no, place=expr.place)
+        case ast.Name():
             return _ONE
     raise AssertionError(expr)  # not affine
 
@@ -145,7 +143,7 @@ def slope_in(expr: Expr, name: str) -> Expr:
 def _times(left: Expr, right: Expr, whole: Expr) -> Expr:
     if left == _ONE:
         return right
-    return left if right == _ONE else Binary("*", left, right, place=whole.place)
+    return left if right == _ONE else ast.Binary("*", left, right, place=whole.place)
 
 
 def separated(bound: BoundLoss) -> BoundLoss:
@@ -164,7 +162,9 @@ def separated(bound: BoundLoss) -> BoundLoss:
             two = _two_counts(spec, register)
         registers += [register] if two is None else two
         if two is not None:
-            sums[Name(register.name)] = Binary("+", Name(two[0].name), Name(two[1].name))
+            sums[ast.Name(register.name)] = ast.Binary(
+                "+", ast.Name(two[0].name), ast.Name(two[1].name)
+            )
     if not sums:
         return bound
     value = replace_parts(spec.value, sums)
@@ -183,7 +183,7 @@ def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
             return None
         tape = "y" if reads == {"y"} else "z"
         so_far = shares[tape]
-        shares[tape] = term if (sign, so_far) == ("+", _ZERO) else Binary(sign, so_far, term)
+        shares[tape] = term if (sign, so_far) == ("+", _ZERO) else ast.Binary(sign, so_far, term)
     if _ZERO in shares.values():
         return None
     return [_count(register, tape, share) for tape, share in shares.items()]
@@ -193,10 +193,10 @@ def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
     """The terms of a sum, each with its sign."""
     other = "-" if sign == "+" else "+"
     match expr:
-        case Binary(operator="+" | "-"):
+        case ast.Binary(operator="+" | "-"):
             yield from terms_of_sum(expr.left, sign)
             yield from terms_of_sum(expr.right, sign if expr.operator == "+" else other)
-        case Unary(operator="-"):
+        case ast.Unary(operator="-"):
             yield from terms_of_sum(expr.operand, other)
         case _:
             yield sign, expr
@@ -212,7 +212,7 @@ def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
 def _count(register: Register, tape: str, amount: Expr) -> Register:
     name = f"{register.name}.{tape}"
     start = register.start if tape == "z" else _ZERO
-    return replace(register, name=name, start=start, update=Binary("+", Name(name), amount))
+    return replace(register, name=name, start=start, update=ast.Binary("+", ast.Name(name), amount))
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,16 +357,16 @@ class _Splitter:
             return self._feature(expr, register, "y", self.y_features)
         if not on_z:
             return expr
-        if isinstance(expr, Call) and expr.function == "tally":
+        if isinstance(expr, ast.Call) and expr.function == "tally":
             raise _InseparableError
         return with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
 
     def _feature(
         self, expr: Expr, register: str, tape: str, features: list[tuple[str, Expr]]
-    ) -> Name:
+    ) -> ast.Name:
         if (register, expr) not in features:
             features.append((register, expr))
-        return Name(f"{tape}#{features.index((register, expr))}")
+        return ast.Name(f"{tape}#{features.index((register, expr))}")
 
 
 def _part(
@@ -378,17 +378,19 @@ def _part(
 ) -> TapeLoss:
     """The registers of one tape in their order, each feature where its accumulator stood."""
     spec = bound.spec
-    as_y: dict[Expr, Expr] = {Name(tape): Name("y")}
+    as_y: dict[Expr, Expr] = {ast.Name(tape): ast.Name("y")}
     kept: list[Register] = []
     for register in spec.registers:
         if register.name in names:
             kept.append(
-                replace(register, update=replace_parts(register.update, {Name(tape): Name("y")}))
+                replace(
+                    register, update=replace_parts(register.update, {ast.Name(tape): ast.Name("y")})
+                )
             )
         for k, (owner, expr) in enumerate(features):
             if owner == register.name:
                 name = f"#{k}"
-                update = Binary("+", Name(name), replace_parts(expr, as_y))
+                update = ast.Binary("+", ast.Name(name), replace_parts(expr, as_y))
                 kept.append(Register(name, "feature", _ZERO, update, None, None, register.place))
     part_spec: Spec = replace(spec, registers=tuple(kept), value=_ZERO, range=None)
     state = tuple(r.name for r in spec.registers if r.name in names)
