@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
@@ -148,12 +146,7 @@ def reached_by(loss: Loss, n: int, z: Ints | None) -> Layered | None:
 
 
 def evaluate(loss: Loss, z: Iterable[object], y: Iterable[object]) -> float:
-    """The value of one pair of sequences (Jansche 2007, Algorithm 3).
-
-    Args:
-        loss: a loss or utility.
-        z: the hypothesis, a sequence of labels.
-        y: the reference, of the same length.
+    """The value of a hypothesis z and a reference y of its length (Jansche 2007, Algorithm 3).
 
     Labels that the loss leaves open are read from both.
     """
@@ -195,14 +188,14 @@ class SimpleFunction(Protocol):
         """What ending in a state is worth."""
 
 
-def _swapped(function: SimpleFunction) -> SimpleFunction:
+class _Swapped:
     """A simple function that reads the tapes of another the other way round."""
-    step = partial(_swapped_step, function)
-    return SimpleNamespace(start=function.start, step=step, value=function.value)
 
+    def __init__(self, function: SimpleFunction) -> None:
+        self.function, self.start, self.value = function, function.start, function.value
 
-def _swapped_step(function: SimpleFunction, state: Any, z: Label, y: Label) -> Hashable:
-    return function.step(state, y, z)
+    def step(self, state: Any, z: Label, y: Label) -> Hashable:
+        return self.function.step(state, y, z)
 
 
 @dataclass
@@ -238,10 +231,8 @@ class FunctionView:
     def _step(self, code: int, z: int, y: int) -> int:
         key = (code, z, y)
         if key not in self.steps:
-            labels = self.alphabet.labels
-            self.steps[key] = self._number(
-                self.function.step(self.states[code], labels[z], labels[y])
-            )
+            pair = self.alphabet.labels[z], self.alphabet.labels[y]
+            self.steps[key] = self._number(self.function.step(self.states[code], *pair))
         return self.steps[key]
 
     def contexts(self) -> list[Hashable]:
@@ -259,11 +250,9 @@ class FunctionView:
 
     def values(self, codes: Ints) -> tuple[Floats, Floats]:
         """The value of each state; no register rides in the weight."""
-        values = np.array([self._value(int(code)) for code in codes], np.float64)
-        return values, np.empty((0, len(codes)))
-
-    def _value(self, code: int) -> float:
-        return _number_of(self.function.value(self.states[code]), self.states[code])
+        states = [self.states[int(code)] for code in codes]
+        values = [_number_of(self.function.value(state), state) for state in states]
+        return np.array(values, np.float64), np.empty((0, len(codes)))
 
     def registers(self, codes: Ints) -> dict[str, Any]:
         """The states themselves, as the one register ``state``."""
@@ -304,7 +293,7 @@ class FunctionLoss(Loss):
     @property
     def swapped(self) -> FunctionLoss:
         """The loss whose value for (z, y) is that of this one for (y, z)."""
-        return replace(self, function=_swapped(self.function))
+        return replace(self, function=_Swapped(self.function))
 
     def view(self, n: int, z: Ints | None = None, weights: bool = False) -> FunctionView:
         """The loss as an engine walks it; nothing rides in the weight."""

@@ -41,8 +41,6 @@ _LONGEST_WINDOWED = 50_000
 """Length up to which a loss is written as a sum over windows: each is worked out beforehand."""
 _MOST_WINDOW_GAINS = 10_000
 """Amounts of windows that differ, up to which they are worked out: one by one, in Python."""
-
-
 _TAPES = frozenset({"z", "y"})
 _ZERO = ast.Number(0.0)
 
@@ -95,9 +93,7 @@ def _windows(loss: SpecLoss, n: int) -> Windows | None:
     base = float(at_end(bound, spec.value, starts_of(bound, linear, n), (), n))
     slopes = {name: float(at_end(bound, slope(spec, name), {}, (), n)) for name in linear}
     worth = _worth(bound, n, k, slopes)
-    if worth is None:
-        return None
-    counted = _counted(bound, n, k, worth)
+    counted = None if worth is None else _counted(bound, n, k, worth)
     if counted is None:
         return None
     registers, value = counted
@@ -157,8 +153,7 @@ def _worth(bound: BoundLoss, n: int, k: int, slopes: Mapping[str, float]) -> Exp
 
 def _gain(bound: BoundLoss, n: int, k: int, name: str) -> Expr | None:
     """What a register gains at position k and after, None if that differs or some comes before."""
-    spec = bound.spec
-    amount = steps(spec)[name][0]
+    spec, amount = bound.spec, steps(bound.spec)[name][0]
     if amount is None:
         return None
     scalars = {p.name: bound.params[p.name] for p in spec.params if p.type != "table"}
@@ -384,9 +379,9 @@ def _over_positions(
     values = _signed(values, sign)
     taken = targets >= 0
     source, pair = np.nonzero(taken)
-    waiting = _Steps(source, pair, targets[source, pair], ending)
+    waiting = source, pair, targets[source, pair]
     arcs = _Arcs(size)
-    arcs.add(source, pair, 1.0, waiting.target)
+    arcs.add(source, pair, 1.0, waiting[2])
     finals = [np.zeros(len(codes))]
     for gain, rise in zip(_gains(view, codes, taken), slopes, strict=True):
         for toward in (1.0, -1.0):
@@ -395,7 +390,7 @@ def _over_positions(
                 least = 0.0 if sign else signed.min()
                 begin = sum(map(len, finals))
                 guard_size(name, begin + len(codes), max_states)
-                finals.append(_add_paid(arcs, begin, waiting, signed - least, worth))
+                finals.append(_add_paid(arcs, begin, waiting, ending, signed - least, worth))
                 values = values + n * least * worth  # every path has n steps
     shift = max(0.0, -float(values.min(initial=0.0)))
     finals[0][ending] = values + shift
@@ -417,16 +412,6 @@ def _finished(
         must = "values and what counts add up to must be numbers that doubles can hold"
         raise InputError(message(name, must, None, "Scale the loss down"))
     return SummedMachine(name, n, alphabet, trimmed(table), shift)
-
-
-@dataclass(frozen=True, eq=False)
-class _Steps:
-    """The arcs of a machine, and which of its states are final."""
-
-    source: Ints
-    pair: Ints
-    target: Ints
-    ending: Bools
 
 
 def _gains(view: SpecView, codes: Ints, taken: Bools) -> Floats:
@@ -453,19 +438,22 @@ def _alike(taken: Bools) -> Iterator[tuple[Ints, Ints]]:
             yield sources, symbols
 
 
-def _add_paid(arcs: _Arcs, begin: int, steps: _Steps, paid: Floats, worth: Floats) -> Floats:
-    """Adds the states, numbered from ``begin``, in which a path is once it has paid.
+def _add_paid(
+    arcs: _Arcs, begin: int, steps: tuple[Ints, ...], ending: Bools, paid: Floats, worth: Floats
+) -> Floats:
+    """Final weights of added states, numbered from ``begin``: where a path is once it has paid.
 
     ``paid`` is what is paid on each arc, ``worth`` what that is worth in each final state, both at
-    least 0. Returns their final weights; one state where it is worth the same everywhere.
+    least 0. There is one state where it is worth the same everywhere.
     """
+    source, pair, target = steps
     if (worth == worth[0]).all():
         one = np.array(begin)
-        arcs.add(steps.source, steps.pair, paid, one)
-        arcs.add(one, np.unique(steps.pair), 1.0, one)
+        arcs.add(source, pair, paid, one)
+        arcs.add(one, np.unique(pair), 1.0, one)
         return worth[:1]
-    arcs.add(steps.source, steps.pair, paid, begin + steps.target)
-    arcs.add(begin + steps.source, steps.pair, 1.0, begin + steps.target)
-    final = np.zeros(len(steps.ending))
-    final[steps.ending] = worth
+    arcs.add(source, pair, paid, begin + target)
+    arcs.add(begin + source, pair, 1.0, begin + target)
+    final = np.zeros(len(ending))
+    final[ending] = worth
     return final

@@ -19,20 +19,7 @@ from functools import cached_property, lru_cache
 
 from fsmeu.errors import LossFileError
 from fsmeu.losses.language import syntax as ast
-from fsmeu.losses.language.syntax import (
-    Expr,
-    Register,
-    Spec,
-    increment,
-    is_truth,
-    linear_registers,
-    names_read,
-    parts,
-    steps_read_length,
-    tapes,
-    unread_registers,
-    with_parts,
-)
+from fsmeu.losses.language.syntax import Expr, Register, Spec, names_read, parts
 from fsmeu.losses.semantics.evaluator import BoundLoss, constant, constant_at
 
 _ZERO, _ONE = ast.Number(0.0), ast.Number(1.0)
@@ -57,7 +44,7 @@ def partial_eval(
             if isinstance(condition, ast.Number):
                 return partial_eval(expr.yes if condition.value else expr.no, known, before, spec)
     inside = tuple(partial_eval(part, known, before, spec) for part in parts(expr))
-    whole = with_parts(expr, inside)
+    whole = ast.with_parts(expr, inside)
     if isinstance(whole, ast.Binary) and whole.operator in ("and", "or"):
         return _lazy(whole)
     if isinstance(whole, ast.Unary | ast.Binary | ast.Call) and all(
@@ -79,14 +66,14 @@ def _lazy(expr: ast.Binary) -> Expr:
         return ast.Number(float(left), place=expr.place)
     if isinstance(expr.right, ast.Number):
         return ast.Number(float(expr.right.value != 0), place=expr.place)
-    return expr.right if is_truth(expr.right) else expr
+    return expr.right if ast.is_truth(expr.right) else expr
 
 
 def replace_parts(expr: Expr, others: Mapping[Expr, Expr]) -> Expr:
     """The expression with these parts of it, wherever they stand, replaced by others."""
     if expr in others:
         return others[expr]
-    return with_parts(expr, tuple(replace_parts(part, others) for part in parts(expr)))
+    return ast.with_parts(expr, tuple(replace_parts(part, others) for part in parts(expr)))
 
 
 def swapped_spec(spec: Spec) -> Spec:
@@ -153,7 +140,7 @@ def separated(bound: BoundLoss) -> BoundLoss:
     stand in the way of algorithms that look at the tapes one after the other.
     """
     spec = bound.spec
-    linear, unread = linear_registers(spec), unread_registers(spec)
+    linear, unread = ast.linear_registers(spec), ast.unread_registers(spec)
     registers: list[Register] = []
     sums: dict[Expr, Expr] = {}
     for register in spec.registers:
@@ -173,7 +160,7 @@ def separated(bound: BoundLoss) -> BoundLoss:
 
 def _two_counts(spec: Spec, register: Register) -> list[Register] | None:
     """A count for each tape, if what the register adds is a sum of both."""
-    amount = increment(register)
+    amount = ast.increment(register)
     if amount is None or register.sugar != "count":
         return None
     shares: dict[str, Expr] = {"z": _ZERO, "y": _ZERO}
@@ -204,7 +191,7 @@ def terms_of_sum(expr: Expr, sign: str = "+") -> Iterator[tuple[str, Expr]]:
 
 def _tapes_of(spec: Spec, expr: Expr) -> frozenset[str]:
     """The tapes that an expression reads, by itself or through registers."""
-    read, reach = names_read(expr), tapes(spec)
+    read, reach = names_read(expr), ast.tapes(spec)
     through = (reach[name] for name in read & reach.keys())
     return frozenset(read & {"z", "y", "i"}).union(*through)
 
@@ -249,7 +236,7 @@ def _counts(register: Register, spec: Spec) -> bool:
     """True for an accumulator that starts at 0 and that no other register looks at."""
     others = [r for r in spec.registers if r.name != register.name]
     unread = all(register.name not in names_read(r.update) for r in others)
-    return unread and increment(register) is not None and register.start == _ZERO
+    return unread and ast.increment(register) is not None and register.start == _ZERO
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,7 +275,7 @@ class Split:
         specs = (self.z.bound.spec, self.y.bound.spec)
         read = [register.start for spec in specs for register in spec.registers]
         read += [joint_count.amount for joint_count in self.joint_counts]
-        return any(map(steps_read_length, specs)) or any("n" in names_read(e) for e in read)
+        return any(map(ast.steps_read_length, specs)) or any("n" in names_read(e) for e in read)
 
     @cached_property
     def counted(self) -> bool:
@@ -300,9 +287,9 @@ def split(bound: BoundLoss) -> Split | None:
     """The loss split by tape, or None when a register of both tapes is not an accumulator."""
     bound = separated(bound)
     spec = bound.spec
-    reach = tapes(spec)
+    reach = ast.tapes(spec)
     joint = [name for name, t in reach.items() if {"z", "y"} <= t]
-    linear = linear_registers(spec)
+    linear = ast.linear_registers(spec)
     if not set(joint) <= set(linear):
         return None
     z_names = {n for n, t in reach.items() if "y" not in t and n not in linear}
@@ -312,14 +299,14 @@ def split(bound: BoundLoss) -> Split | None:
     try:
         for register in spec.registers:
             if register.name in linear:
-                amount = splitter.cut(increment(register) or _ZERO, register.name)
+                amount = splitter.cut(ast.increment(register) or _ZERO, register.name)
                 joint_counts.append(JointCount(register.name, amount, "i" in names_read(amount)))
     except _InseparableError:
         return None
     read = names_read(spec.value)
-    z_part = _part(bound, z_names, splitter.z_features, "z", read)
+    z_part = _part(bound, z_names, splitter.features["z"], "z", read)
     both = _needed(spec, {name for name in z_names if not reach[name] & {"z", "y"}}, y_names)
-    y_part = _part(bound, y_names | both, splitter.y_features, "y", read - both)
+    y_part = _part(bound, y_names | both, splitter.features["y"], "y", read - both)
     additive = not (z_part.ends or y_part.ends)
     return Split(bound, z_part, y_part, tuple(joint_counts), additive)
 
@@ -344,26 +331,20 @@ class _Splitter:
 
     def __init__(self, z_names: set[str], y_names: set[str]) -> None:
         self.names = {"z": z_names, "y": y_names}
-        self.z_features: list[tuple[str, Expr]] = []
-        self.y_features: list[tuple[str, Expr]] = []
+        self.features: dict[str, list[tuple[str, Expr]]] = {"z": [], "y": []}
 
     def cut(self, expr: Expr, register: str) -> Expr:
         """The expression with its one-tape pieces replaced by the names of features."""
         read = names_read(expr)
-        on_z, on_y = bool(read & self.names["z"]), bool(read & self.names["y"])
-        if on_z and not on_y:
-            return self._feature(expr, register, "z", self.z_features)
-        if on_y and not on_z:
-            return self._feature(expr, register, "y", self.y_features)
-        if not on_z:
-            return expr
+        tapes = [tape for tape, names in self.names.items() if read & names]
+        if len(tapes) < 2:
+            return self._feature(expr, register, tapes[0]) if tapes else expr
         if isinstance(expr, ast.Call) and expr.function == "tally":
             raise _InseparableError
-        return with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
+        return ast.with_parts(expr, tuple(self.cut(part, register) for part in parts(expr)))
 
-    def _feature(
-        self, expr: Expr, register: str, tape: str, features: list[tuple[str, Expr]]
-    ) -> ast.Name:
+    def _feature(self, expr: Expr, register: str, tape: str) -> ast.Name:
+        features = self.features[tape]
         if (register, expr) not in features:
             features.append((register, expr))
         return ast.Name(f"{tape}#{features.index((register, expr))}")
@@ -382,11 +363,7 @@ def _part(
     kept: list[Register] = []
     for register in spec.registers:
         if register.name in names:
-            kept.append(
-                replace(
-                    register, update=replace_parts(register.update, {ast.Name(tape): ast.Name("y")})
-                )
-            )
+            kept.append(replace(register, update=replace_parts(register.update, as_y)))
         for k, (owner, expr) in enumerate(features):
             if owner == register.name:
                 name = f"#{k}"

@@ -19,17 +19,7 @@ from fsmeu.losses.language.expressions import (
     Token,
     near_word,
 )
-from fsmeu.losses.language.syntax import (
-    Example,
-    Expr,
-    Output,
-    Param,
-    Place,
-    Register,
-    Spec,
-    needed_registers,
-    walk,
-)
+from fsmeu.losses.language.syntax import Expr, Place, Register, Spec, needed_registers, walk
 
 STATE = "state"
 _MAX_REGISTERS = 100
@@ -82,12 +72,12 @@ class _Reader(Expressions):
 
     def __init__(self, source: str, origin: str) -> None:
         super().__init__(source, origin)
-        self.params: list[Param] = []
+        self.params: list[ast.Param] = []
         self.registers: list[Register] = []
         self.single: dict[str, Any] = {}
         self.references: list[str] = []
-        self.examples: list[Example] = []
-        self.outputs: list[Output] = []
+        self.examples: list[ast.Example] = []
+        self.outputs: list[ast.Output] = []
         self.arcs: list[tuple[Token, Token, Expr | None]] = []
         self.begin = self.token
         self.usage = ""
@@ -174,7 +164,7 @@ class _Reader(Expressions):
             self.tables.append(name)
         written = re.sub("#[^\n]*", "", self.source[token.at : self.token.at])
         text = " ".join(written.split())
-        self.params.append(Param(name, kind, default, low, high, token.place, text))
+        self.params.append(ast.Param(name, kind, default, low, high, token.place, text))
 
     # -- parts of statements -------------------------------------------------------------------
 
@@ -366,7 +356,7 @@ class _Reader(Expressions):
         token = self.name(self.usage)
         self.expect("=", self.usage)
         value = self.at_end()
-        self.outputs.append(Output(self.declare(token, "an output"), value, token.place))
+        self.outputs.append(ast.Output(self.declare(token, "an output"), value, token.place))
 
     def on_range(self) -> None:
         low = self.fixed()
@@ -391,4 +381,4 @@ class _Reader(Expressions):
             bound.append((name, self.fixed(False)))
             more = self.take(",")
         z, y = sequences
-        self.examples.append(Example(z, y, value, tuple(bound), self.begin.place))
+        self.examples.append(ast.Example(z, y, value, tuple(bound), self.begin.place))

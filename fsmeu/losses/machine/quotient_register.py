@@ -163,9 +163,8 @@ class _Look:
 def _walk(look: _Look, register: Register, domain: Domain) -> tuple[Floats, Ints, int] | None:
     """The values that a register takes, where each leads, and the length from which this holds.
 
-    A value that is first met at the end leads to itself: its steps are never taken, so any target
-    will do, and this one lets it be merged with its like. None when a value leaves the bounds, or
-    there are too many.
+    A value that is first met at the end leads to itself, so that it is merged with its like. None
+    when a value leaves the bounds, or there are too many.
     """
     start = constant_at(look.bound, register.start, look.n)
     if start != int(start) or not 0 <= start - domain.low < domain.size:
