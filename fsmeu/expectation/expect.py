@@ -55,8 +55,6 @@ from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_wi
 if TYPE_CHECKING:
     from fsmeu.trellis.engine import Structure
 
-__all__ = ["ENGINES", "by_structure", "expect", "expect_many", "split_values", "walked"]
-
 T = TypeVar("T")
 
 ENGINES = ("lattice", "openfst")
@@ -227,13 +225,9 @@ def _spanned(loss: SpecLoss, zs: Sequence[Ints], models: Sequence[Model]) -> Sum
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
 def walked(asked: Query, max_states: int | None = None, *, weights: bool = True) -> Sums:
-    """The expectation at the end of the composition.
+    """The expectation at the end of the composition, in a batch of one.
 
-    Args:
-        asked: the query.
-        max_states: limit on the number of states of a layer.
-        weights: whether linear registers ride in the weight; otherwise nothing cancels but values
-            of both signs.
+    Without linear counts in weights, nothing cancels but values of both signs.
     """
     return walk_value(asked.view(weights=weights), asked.input(), max_states)
 
@@ -276,12 +270,7 @@ def split_values(
 ) -> Sums | None:
     """The expected value of each hypothesis under its model, None where ``by_structure`` has none.
 
-    Args:
-        loss: a loss over the models' labels.
-        zs: label indices of the hypotheses.
-        models: a model for each, all of the same structure and length.
-        max_states: limit on the number of states of a layer.
-        jobs: how many threads compute.
+    The models are alike, and the loss is over their labels.
     """
     return by_structure(loss, models, lambda one, w: one.expectations(w, zs, jobs), max_states)
 

@@ -16,20 +16,6 @@ from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.models import Model, as_model
 from fsmeu.models.derived import extended
 
-__all__ = [
-    "Query",
-    "alike",
-    "bind_labels",
-    "encoded",
-    "fitted",
-    "further_tags",
-    "model_at",
-    "paired",
-    "queries",
-    "query",
-    "refuse_exchanged",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Query:
@@ -161,11 +147,7 @@ def model_at(value: object, where: str) -> Model:
 def alike(models: Sequence[Model], apart: Container[int] = ()) -> list[list[int]]:
     """The rows of models of one length, label order and structure, the longest models first.
 
-    The structure that serves long sequences serves shorter ones, too.
-
-    Args:
-        models: label models.
-        apart: rows that are alone.
+    The structure that serves long sequences serves shorter ones, too. Rows ``apart`` are alone.
     """
     found: dict[Hashable, list[int]] = {}
     for row, model in enumerate(models):
@@ -179,9 +161,6 @@ def refuse_exchanged(z: Any, model: Any, where: str) -> None:
     """Refuses a label sequence as the model beside a model as the hypothesis.
 
     A sequence of 0 and 1 could also be read as probabilities; the answer would be another one.
-
-    Raises:
-        InputError: hypothesis and model stand in each other's place.
     """
     if not isinstance(z, Model) or isinstance(model, Model):
         return
@@ -201,16 +180,8 @@ def fitted(
 ) -> tuple[Loss, Model]:
     """The loss and the model over the same labels: the model's, in its order, then others.
 
-    A label that the loss has and the model lacks has probability zero.
-
-    Args:
-        loss: a loss or utility.
-        model: a label model.
-        where: the caller, for messages.
-        further: labels beside those of the model, where those of the loss are open.
-
-    Raises:
-        InputError: the model has a label that the loss lacks.
+    A label that the loss has and the model lacks has probability zero; one that the loss lacks is
+    refused. ``further`` are labels beside those of the model, where those of the loss are open.
     """
     check_loss(loss, where)
     if not labels_open(loss):
@@ -224,11 +195,7 @@ def fitted(
 
 
 def bind_labels(loss: Loss, alphabet: Alphabet, where: str) -> Loss:
-    """The loss over these labels, in this order.
-
-    Raises:
-        InputError: the loss has others.
-    """
+    """The loss over these labels, in this order; an InputError if it has others."""
     check_loss(loss, where)
     if not labels_open(loss):
         if loss.alphabet.labels == alphabet.labels:
