@@ -23,8 +23,6 @@ from fsmeu.fst.distinct import distinct, distinct_rows
 from fsmeu.fst.layers import Layer
 from fsmeu.trellis.tapes import Tape
 
-__all__ = ["Composed", "compose"]
-
 Words = NDArray[np.uint64]
 
 

@@ -37,8 +37,6 @@ from fsmeu.trellis.structure import Hypotheses, References, padded, with_moments
 from fsmeu.trellis.tapes import Tapes, values_at
 from fsmeu.trellis.terms import Amounts
 
-__all__ = ["Structure"]
-
 _FEW_ENDS = 8
 """Ends of z's counter that are all valued: that is faster than to prove that some need not be."""
 

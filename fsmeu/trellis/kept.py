@@ -23,8 +23,6 @@ from fsmeu.trellis.structure import hypotheses, references
 from fsmeu.trellis.tapes import Tapes
 from fsmeu.trellis.terms import amounts_of
 
-__all__ = ["structure_of"]
-
 
 def capacity(n: int) -> int:
     """The greatest length that the structure for sequences of length n serves.

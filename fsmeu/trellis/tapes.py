@@ -20,8 +20,6 @@ from fsmeu.losses.machine.view import SpecView
 from fsmeu.losses.semantics.evaluator import Scope, constant_at, number
 from fsmeu.trellis.terms import Term, joint_terms
 
-__all__ = ["Steps", "Tape", "Tapes", "UncountableError", "values_at"]
-
 
 class UncountableError(InputError):
     """The counter of a tape does not grow by whole numbers of at least 0."""
