@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fsmeu
 from fsmeu.errors import InputError, SizeLimitError
+from fsmeu.fst.tags import chunks_of
 from fsmeu.searn.features.sentences import HashedSentences, hashed_sentences, indices, mixed
 from fsmeu.searn.search import Mixture, beam, greedy, sampled, targets_of
 from fsmeu.searn.spaces.chunks import ChunkAtATime
@@ -18,7 +19,6 @@ from fsmeu.searn.spaces.tagging import (
     LeftToRight,
     RightToLeft,
     WordAtATime,
-    chunks_of,
     is_order_free,
 )
 from tests.searn.stubs import Drawn, PlainTagging, words
