@@ -18,7 +18,7 @@ from fsmeu.errors import FsmeuError, InputError, LossFileError, SizeLimitError, 
 from fsmeu.expectation.query import bind_labels, fitted
 from fsmeu.fst.alphabet import BINARY, listed
 from fsmeu.fst.constraint import as_constraint
-from fsmeu.limits import CANDIDATES, DECISIONS_AT_ONCE, RANKED_CELLS, SECONDS
+from fsmeu.limits import CANDIDATES, SECONDS
 from fsmeu.losses.protocol import Loss, check_loss
 from fsmeu.losses.semantics.domains import RangeError
 from fsmeu.models import Bernoulli, Model, as_model
@@ -26,6 +26,9 @@ from fsmeu.models.checks import vector_of_numbers
 from fsmeu.parallel import checked_jobs, in_shares
 
 __all__ = ["decode_many"]
+
+RANKED_CELLS = 8_000_000  # cells of the distributions of counts ranked at once: 64 MB
+DECISIONS_AT_ONCE = 64  # decisions after which progress is told
 
 
 def decode_many(

@@ -31,13 +31,15 @@ from fsmeu.fst.compose import guard_size
 from fsmeu.fst.distance import backward, forward, minus_log, total_weight
 from fsmeu.fst.image import ArcTable, Fst, by_depth, fst_from_table, symbol_table, table_from_fst
 from fsmeu.fst.layers import Layer, Layered, all_arcs, fst_from_layered, pair_layers
-from fsmeu.limits import MUCH_TO_REMEMBER
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.machine.machine import Machine
 from fsmeu.losses.protocol import Loss
 from fsmeu.losses.sum_over_paths import Windows, signed_parts, windows
 from fsmeu.models import Parametrized, total
 from fsmeu.trellis.roundings import Sums
+
+MUCH_TO_REMEMBER = 64  # contents of a window from which windows are summed; fewer are states
+
 
 _MOST_LOG = 746  # -log of the least double
 

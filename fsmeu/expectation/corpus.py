@@ -30,7 +30,7 @@ from fsmeu.expectation.expect import expect
 from fsmeu.expectation.query import encoded, paired
 from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
 from fsmeu.fst.compose import guard_size, guard_work
-from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE, MOST_CORPUS_TABLE
+from fsmeu.limits import CELLS_PER_STATE, LONG_SEQUENCE
 from fsmeu.losses.algebra.split import starts_of
 from fsmeu.losses.evaluate import sentence_counts, value_of_totals
 from fsmeu.losses.language.syntax import Binary, Expr, Name, Number, names_read, tapes
@@ -41,6 +41,8 @@ from fsmeu.models import Model, arc_weights_many
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import UncountableError, values_at
 from fsmeu.trellis.windows import Window, sum_of_all
+
+MOST_CORPUS_TABLE = 4_000_000  # tuples of totals of a corpus whose distribution is tabled: 32 MB
 
 _FFT_UNITS = 16 * float(np.finfo(np.float64).eps)
 """The error of the transforms of a convolution, for each doubling of its size, as a part of the

@@ -35,7 +35,7 @@ from fsmeu.expectation.result import (
 )
 from fsmeu.fst.compose import guard_size
 from fsmeu.fst.layers import ArcWeights
-from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES, SMALL_SPACE
+from fsmeu.limits import CELLS_PER_STATE, CHEAP_STATES
 from fsmeu.losses.evaluate import (
     expected_outputs,
     output_loss,
@@ -50,7 +50,7 @@ from fsmeu.models import Model, arc_weights_many
 from fsmeu.models.base import prepare_many
 from fsmeu.parallel import checked_jobs, in_shares
 from fsmeu.trellis.roundings import Sums, joined
-from fsmeu.trellis.walk import walk, walk_many, walk_value, walk_windows
+from fsmeu.trellis.walk import SMALL_SPACE, walk, walk_many, walk_value, walk_windows
 
 if TYPE_CHECKING:
     from fsmeu.trellis.engine import Structure

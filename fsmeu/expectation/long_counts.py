@@ -18,7 +18,7 @@ from fsmeu.arrays import Floats, Ints
 from fsmeu.errors import SizeLimitError, message
 from fsmeu.expectation.query import Query
 from fsmeu.expectation.result import Expectation, Levels, check_finite, level_sets
-from fsmeu.limits import LONG_SEQUENCE, MOST_LEVEL_CELLS, WINDOW_CELLS
+from fsmeu.limits import LONG_SEQUENCE, WINDOW_CELLS
 from fsmeu.losses.algebra.confusion import Confusion, value_of_counts
 from fsmeu.losses.loss import SpecLoss
 from fsmeu.losses.semantics.domains import check_range, declared_range
@@ -26,6 +26,8 @@ from fsmeu.models.chains import binary_chain, binary_marginals, is_binary_chain
 from fsmeu.trellis.moments import PROMISED, chain_of, chain_value, independent_value
 from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.windows import Window, count_window
+
+MOST_LEVEL_CELLS = 20_000_000  # tables of counts whose values are listed: 1 GB while sorted
 
 
 def is_long(asked: Query) -> bool:
