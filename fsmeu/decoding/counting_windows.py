@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fsmeu.decoding.precision import is_proven
+from fsmeu.arrays import Floats
 from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.ranking import ranked, ranked_fault
+from fsmeu.decoding.ranking import best_ranked, ranked_fault
 from fsmeu.fst.compose import guard_size
 from fsmeu.limits import COUNTED_AT_ONCE, TABLES_PER_STATE
 from fsmeu.losses.algebra.confusion import Confusion, confusion
@@ -30,8 +29,6 @@ from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Others, Window, count_window, without_each
 
 __all__ = ["LinearInTp", "counting_in_windows", "is_for_windows", "linear_in_tp", "ranked_values"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +116,8 @@ def counting_in_windows(problem: Problem, why: str) -> Answer | None:
     found = ranked_values(value_of, p[order])
     if found is None:
         return None
-    values, errors, lost = found
-    best = int((problem.sign * values).argmax())
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * values, errors, best, chosen)
-    why += f"; labels are independent, counts are held in windows that lack {lost:.0e} of the mass"
-    value, error = float(values[best]), float(errors[best])
-    return Answer(chosen, proven, f"{why} at most", problem.n + 1, value, error)
+    why += f"; labels are independent, counts are held in windows that lack {found[2]:.0e} of the"
+    return best_ranked(problem, order, *found[:2], f"{why} mass at most")
 
 
 def ranked_values(linear: LinearInTp, p: Floats) -> tuple[Floats, Floats, float] | None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.precision import PRECISION, checked
+from fsmeu.decoding.precision import PRECISION, with_best_of_all
 from fsmeu.decoding.problem import Answer, Problem, RefusalError
 from fsmeu.errors import InputError, SizeLimitError, message
 from fsmeu.expectation.composition import (
@@ -80,7 +80,7 @@ def explicit_answer(problem: Problem) -> Answer:
         why = f"{why}; but rounding hides which is best"
     exact = found.exact and count == len(sequences)
     answer = Answer(sequences[found.row], exact, why, count, found.value, float(errors[found.row]))
-    return checked(problem, answer, found.value)
+    return with_best_of_all(problem, answer)
 
 
 def hypotheses_composition(loss: Loss, model: Any, constraint: Any = None) -> Composition:

@@ -32,10 +32,9 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Problem
-from fsmeu.decoding.ranking import ranked
+from fsmeu.decoding.problem import Answer, Method, Problem, each
+from fsmeu.decoding.ranking import best_ranked, ranked
 from fsmeu.limits import LONG_SEQUENCE, MOMENT_TRIES, TILTED_CELLS
 from fsmeu.losses.algebra.confusion import Confusion
 from fsmeu.models.chains import binary_chain, is_binary_chain
@@ -102,12 +101,8 @@ def _by_moments(problem: Problem) -> Answer | str:
     found = ranked_values(form, p[order], problem.sign)
     if isinstance(found, str):
         return found
-    best = int((problem.sign * found.values).argmax())
-    chosen = ranked(order, best)
-    proven = is_proven(problem, problem.sign * found.values, found.errors, best, chosen)
-    value, error = float(found.values[best]), float(found.errors[best])
     why = f"labels are independent, so that the best sequence ranks positions; {_WHY} ({found.how})"
-    return Answer(chosen, proven, why, problem.n + 1, value, error)
+    return best_ranked(problem, order, found.values, found.errors, why)
 
 
 # -- chains ----------------------------------------------------------------------------------------
@@ -390,4 +385,4 @@ def _single_ratio(
     return top, below, power, apart
 
 
-MOMENTS = Method("moments", _condition, _by_moments)
+MOMENTS = Method("moments", _condition, each(_by_moments))

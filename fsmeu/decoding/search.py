@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.method import Method
 from fsmeu.decoding.precision import NO_BETTER, Changes, is_best_of_all
-from fsmeu.decoding.problem import Answer, OutOfTimeError, Problem
+from fsmeu.decoding.problem import Answer, Method, OutOfTimeError, Problem, each
 from fsmeu.limits import (
     BEAM_BLOCK,
     BEAM_STATES,
@@ -154,4 +153,4 @@ def _first_allowed(
     return None
 
 
-SEARCH = Method("search", _condition, _search)
+SEARCH = Method("search", _condition, each(_search))

@@ -17,9 +17,8 @@ from contextlib import suppress
 import numpy as np
 
 from fsmeu.arrays import Floats, Ints
-from fsmeu.decoding.method import Method, always
 from fsmeu.decoding.precision import is_proven
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.problem import Answer, Method, Problem, each
 from fsmeu.errors import FsmeuError
 from fsmeu.expectation.expect import walked
 from fsmeu.expectation.query import query
@@ -187,10 +186,10 @@ def _exhaustive(problem: Problem) -> Answer:
     return Answer(best, proven, why + late(problem, valued, len(candidates)), valued)
 
 
-VITERBI = Method("viterbi", _equality_alone, _viterbi)
-MARGINAL = Method("marginal", always, _marginal)
-NBEST = Method("nbest", always, _nbest)
-EXHAUSTIVE = Method("exhaustive", _few_sequences, _exhaustive)
+VITERBI = Method("viterbi", _equality_alone, each(_viterbi))
+MARGINAL = Method("marginal", lambda problem: None, each(_marginal))
+NBEST = Method("nbest", lambda problem: None, each(_nbest))
+EXHAUSTIVE = Method("exhaustive", _few_sequences, each(_exhaustive))
 
 
 def zero_one_values(loss: Loss, n: int) -> tuple[float, float] | None:

@@ -31,16 +31,14 @@ numbers, once its steps are known, and that what a step is worth is more than do
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from fsmeu.decoding.counting_windows import counting_in_windows, is_for_windows
-from fsmeu.decoding.method import Method
-from fsmeu.decoding.precision import checked, is_precise, is_proven
-from fsmeu.decoding.problem import Answer, Problem
+from fsmeu.decoding.precision import is_proven
+from fsmeu.decoding.problem import Answer, Method, Problem
 from fsmeu.errors import InputError, message
-from fsmeu.expectation.by_tape import split_values
 from fsmeu.fst.constraint import walk
 from fsmeu.fst.layers import Layer
 from fsmeu.losses.algebra.split import Split
@@ -50,21 +48,17 @@ from fsmeu.trellis.batches import Decided
 from fsmeu.trellis.kept import structure_of
 from fsmeu.trellis.tapes import UncountableError
 
-__all__ = ["ADDITIVE", "COUNTING", "split_answers", "split_together", "unmet_condition"]
+__all__ = ["ADDITIVE", "COUNTING", "split_answers", "unmet_condition"]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what comes of it is checked
-def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | str]:
+def split_answers(problems: Sequence[Problem]) -> Sequence[Answer | str]:
     """The best sequence for each of several problems that differ in the numbers of the model only.
 
     Requires a loss that splits by tape, its value looking at no more than one counter of each.
 
     Proven: the split is derived from the expression trees, for every length. Errors are bounded,
     and the best is claimed if no other reaches it by more than ``PRECISION``.
-
-    Args:
-        problems: the problems.
-        jobs: how many threads decide.
 
     Returns:
         Answers, or what must hold and does not: a counter does not grow by whole numbers, or the
@@ -75,7 +69,7 @@ def split_answers(problems: Sequence[Problem], jobs: int = 1) -> list[Answer | s
     try:
         structure = structure_of(first.loss, first.model, _allowed(first))
         models = arc_weights_many([problem.model for problem in problems])
-        decided = structure.decide(models, first.sign, jobs)
+        decided = structure.decide(models, first.sign, first.jobs)
     except UncountableError as error:
         return [str(error)] * len(problems)
     return [_answer(problem, decided, row) for row, problem in enumerate(problems)]
@@ -92,8 +86,7 @@ def _answer(problem: Problem, decided: Decided, row: int) -> Answer | str:
     path = decided.labels[row, : problem.n]
     proven = is_proven(problem, values, errors, end, path)
     value, error = problem.sign * float(values[end]), float(errors[end])
-    form = problem.split
-    candidates = 0 if form is None or form.additive else len(values)
+    candidates = 0 if _is_additive(problem) is None else len(values)
     return Answer(path, proven, _why(problem), candidates, value, error)
 
 
@@ -119,15 +112,9 @@ def _allowed(problem: Problem) -> Sequence[Layer] | None:
 
 def _is_additive(problem: Problem) -> str | None:
     """What must hold of the loss and does not; None where it is additive."""
-    form = problem.split
-    if form is None or not form.additive:
+    if problem.split is None or not problem.split.additive:
         return "the value must be a sum over positions that splits by tape"
     return None
-
-
-def _is_counting(problem: Problem) -> str | None:
-    """What must hold of the loss and does not; None where it looks at one count of each tape."""
-    return unmet_condition(problem.split)
 
 
 def unmet_condition(form: Split | None) -> str | None:
@@ -136,48 +123,17 @@ def unmet_condition(form: Split | None) -> str | None:
         return "what reads both tapes must only be counted, and the value be linear in it"
     for part, tape in ((form.z, "z"), (form.y, "y")):
         if not part.counted:
-            seen = ", ".join(part.ends)
             may = f"the value may look at one count of {tape} that nothing else reads"
-            return f"{may}, not at {seen}"
+            return f"{may}, not at {', '.join(part.ends)}"
     return None
 
 
-def _by_counting(problem: Problem) -> Answer | str:
-    """The best sequence; of many independent labels by windows of their counts."""
-    if is_for_windows(problem):
-        answer = counting_in_windows(problem, _why(problem))
-        if answer is not None:
-            return answer
-    return split_answers([problem])[0]
+def _by_counting(problems: Sequence[Problem]) -> Sequence[Answer | str]:
+    """The best sequences; of many independent labels by windows of their counts."""
+    if not is_for_windows(problems[0]):
+        return split_answers(problems)
+    return [counting_in_windows(one, _why(one)) or split_answers([one])[0] for one in problems]
 
 
-ADDITIVE = Method("additive", _is_additive, lambda problem: split_answers([problem])[0])
-COUNTING = Method("counting", _is_counting, _by_counting)
-
-
-def split_together(
-    method: Method, problems: Mapping[int, Problem], jobs: int = 1
-) -> dict[int, Answer]:
-    """The answers by row of problems that differ in the numbers of the model only.
-
-    Those that are exact and whose value is known to be precise, or is computed once more.
-
-    Args:
-        method: ``ADDITIVE`` or ``COUNTING``, which fits.
-        problems: the problems by row.
-        jobs: how many threads decide.
-    """
-    first = next(iter(problems.values()))
-    if method is COUNTING and is_for_windows(first):
-        return {}
-    told = zip(problems, split_answers(list(problems.values()), jobs), strict=True)
-    answers = {row: answer for row, answer in told if isinstance(answer, Answer)}
-    doubtful = [row for row, answer in answers.items() if not is_precise(answer)]
-    again: dict[int, float] = {}
-    if doubtful and isinstance(first.loss, SpecLoss):
-        zs = [answers[row].indices for row in doubtful]
-        sums = split_values(first.loss, zs, [problems[row].model for row in doubtful])
-        if sums is not None:
-            again = dict(zip(doubtful, sums.values.tolist(), strict=True))
-    checks = {row: checked(problems[row], one, again.get(row)) for row, one in answers.items()}
-    return {row: answer for row, answer in checks.items() if answer.exact}
+ADDITIVE = Method("additive", _is_additive, split_answers)
+COUNTING = Method("counting", lambda problem: unmet_condition(problem.split), _by_counting)
