@@ -135,19 +135,14 @@ def decode_corpus(
     from fsmeu.decoding.corpus_moments import best_by_moments
     from fsmeu.decoding.corpus_search import best_of_corpus
 
-    large = best_by_moments(corpus, sign, threads)
-    if large is not None:
-        known = (large.value, large.value - large.error, large.value + large.error)
-        return _told(_decided(free, large.zs, known, sign, large.upper, large.tried), progress)
-
     def tell(lower: float, upper: float) -> None:
         if progress is not None:
             progress(*sorted((sign * lower, sign * upper)))
 
-    chosen, found = best_of_corpus(corpus, sign, float(gap), clock, tell)
-    best = linear_expectation(free, chosen)
-    known = (best.value, best.lower, best.upper)
-    return _decided(free, chosen, known, sign, float(found.upper.max()), len(found.cuts))
+    large = best_by_moments(corpus, sign, threads)
+    found = large or best_of_corpus(corpus, sign, float(gap), clock, tell)
+    decision = _decided(free, *found, sign)
+    return decision if large is None else _told(decision, progress)
 
 
 def _told(decision: CorpusDecision, progress: Tell | None) -> CorpusDecision:
@@ -170,24 +165,11 @@ def _as_one(corpus: Corpus, model: Model) -> CorpusDecision:
 
 
 def _decided(
-    corpus: Corpus,
-    chosen: list[Ints],
-    known: tuple[float, float, float],
-    sign: float,
-    upper: float,
-    totals: int,
+    corpus: Corpus, chosen: list[Ints], upper: float, totals: int, sign: float
 ) -> CorpusDecision:
-    """The decision for hypotheses.
-
-    Args:
-        corpus: the loss and the models.
-        chosen: the hypotheses.
-        known: their value, and bounds on it.
-        sign: 1 where greater values are better, -1 where smaller ones are.
-        upper: an upper bound on sign times value of all others.
-        totals: how many totals were tried.
-    """
-    value, low, high = map(float, known)
+    """The decision for hypotheses, where sign times value of all others has an upper bound."""
+    found = linear_expectation(corpus, chosen)
+    value, low, high = found.value, found.lower, found.upper
     sides = (low, max(high, upper)) if sign > 0 else (min(low, -upper), high)
     reach = (sides[1] - sides[0]) / (2 * PRECISION)
     exact = reach <= abs(value) or reach <= _step(corpus, chosen, value)

@@ -32,26 +32,19 @@ import numpy as np
 from fsmeu.arrays import Floats, Ints
 from fsmeu.decoding.corpus_hulls import Hulls, hulls_of
 from fsmeu.decoding.moments import ByNumber, best_number
-from fsmeu.expectation.corpus_moments import (
-    Counts,
-    Sums,
-    counts_of,
-    moment_roundings,
-    powers_of,
-    ratio_value,
-)
+from fsmeu.expectation.corpus_moments import Counts, counts_of, moment_roundings, powers_of
 from fsmeu.expectation.corpus_query import Corpus, sentence_structure
 from fsmeu.limits import CORPUS_SCORE_CELLS, FEW_COUNTED, SCORES_AT_ONCE
 from fsmeu.losses.algebra.ratios import ratio_of_totals
 from fsmeu.losses.semantics.domains import declared_range
 from fsmeu.models import arc_weights_many
-from fsmeu.trellis.batches import Scores, path_counts, path_scores
+from fsmeu.trellis.batches import Scores
 from fsmeu.trellis.engine import Structure
 from fsmeu.trellis.moments import BINOMIAL, central_moments, needed_order, series_of
 from fsmeu.trellis.roundings import UNIT
 from fsmeu.trellis.tapes import values_at
 
-__all__ = ["LargeCorpus", "best_by_moments"]
+__all__ = ["best_by_moments"]
 
 _Group = tuple[list[int], Structure]
 """Sentences of one length, and the structure of both tapes and their models."""
@@ -67,32 +60,11 @@ _ENOUGH = 2e-11
 
 
 @dataclass(frozen=True, eq=False)
-class LargeCorpus:
-    """What was found for a corpus.
-
-    Attributes:
-        zs: label indices of the hypotheses.
-        value: their expected value.
-        error: a bound on its error.
-        upper: an upper bound on sign times value of all hypotheses.
-        tried: how many totals were tried.
-    """
-
-    zs: list[Ints]
-    value: float
-    error: float
-    upper: float
-    tried: int
-
-
-@dataclass(frozen=True, eq=False)
 class _Block:
     """Sentences of one length and structure.
 
     Attributes:
         rows: their places in the corpus.
-        n: their length.
-        structure: the structure of both tapes and the models.
         scores: scores of steps that are not negligible, with a lane for each power of the own
             count, divided by j!: J + 1 lanes.
         chances: E[own count^j] / j!, (batch, J + 1).
@@ -105,14 +77,9 @@ class _Block:
     chances: Floats
 
     def factors(self, weights: Floats, others: Floats) -> Floats:
-        """What lanes are multiplied by for a function of x, sum over j of weights[j] x^j.
+        """Factors of lanes for a function of x, sum over j of weights[j] x^j, (batch, J).
 
-        Args:
-            weights: the function, (J,).
-            others: moments of all other counts less the own mean, (J + 1, batch).
-
-        Returns:
-            An array (batch, J).
+        ``others`` are moments of all other counts less the own mean, (J + 1, batch).
         """
         own = np.zeros((len(self.rows), len(weights)))
         for j in range(len(weights)):
@@ -128,8 +95,12 @@ class _Block:
         return part * float(self.structure.greatest(self.n)[0]) + _NEGLIGIBLE * shown
 
 
-def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus | None:
-    """The best hypotheses of a corpus, or None where moments do not serve it.
+def best_by_moments(
+    corpus: Corpus, sign: float, jobs: int = 1
+) -> tuple[list[Ints], float, int] | None:
+    """Label indices of the best hypotheses of a corpus, or None where moments do not serve it.
+
+    With an upper bound on sign times value of all hypotheses, and how many totals were tried.
 
     Requires a value b T / D^a as the head of this module has it (derived from the text), in a
     finite declared range, T proven to be at least 0, and counts that are concentrated.
@@ -169,11 +140,8 @@ def best_by_moments(corpus: Corpus, sign: float, jobs: int = 1) -> LargeCorpus |
         search = totals.search()
         best, upper = best_number(search)
         zs = search.best_at(best)
-    value, error = _value(corpus, blocks, totals, zs, float(most))
     none = _without_any(corpus, sign, most, totals.rest / abs(counts.mean) ** order, largest)
-    if none > search.value(best):
-        return None
-    return LargeCorpus(zs, value, error, upper, len(search.tried))
+    return None if none > search.value(best) else (zs, upper, len(search.tried))
 
 
 def _is_served(corpus: Corpus, rows: list[int], structure: Structure) -> bool:
@@ -210,25 +178,6 @@ def _counts(corpus: Corpus, blocks: list[_Block]) -> Counts:
     for block in blocks:
         chances[block.rows], most[block.rows] = block.chances, block.structure.most(block.n)
     return counts_of(chances, most)
-
-
-def _value(
-    corpus: Corpus, blocks: list[_Block], totals: _Totals, zs: list[Ints], most: float
-) -> tuple[float, float]:
-    """The expected value of hypotheses by the scores of their steps, and a bound on its error."""
-    assert corpus.loss.split is not None
-    joint, hyp = np.zeros((len(zs), len(totals.counts.cumulants))), 0
-    for block in blocks:
-        labels = np.stack([zs[row] for row in block.rows])
-        mass = block.chances[:, :1]
-        h, cells = block.structure.h, block.structure.score_cells(block.n)
-        scores = path_scores(h, cells, block.scores, labels)
-        joint[block.rows] = powers_of(scores / mass)
-        hyp += int(path_counts(h, labels).sum())
-    sums = Sums(totals.counts, joint.T, totals.roundings)
-    ratio = ratio_of_totals(corpus.loss.split, corpus.n, np.array([float(hyp)]), most)
-    assert ratio is not None  # as for all totals
-    return ratio_value(ratio, sums, joint.shape[1] - 1, totals.largest)
 
 
 def _without_any(corpus: Corpus, sign: float, most: int, chance: float, largest: float) -> float:

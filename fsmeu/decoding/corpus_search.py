@@ -47,7 +47,7 @@ from fsmeu.trellis.roundings import relative_error
 from fsmeu.trellis.tapes import values_at
 from fsmeu.trellis.windows import Window, all_but_one, sum_of_all
 
-__all__ = ["Bounds", "best_of_corpus"]
+__all__ = ["best_of_corpus"]
 
 
 # -- the sentences ---------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def _sentences(corpus: Corpus, sign: float) -> _Sentences:
 
 
 def _expected(structure: Structure, models: Sequence[ArcWeights]) -> tuple[Floats, Floats]:
-    """Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
+    """_Bounds on E|joint count|, (batch, counts), and P(count of y), (batch, counter).
 
     At each position, the greatest of all steps for each term.
     """
@@ -323,8 +323,8 @@ class _Cut:
 
 
 @dataclass(eq=False)
-class Bounds:
-    """What is known of the best expected value, greater being better.
+class _Bounds:
+    """Bounds of the best expected value, greater being better.
 
     Attributes:
         upper: a bound on the best value for each total of the hypothesis, (K + 1,).
@@ -343,8 +343,8 @@ class Bounds:
 
 def best_of_corpus(
     corpus: Corpus, sign: float, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> tuple[list[Ints], Bounds]:
-    """Label indices of the best hypotheses, and bounds of the best expected value.
+) -> tuple[list[Ints], float, int]:
+    """Label indices of the best hypotheses, an upper bound on all, and how many totals were tried.
 
     Args:
         corpus: the loss and the models.
@@ -362,15 +362,15 @@ def best_of_corpus(
         one = np.ones((len(block.rows), 1))
         return block.structure.best_paths(some, one, block.n, known.ends[block.rows])
 
-    return _each(sentences, scores, paths), known
+    return _each(sentences, scores, paths), float(known.upper.max()), len(known.cuts)
 
 
 def _bounds_of(
     sentences: _Sentences, gap: float, clock: Clock, tell: Callable[[float, float], None]
-) -> Bounds:
+) -> _Bounds:
     """The bounds of the best expected value, as near to each other as is asked for."""
     offsets = _offsets(sentences)
-    known = Bounds(np.where(sentences.hyp, sentences.range[1], -np.inf))
+    known = _Bounds(np.where(sentences.hyp, sentences.range[1], -np.inf))
     mean = float(sentences.whole.counts @ sentences.whole.chances)
     possible = np.flatnonzero(sentences.hyp)
     k = int(possible[np.abs(possible - mean).argmin()])
@@ -388,8 +388,8 @@ def _bounds_of(
         k = guess if left[guess] > reach else int(left.argmax())
 
 
-def _cut(sentences: _Sentences, offsets: _Offsets, known: Bounds, k: int) -> int:
-    """Bounds the values of all totals by those of the best at k; returns what seems best then."""
+def _cut(sentences: _Sentences, offsets: _Offsets, known: _Bounds, k: int) -> int:
+    """_Bounds the values of all totals by those of the best at k; returns what seems best then."""
     at, whole = sentences.slopes(k), sentences.whole
     scores, error = _scores_at(sentences, at)
     tables = _each(sentences, scores, _best_by_count)
@@ -419,7 +419,7 @@ def _cut(sentences: _Sentences, offsets: _Offsets, known: Bounds, k: int) -> int
 
 
 def _lower_bounds(
-    sentences: _Sentences, offsets: _Offsets, known: Bounds, cuts: Sequence[_Cut], ks: Ints
+    sentences: _Sentences, offsets: _Offsets, known: _Bounds, cuts: Sequence[_Cut], ks: Ints
 ) -> tuple[Floats, Floats]:
     """Lowers upper bounds by one or two cuts; returns the best values by these, and errors."""
     factors, away = _spread(sentences, ks, [cut.slopes for cut in cuts])
@@ -483,7 +483,7 @@ def _factors(chances: Floats, table: Floats, others: Sequence[Floats]) -> Floats
 
 
 def _exchange(
-    known: Bounds, offsets: _Offsets, tables: list[Floats], hulls: Hulls, cut: _Cut
+    known: _Bounds, offsets: _Offsets, tables: list[Floats], hulls: Hulls, cut: _Cut
 ) -> None:
     """Closes the gap between the relaxation and hypotheses with the cut's total, if it is quick."""
     k = cut.total
