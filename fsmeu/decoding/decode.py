@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fsmeu.arrays import Floats
+from fsmeu.decoding.candidates import EXHAUSTIVE, MARGINAL, NBEST, SEARCH, VITERBI
 from fsmeu.decoding.explicit import explicit_answer
 from fsmeu.decoding.moments import MOMENTS
 from fsmeu.decoding.precision import PRECISION, checked
@@ -27,8 +28,6 @@ from fsmeu.decoding.problem import (
     checked_seconds,
 )
 from fsmeu.decoding.ranking import RANKING, RANKING_FAST, WHY_FAST, fast_values
-from fsmeu.decoding.search import SEARCH
-from fsmeu.decoding.simple import EXHAUSTIVE, MARGINAL, NBEST, VITERBI
 from fsmeu.decoding.split import ADDITIVE, COUNTING
 from fsmeu.errors import (
     FsmeuError,
